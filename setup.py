@@ -4,8 +4,8 @@ The four folders are installed under other names than they have here (`spec` as 
 own discovery knows no such prefix. A list written by hand would be out of date with every new folder, and an install
 that lacks a package says nothing until it is imported.
 
-An editable install holds everything; a wheel leaves out what only a checkout needs (`LEFT_OUT`). A command that needs it
-says so (conformance/missing.py).
+An editable install holds everything; a wheel leaves out what only a checkout needs (`LEFT_OUT`). A command that needs
+it says so (conformance/missing.py).
 """
 
 from fnmatch import fnmatch

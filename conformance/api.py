@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 ADDRESS_SPACE = 256 << 20
 ADDRESS_SPACE_OF_RUN = 144 << 20
-"""Bytes. Measured: one run at a time goes with 400 MiB and not with 350; six take 1.3 GiB (each heap of a thread reserves 64)."""
+"""Bytes. Measured: one run at a time goes with 400 MiB and not with 350; six take 1.3 GiB (each heap of a thread
+reserves 64)."""
 
 StrPath = str | os.PathLike[str]
 
@@ -91,7 +92,8 @@ def explain_rebalances(
         max_poll_interval_ms: That of the members, which logs do not say.
 
     Returns:
-        `explanation.rebalances`, each with its cause and the lines that prove it; `logs.doubts()`, what was not understood.
+        `explanation.rebalances`, each with its cause and the lines that prove it; `logs.doubts()`, what was not
+        understood.
 
     Raises:
         UsageProblem: no path is a log that can be explained, or none names the group.
@@ -102,7 +104,9 @@ def explain_rebalances(
 
 
 def check_traces(paths: StrPath | Iterable[StrPath]) -> Verdict:
-    """Checks recorded traces on this machine, without Spark (`groupspec trace check`); needs the extra `spark` all the same.
+    """Checks recorded traces on this machine, without Spark (`groupspec trace check`).
+
+    Needs the extra `spark` all the same.
 
     Args:
         paths: NDJSON (also .gz) or Parquet files, folders of them, or a folder that `groupspec trace ingest` wrote.

@@ -11,6 +11,7 @@ IN_FLIGHT_US: Final = 50_000
 def heartbeat_bound_ms(interval_ms: int) -> int:
     """How late "about every heartbeat.interval" may be: with the kit's settings, less than half the session timeout.
 
-    A client's process may wait for a core without the kit noticing; measured on two busy cores, 3 intervals are too few.
+    A client's process may wait for a core without the kit noticing; measured on two busy cores, 3 intervals are too
+    few.
     """
     return max(4 * interval_ms, interval_ms + 300)

@@ -150,7 +150,10 @@ def _failed(problem: Exception) -> int:
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
-    """Ends the command if the machine made one of its threads fail: the others would take its silence for the client's."""
+    """Ends the command if the machine made one of its threads fail.
+
+    The others would take its silence for the client's.
+    """
     known = as_problem(failed.exc_value) if failed.exc_value is not None else None
     if known is None:
         threading.__excepthook__(failed)

@@ -1,7 +1,7 @@
 """Errors that are nobody's defect: what the machine refused, what is not installed, what a machine file being changed raised.
 
-Such an error can come up anywhere, from any library, wrapped in another. So it is looked for in one place, in the whole chain of
-what led to what, when a command has ended with it.
+Such an error can come up anywhere, from any library, wrapped in another. So it is looked for in one place, in the whole
+chain of what led to what, when a command has ended with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ NEXT_STEPS: Final = {
     errno.EPERM: PATHS,
     errno.EIO: "look into the system's log: a disk or a terminal has failed",
 }
-"""What a system refuses through no fault of a program, and what can be done. Not ENOENT: a file that we forgot to make."""
+"""What a system refuses through no fault of a program, and what can be done. Not ENOENT: a file that we forgot to make.
+"""
 
 NO_MEMORY: Final = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
 """What other errors say when memory was the reason: the loader's, and that of threading."""
@@ -116,7 +117,10 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _of_machine_file(error: BaseException) -> UsageProblem | None:
-    """If the last line that ran is one of a table: those files are there to be changed, and theirs is no defect of ours."""
+    """If the last line that ran is one of a table.
+
+    Those files are there to be changed, and theirs is no defect of ours.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError):
         file, line = Path(error.filename or "").resolve(), error.lineno

@@ -2,8 +2,9 @@
 
 A verdict about a client is a result, never an exception. What is left is a request that cannot be carried out
 (`UsageProblem`: an unknown client, a port taken, a folder that is not writable), work that could not be finished
-(`InconclusiveProblem`: no memory left) and a state that the kit itself should never be in (`InternalProblem`). Each says
-what happened, where, what was allowed, and what to do next, because its reader is usually not the author of this code.
+(`InconclusiveProblem`: no memory left) and a state that the kit itself should never be in (`InternalProblem`). Each
+says what happened, where, what was allowed, and what to do next, because its reader is usually not the author of this
+code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Every file that is generated: where it lies, who makes it, and when it is stale.
 
 One list, `generated_files()`. A part that generates something adds its own to it, and `groupspec generate` writes it,
-`groupspec generate --check` compares it, and a test does the same. Nothing generated is edited by hand. What few people read is
-not committed, only its hash is (`generated/hashes.json`): a changed row touches one line there, and no hundred files.
+`groupspec generate --check` compares it, and a test does the same. Nothing generated is edited by hand. What few people
+read is not committed, only its hash is (`generated/hashes.json`): a changed row touches one line there, and no hundred
+files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The terms of the field, for who knows the protocol only from its configuration; prose links each where it first stands."""
+"""The terms of the field, for who knows the protocol only from its configuration.
+
+Prose links each where it first stands.
+"""
 
 from __future__ import annotations
 

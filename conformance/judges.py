@@ -1,9 +1,10 @@
 """Who can judge a rule: computed from what each judge registers, so that no list of it has to be kept.
 
 A rule of the specification may be judged by the generated suite (rows of the tables carry it, and the suite compares
-every row with the reference), on the wire (a checker reads a run's log), or from a recorded trace (a trace rule names it). A
-trace shows less than the wire log it was made from: a rule that a trace can show broken in one way may be broken in another
-that it does not show. A broker's log judges no rule: `groupspec trace why` explains from it why a group rebalanced.
+every row with the reference), on the wire (a checker reads a run's log), or from a recorded trace (a trace rule names
+it). A trace shows less than the wire log it was made from: a rule that a trace can show broken in one way may be broken
+in another that it does not show. A broker's log judges no rule: `groupspec trace why` explains from it why a group
+rebalanced.
 """
 
 from __future__ import annotations
@@ -63,9 +64,12 @@ def judges_markdown() -> str:
     lines = [
         "# Who can judge each rule",
         "",
-        "Computed by `groupspec generate` from what each judge registers. *suite*: the tables whose rows carry the rule, which",
-        "`groupspec test` drives the reference through; *wire*: the checkers of `groupspec conform`; *trace*: the rules of",
-        "`groupspec trace check` for a member's trace and a group's. A broker's log judges no rule (`groupspec trace why`).",
+        "Computed by `groupspec generate` from what each judge registers. *suite*: the tables whose rows "
+        "carry the rule, which",
+        "`groupspec test` drives the reference through; *wire*: the checkers of `groupspec conform`; "
+        "*trace*: the rules of",
+        "`groupspec trace check` for a member's trace and a group's. A broker's log judges no rule "
+        "(`groupspec trace why`).",
         "",
         "| rule | level | binds | suite | wire | trace |",
         "|---|---|---|---|---|---|",

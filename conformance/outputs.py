@@ -1,7 +1,7 @@
 """Files that commands write: whole or not at all, and never by replacing what is no file.
 
-A regular file is replaced in one step: a reader never sees half of it. A device, a FIFO or a link stays what it is, and is
-written to.
+A regular file is replaced in one step: a reader never sees half of it. A device, a FIFO or a link stays what it is, and
+is written to.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Programs that end with this process, however it ends, even killed: then nobody is left to end them.
 
-A shell beside the program reads from a pipe that only this process can write to. Nothing is ever written, so the read ends when
-this process does, and the shell ends the program's whole group, its children and itself included. (Linux can be asked to
-do that for a program's parent *thread*; ours are started by threads that end sooner.)
+A shell beside the program reads from a pipe that only this process can write to. Nothing is ever written, so the read
+ends when this process does, and the shell ends the program's whole group, its children and itself included. (Linux can
+be asked to do that for a program's parent *thread*; ours are started by threads that end sooner.)
 """
 
 from __future__ import annotations

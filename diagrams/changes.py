@@ -17,7 +17,10 @@ _GENERATIONS: Final = {
 
 
 def changes(before: State, after: State) -> Iterator[str]:
-    """What a reader should see of a step: the states of rebalance and group, and whether a lone member owns something."""
+    """What a reader should see of a step.
+
+    The states of rebalance and group, and whether a lone member owns something.
+    """
     for name, label in (("rebalance", ""), ("broker_group", "group ")):
         if name not in after or before[name] == after[name]:
             continue
@@ -47,7 +50,7 @@ def owned(number: int, before: State, after: State) -> Iterator[Entry]:
 
 
 def known(before: State, after: State) -> Iterator[str]:
-    """What the group knows from now on, of models in which it hands ids out (`ids`) or can fall back to its log (`log`)."""
+    """What the group knows from now on, in models that hand ids out (`ids`) or fall back to the log (`log`)."""
     then, now = ({who for who, what in _ids(state).items() if what == "pending"} for state in (before, after))
     yield from (f"the id of {who} is pending" for who in sorted(now - then))
     yield from (f"the id of {who} is pending no more" for who in sorted(then - now))

@@ -1,7 +1,7 @@
 """The theorems about time for people: a page with every condition, and a picture of every boundary case.
 
-Both are computed from `groupspec.spec.expiry`: nothing is written here that the proofs do not show, but for the words for
-the moves of a run.
+Both are computed from `groupspec.spec.expiry`: nothing is written here that the proofs do not show, but for the words
+for the moves of a run.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ DEFAULTS: Final[Values] = {
     "callback": 0,
     "max_poll": 300_000,
 }
-"""Kafka's defaults in milliseconds; a loop that sleeps for retry.backoff.ms, a fast lookup, and nothing to compute or revoke."""
+"""Kafka's defaults in milliseconds; a loop that sleeps for retry.backoff.ms, a fast lookup, and nothing to compute or
+revoke."""
 
 _ENOUGH_MS: Final = 1_000_000
 
@@ -113,8 +114,10 @@ def _beginning() -> list[str]:
         "# When a living member is put out",
         "",
         "Generated from `groupspec.spec.expiry` by `groupspec generate`: do not edit. Every condition is necessary and",
-        "sufficient, for all whole numbers of milliseconds, under the assumptions that stand beside it; the proofs run in",
-        "`spec/expiry/tests`. Clocks are *non-strict* in Kafka since 2.1 (`now >= deadline`) and *strict* in Kafka up to 2.0",
+        "sufficient, for all whole numbers of milliseconds, under the assumptions that stand beside it; the "
+        "proofs run in",
+        "`spec/expiry/tests`. Clocks are *non-strict* in Kafka since 2.1 (`now >= deadline`) and *strict* in "
+        "Kafka up to 2.0",
         "and in kafka-python (`now - last > timeout`). What the names mean: `spec/expiry/parts.py`.",
         "",
     ]
@@ -144,7 +147,8 @@ def defaults() -> list[tuple[str, tuple[str, ...], list[tuple[str, tuple[str, ..
         for name in ("poll-limit", "rebalance-in-poll", "rebalance-read-late")
     ]
     settings = (
-        "heartbeat.interval.ms 3000, retry.backoff.ms 100, request.timeout.ms 30000, max.poll.interval.ms 300000; a loop that "
+        "heartbeat.interval.ms 3000, retry.backoff.ms 100, request.timeout.ms 30000, max.poll.interval.ms "
+        "300000; a loop that "
         "looks every 100 ms. The longest latency with which a member is safe, by session.timeout.ms:"
     )
     between_polls = "The longest time between two polls with which a member is safe, with a latency of 50 ms:"
@@ -174,7 +178,10 @@ def boundary_words(theorem: Theorem) -> str:
 
 
 def _most(theorem: Theorem, values: Values, name: str) -> int:
-    """The largest value of `name` with which the goal can't be reached, -1 if there is none; assumes that more is worse."""
+    """The largest value of `name` with which the goal can't be reached, -1 if there is none.
+
+    Assumes that more is worse.
+    """
     least, most = -1, _ENOUGH_MS
     while least + 1 < most:
         middle = (least + most) // 2

@@ -1,7 +1,7 @@
 """State x event matrices: every cell decided, and visibly so. As Markdown, as HTML, and as one line a cell.
 
-Events are rows, because there are many; states are columns. A cell says for each row of the table where it leads, whether
-the event is ignored and why, or which rule an error would break. A blank cell is a hole in the specification.
+Events are rows, because there are many; states are columns. A cell says for each row of the table where it leads,
+whether the event is ignored and why, or which rule an error would break. A blank cell is a hole in the specification.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ def blank_cells(table: Table) -> list[tuple[str, str]]:
 
 
 def cell_sign(rows: tuple[Row, ...]) -> str:
-    """A cell in one to three signs: `>` leaves the state, `o` stays and does something, `.` ignores, `x` is an error."""
+    """A cell in one to three signs.
+
+    `>` leaves the state, `o` stays and does something, `.` ignores, `x` is an error.
+    """
     signs = {_sign(row) for row in rows}
     return "".join(sign for sign in ">o.x" if sign in signs) or "?"
 
@@ -78,7 +81,8 @@ def _kinds(table: Table) -> str:
 
 
 _STYLE = """
-.gs-matrix{border-collapse:collapse;font:12px/1.4 ui-sans-serif,system-ui,'Segoe UI',Helvetica,Arial,sans-serif;color:#1e293b}
+.gs-matrix{border-collapse:collapse;color:#1e293b;
+  font:12px/1.4 ui-sans-serif,system-ui,'Segoe UI',Helvetica,Arial,sans-serif}
 .gs-matrix th,.gs-matrix td{border:1px solid #cbd5e1;padding:4px 7px;vertical-align:top;text-align:left;max-width:20em}
 .gs-matrix thead th{position:sticky;top:0;background:#f1f5f9;z-index:1}
 .gs-matrix tbody th{position:sticky;left:0;background:#f8fafc;font-weight:600;white-space:nowrap}

@@ -50,7 +50,8 @@ class Entry:
     """One thing that happened.
 
     Attributes:
-        at_ms: When, on the clock of the run; fractions are kept to a tenth. In a run without a clock, the number of the step.
+        at_ms: When, on the clock of the run; fractions are kept to a tenth. In a run without a clock, the number of the
+            step.
         source: The lane it starts from.
         target: The lane it goes to. Empty or the same: it stays on its lane, and is drawn as a box there. A target that
             is no lane is a message that never arrived.
@@ -197,7 +198,8 @@ class _Picture:
             )
         if show_time or entry.kind == "violation":
             drawn.append(
-                f'<text class="t" x="{_GUTTER - 10:.0f}" y="{line + 3.5:.1f}" text-anchor="end">{self._clock(entry)}</text>'
+                f'<text class="t" x="{_GUTTER - 10:.0f}" y="{line + 3.5:.1f}" '
+                f'text-anchor="end">{self._clock(entry)}</text>'
             )
         drawn += self._on_lane(line, entry) if entry.target in ("", entry.source) else self._arrow(line, entry)
         self.parts.append(f"<g>{''.join(drawn)}</g>")

@@ -1,14 +1,15 @@
 """One machine as a picture: DOT text, made from its table and from nothing else.
 
-What a reader follows is the path (see `paths.py`): its states stand in one line, its edges are heavy. What disturbs it is
-thin, and drawn as an arrow between neighbours only. Everything else leaves its state for a *flag* beside it, which names
-the state where it leads: a machine has a dozen ways to lose its membership from everywhere, and their arrows would bury
-the line that matters. What happens without leaving a state stands inside it, as in UML. Ignored and illegal events are
-not drawn: the matrices have them.
+What a reader follows is the path (see `paths.py`): its states stand in one line, its edges are heavy. What disturbs it
+is thin, and drawn as an arrow between neighbours only. Everything else leaves its state for a *flag* beside it, which
+names the state where it leads: a machine has a dozen ways to lose its membership from everywhere, and their arrows
+would bury the line that matters. What happens without leaving a state stands inside it, as in UML. Ignored and illegal
+events are not drawn: the matrices have them.
 
-Colours say what fires: an answer on the wire, a timer, or the application (other machines of the same member in italics).
-A label has a line for each event, with answers to one kind of request together: `event / what is sent   rules`. Guards
-are in the tooltips, with the ids of the rows; only the path shows its own, without the `current` that every answer has.
+Colours say what fires: an answer on the wire, a timer, or the application (other machines of the same member in
+italics). A label has a line for each event, with answers to one kind of request together: `event / what is sent
+rules`. Guards are in the tooltips, with the ids of the rows; only the path shows its own, without the `current` that
+every answer has.
 """
 
 from __future__ import annotations
@@ -220,7 +221,10 @@ class _Picture:
             text += f" / <B>{_BREAK.join(map(escape, shown))}</B>"
         rules = list(dict.fromkeys(rule for row in line.rows for rule in row.rules))
         if rules:
-            text += f'  <FONT COLOR="{GREY}" POINT-SIZE="{size - 1}">{_BREAK.join(textwrap.wrap(" ".join(rules), 36))}</FONT>'
+            text += (
+                f'  <FONT COLOR="{GREY}" '
+                f'POINT-SIZE="{size - 1}">{_BREAK.join(textwrap.wrap(" ".join(rules), 36))}</FONT>'
+            )
         guards = {_without_current(row.guard) for row in line.rows}
         if guarded and len(guards) == 1 and 0 < len(guard := guards.pop()) <= _MAX_GUARD:
             text += _BREAK + "".join(

@@ -1,9 +1,9 @@
 """A run of a model as a sequence diagram: who does what, what is sent to whom, and what it changes.
 
 `run_picture(trace, …)` says which lanes there are and what stands in them, as data that can be kept; `run_svg` and
-`run_mermaid` draw that. A run has steps and no clock, so the gutter counts steps. Of a model of one member the lanes are
-application, member and coordinator, and what the member sends stands under what made it do so. Of a model of a group there
-is a lane for each member that takes part and one for the group, and an arrow is a message that arrives.
+`run_mermaid` draw that. A run has steps and no clock, so the gutter counts steps. Of a model of one member the lanes
+are application, member and coordinator, and what the member sends stands under what made it do so. Of a model of a
+group there is a lane for each member that takes part and one for the group, and an arrow is a message that arrives.
 """
 
 from __future__ import annotations
@@ -87,7 +87,10 @@ def run_mermaid(picture: RunPicture) -> str:
 
 
 def step_texts(picture: RunPicture) -> tuple[str, ...]:
-    """The run in words, a line for each step: what happens, what is sent, and what it changes of what a reader knows."""
+    """The run in words, a line for each step.
+
+    What happens, what is sent, and what it changes of what a reader knows.
+    """
     lines = []
     for _, group in groupby(picture.entries, key=lambda entry: entry.at_ms):
         entries = list(group)

@@ -1,7 +1,7 @@
 """What callers give, looked at on their own thread: what makes no sense is refused there, and changes nothing.
 
-The background thread works for all calls, so what one of them got wrong must never reach it. Whole numbers may be of any
-type that is one (`operator.index`: those of numpy too), but neither a bool nor a float.
+The background thread works for all calls, so what one of them got wrong must never reach it. Whole numbers may be of
+any type that is one (`operator.index`: those of numpy too), but neither a bool nor a float.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The polling thread's post: errors to raise, and callbacks to run, in the order in which they came.
 
-Callbacks run here and nowhere else: on the application's thread, on an event taken from the consumer event queue, with no
-lock held (rules C5, Q2). Whatever a callback does, the core gets its answer; what it raised is raised from the
+Callbacks run here and nowhere else: on the application's thread, on an event taken from the consumer event queue, with
+no lock held (rules C5, Q2). Whatever a callback does, the core gets its answer; what it raised is raised from the
 application's call when everything that was due is done (rule C4), one error a call, so that none is swallowed.
 """
 
@@ -46,7 +46,8 @@ class Callbacks:
         self._errors: deque[Exception] = deque()
         self._commits: deque[CommitUnderWay] = deque()
 
-    # Running -----------------------------------------------------------------------------------------------------------
+    # Running
+    # -----------------------------------------------------------------------------------------------------------
 
     def serve(self) -> None:
         """Run everything that is due; errors are kept for `raise_first`."""
@@ -96,7 +97,8 @@ class Callbacks:
             error.add_note("raised by the rebalance listener; the rebalance went on")
             self.add(error)
 
-    # Asynchronous commits ------------------------------------------------------------------------------------------------
+    # Asynchronous commits
+    # ------------------------------------------------------------------------------------------------
 
     def expect(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], future: Future, callback: CommitCallback | None

@@ -1,11 +1,11 @@
 """The Consumer: what an application uses, and the polling thread's side of the implementation.
 
-It knows events and futures and not the network (proposal "Consumer threading refactor", section "Refactor the KafkaConsumer
-API"). A call that needs the network becomes an event for the driver, and waits on a future if it has to; what the driver
-has to say (errors, callbacks) waits in a queue until a call of the application's takes it.
+It knows events and futures and not the network (proposal "Consumer threading refactor", section "Refactor the
+KafkaConsumer API"). A call that needs the network becomes an event for the driver, and waits on a future if it has to;
+what the driver has to say (errors, callbacks) waits in a queue until a call of the application's takes it.
 
-poll() works in this order (rule Q6): wakeup flag, queued errors and callbacks, fetch request, records. It returns with the
-first records, or when its time has passed, whatever else is under way (rule P4).
+poll() works in this order (rule Q6): wakeup flag, queued errors and callbacks, fetch request, records. It returns with
+the first records, or when its time has passed, whatever else is under way (rule P4).
 
 One thread at a time may use a consumer; any other gets ConcurrentUseError, except for wakeup() and close().
 """
@@ -65,7 +65,8 @@ API_TIMEOUT_MS: Final = 60_000
 
 CLOSE_TIMEOUT_MS: Final = 30_000
 GRACE_MS: Final = 1_000
-"""How much longer than a deadline to wait for the core, which keeps the same deadline and knows better what happened."""
+"""How much longer than a deadline to wait for the core, which keeps the same deadline and knows better what happened.
+"""
 
 
 class Settings(TypedDict, total=False):
@@ -282,7 +283,8 @@ class Consumer:
     def position(self, partition: TopicPartition, timeout_ms: int = API_TIMEOUT_MS) -> int:
         """The offset of the next record that poll() would return. Looks it up if need be.
 
-        Raises: IllegalStateError if it is not assigned; KafkaTimeoutError; WakeupError; what the lookup was refused for.
+        Raises: IllegalStateError if it is not assigned; KafkaTimeoutError; WakeupError; what the lookup was refused
+        for.
         """
         partition, timeout_ms = (
             arguments.partition(partition, "position()"),
@@ -395,10 +397,11 @@ class Consumer:
         """Commit if auto-commit is on, run the callback for what is owned, leave the group, end the thread.
 
         Takes no longer than `timeout_ms`, callbacks aside, whatever the network does (rule L2). From any thread, and as
-        often as one likes (rule L4): the first one closes, the others wait for it. A call of another thread that is under
-        way ends with ConsumerClosedError. Raises what a callback raised, when all is done (rule C4).
+        often as one likes (rule L4): the first one closes, the others wait for it. A call of another thread that is
+        under way ends with ConsumerClosedError. Raises what a callback raised, when all is done (rule C4).
 
-        A `with` block that raises does not commit what the last poll() returned: nobody knows how much of it was processed.
+        A `with` block that raises does not commit what the last poll() returned: nobody knows how much of it was
+        processed.
         """
         self._close(arguments.timeout(timeout_ms, "close()"), processed=True)
 
@@ -455,7 +458,10 @@ class Consumer:
             self._close(CLOSE_TIMEOUT_MS, processed=kind is None)
 
     def __del__(self) -> None:
-        """Nobody can close it any more: its thread and sockets end, and the group hears of it by the session timeout."""
+        """Nobody can close it any more.
+
+        Its thread and sockets end, and the group hears of it by the session timeout.
+        """
         if not getattr(self, "_unattended", False) or self._driver.is_over() or self._call_guard.is_foreign():
             return
         self._driver.abandon()
@@ -477,7 +483,10 @@ class Consumer:
         self._driver.ensure_running()
 
     def _report_failure(self) -> None:
-        """The background thread's end is raised from here, once; the next call that needs it starts it again (rule H6)."""
+        """The background thread's end is raised from here, once.
+
+        The next call that needs it starts it again (rule H6).
+        """
         if (failure := self._driver.take_failure()) is not None:
             raise failure
 

@@ -1,8 +1,10 @@
-"""What people read about one consumer: lines for Python's `logging`, by loggers named as the modules, `groupspec.impl...`.
+"""What people read about one consumer.
 
-Every line begins with the client and its group, as those of Java's clients do. What repeats itself (a broker that can't be
-reached is tried again and again) is said once, and then at most once in a while, with how often it was not said. As with
-other libraries nothing is shown before the application has asked for it: `logging.basicConfig()` is enough.
+Lines for Python's `logging`, by loggers named as the modules, `groupspec.impl...`.
+
+Every line begins with the client and its group, as those of Java's clients do. What repeats itself (a broker that can't
+be reached is tried again and again) is said once, and then at most once in a while, with how often it was not said. As
+with other libraries nothing is shown before the application has asked for it: `logging.basicConfig()` is enough.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ EVENTS: Final[Mapping[str, tuple[int, str]]] = {
     "session_expired": (logging.WARNING, "The coordinator has not answered a heartbeat for session_timeout_ms"),
     "poll_expired": (
         logging.WARNING,
-        "poll() was not called for max_poll_interval_ms: leaving the group until it is. Raise that, or process less at a "
+        "poll() was not called for max_poll_interval_ms: leaving the group until it is. Raise that, or "
+        "process less at a "
         "time (max_poll_records)",
     ),
     "leave_sent": (logging.INFO, "Leaving the group: {reason}"),

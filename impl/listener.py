@@ -12,7 +12,8 @@ class RebalanceListener(Protocol):
 
     Inside, commit(), committed(), position(), seek(), pause() and resume() work; poll(), unsubscribe() and close() do
     not: the rebalance waits for the callback to return. What it raises does not stop the rebalance; the application
-    gets it from the call that it made (rule C4). For each partition calls alternate: assigned, then revoked or lost (C1).
+    gets it from the call that it made (rule C4). For each partition calls alternate: assigned, then revoked or lost
+    (C1).
     """
 
     def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:

@@ -1,11 +1,11 @@
 """The only door to threads and to the clock.
 
-Everything in `impl` that runs in a thread, waits, or asks for the time gets a `Runtime` and uses nothing else. There are
-two: `ThreadingRuntime` here is the ordinary one; `groupspec.impl.run_to_idle.RunToIdleRuntime` has real threads too, but
-lets one run at a time, in an order that the test decides, on a clock that the test moves.
+Everything in `impl` that runs in a thread, waits, or asks for the time gets a `Runtime` and uses nothing else. There
+are two: `ThreadingRuntime` here is the ordinary one; `groupspec.impl.run_to_idle.RunToIdleRuntime` has real threads
+too, but lets one run at a time, in an order that the test decides, on a clock that the test moves.
 
-What is here is all that is needed: a thread, a lock, a condition, and from the condition a queue and an event count. Times are
-milliseconds of a clock that never goes backwards; a timeout of None means for ever.
+What is here is all that is needed: a thread, a lock, a condition, and from the condition a queue and an event count.
+Times are milliseconds of a clock that never goes backwards; a timeout of None means for ever.
 """
 
 from __future__ import annotations
@@ -168,7 +168,10 @@ class EventCount:
 
 
 def wait_until(events: EventCount, runtime: Runtime, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
-    """Wait for something that advances this event count; False if the deadline came first. No lock is held while looking."""
+    """Wait for something that advances this event count; False if the deadline came first.
+
+    No lock is held while looking.
+    """
     while True:
         seen = events.value()
         if happened():

@@ -7,9 +7,10 @@
         driven.answer(request.request_id, FindCoordinatorResponse(...))
         assert driven.describe().connection == "STABLE"
 
-The application thread runs one call at a time; everything runs until all threads are idle, then the test goes on. At idle
-the test may look at everything, and even take a timer of the core's and let it expire. `driven.listener` can be told to stay
-inside its callbacks (`park`) until it is released, with or without an error. The clock stands still unless the test moves it.
+The application thread runs one call at a time; everything runs until all threads are idle, then the test goes on. At
+idle the test may look at everything, and even take a timer of the core's and let it expire. `driven.listener` can be
+told to stay inside its callbacks (`park`) until it is released, with or without an error. The clock stands still unless
+the test moves it.
 """
 
 from __future__ import annotations
@@ -254,7 +255,8 @@ class DrivenConsumer:
         """The core; to be touched at idle only."""
         return self.driver.core
 
-    # What the test does ------------------------------------------------------------------------------------------------
+    # What the test does
+    # ------------------------------------------------------------------------------------------------
 
     def begin(self, work: Callable[[Consumer], T]) -> Call[T]:
         """Have the application make a call; returns when all is idle, maybe before the call does."""
@@ -303,7 +305,8 @@ class DrivenConsumer:
         """The core's state."""
         return self.core.describe()
 
-    # The end -----------------------------------------------------------------------------------------------------------
+    # The end
+    # -----------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Take everything down, whatever is under way; the consumer is not closed by this, and says no good-bye."""

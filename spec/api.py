@@ -10,8 +10,8 @@
     >>> step.state.name, step.emitted, step.row.rules
     ('COORDINATOR_DISCOVERY', ('FindCoordinator',), ('D7', 'D2'))
 
-The machines are those of `groupspec table`: one for each rebalance protocol and profile. A state is a value; nothing here
-changes.
+The machines are those of `groupspec table`: one for each rebalance protocol and profile. A state is a value; nothing
+here changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data files: what the project says once, as TOML, read into records.
 
-Each entry of a file is a table whose name is the entry's id. A record type is the schema: its first field holds the id, the
-others are the keys of the table. Text may be wrapped as its author likes: a line break in it is read as a space.
+Each entry of a file is a table whose name is the entry's id. A record type is the schema: its first field holds the id,
+the others are the keys of the table. Text may be wrapped as its author likes: a line break in it is read as a space.
 """
 
 from __future__ import annotations

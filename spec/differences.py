@@ -1,11 +1,12 @@
 """The book of differences: where the sources disagree, both statements, and what we made of it.
 
-Four voices. *published*: the threading refactor proposal, to the letter. *deployed*: what brokers and KIP-429 allow, as the
-shipped clients do it. *KIP-62* and *articles*: the other seeds of this project, which quote Kafka and kafka-python of their
-day; *computed* is what exploration found where a source makes a claim. Where both sides are in the tables, `rows` names the
-cells that differ between the two profiles; a test computes the difference of the tables and finds it equal to what stands here.
-Where time decides, `theorems` names what was proved about it (`expiry/theorems.py`). Where the API decides, `seen_in` says where
-the reference shows which side it takes. `tests` names the tests that show it: a test finds each of them.
+Four voices. *published*: the threading refactor proposal, to the letter. *deployed*: what brokers and KIP-429 allow, as
+the shipped clients do it. *KIP-62* and *articles*: the other seeds of this project, which quote Kafka and kafka-python
+of their day; *computed* is what exploration found where a source makes a claim. Where both sides are in the tables,
+`rows` names the cells that differ between the two profiles; a test computes the difference of the tables and finds it
+equal to what stands here. Where time decides, `theorems` names what was proved about it (`expiry/theorems.py`). Where
+the API decides, `seen_in` says where the reference shows which side it takes. `tests` names the tests that show it: a
+test finds each of them.
 """
 
 from __future__ import annotations

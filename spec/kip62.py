@@ -1,24 +1,24 @@
 """KIP-62 in full: who watches what, since when, and what holds a rebalance up for how long.
 
-Before KIP-62 one timeout said everything. A consumer heartbeated inside `poll()` only; so `session.timeout.ms` was at once the
-time within which a crash is noticed, the time within which the application must poll again, and, since JoinGroup v0 has no
-other, the time for which the group waits for it in a rebalance. KIP-62 (JoinGroup v1, Kafka 0.10.1) gave each its own:
-heartbeats come from a background thread, `max.poll.interval.ms` is watched by the client itself, and the same value goes to
-the coordinator as the rebalance timeout.
+Before KIP-62 one timeout said everything. A consumer heartbeated inside `poll()` only; so `session.timeout.ms` was at
+once the time within which a crash is noticed, the time within which the application must poll again, and, since
+JoinGroup v0 has no other, the time for which the group waits for it in a rebalance. KIP-62 (JoinGroup v1, Kafka 0.10.1)
+gave each its own: heartbeats come from a background thread, `max.poll.interval.ms` is watched by the client itself, and
+the same value goes to the coordinator as the rebalance timeout.
 
-A group does not mind which of them its members are. To its coordinator an old client is one whose session expires while it
-processes, and the rebalance timeout of a group is the longest of what its members say, by whatever field: during an upgrade
-old members lend it their session timeout, new ones their poll interval. So a new member gives old ones the time that they
-never had, and an old one's session timeout still bounds how long *it* may be silent.
+A group does not mind which of them its members are. To its coordinator an old client is one whose session expires while
+it processes, and the rebalance timeout of a group is the longest of what its members say, by whatever field: during an
+upgrade old members lend it their session timeout, new ones their poll interval. So a new member gives old ones the time
+that they never had, and an old one's session timeout still bounds how long *it* may be silent.
 
 The machines need no case of their own for any of it: `broker_group.py` takes lengths of time from the members (its
-`START_REBALANCE_TIMER` says whose), `timeouts.py` is the new client. What they lack is here, as data: which version says what
-(`JOIN_GROUP_VERSIONS`), which kinds of client there are (`CLIENTS`), and what follows for the length of a rebalance
-(`DELAYS`), which a test plays through with the group's machine and a clock.
+`START_REBALANCE_TIMER` says whose), `timeouts.py` is the new client. What they lack is here, as data: which version
+says what (`JOIN_GROUP_VERSIONS`), which kinds of client there are (`CLIENTS`), and what follows for the length of a
+rebalance (`DELAYS`), which a test plays through with the group's machine and a clock.
 
-An old client has no machine of its own. Where its heartbeats come from is all that differs, and a member that is silent is the
-same on the wire as one that heartbeats from a thread that stands still. What that costs it, for all lengths of time and with the
-way to the coordinator and back, is proved in `expiry/theorems.py`; here the network takes no time.
+An old client has no machine of its own. Where its heartbeats come from is all that differs, and a member that is silent
+is the same on the wire as one that heartbeats from a thread that stands still. What that costs it, for all lengths of
+time and with the way to the coordinator and back, is proved in `expiry/theorems.py`; here the network takes no time.
 
 Sources: KIP-62, "Proposed Changes", "Compatibility, Deprecation, and Migration Plan"; KIP-394; KIP-345; KIP-814; Kafka
 JoinGroupRequest.json, GroupMetadataManager.
@@ -93,7 +93,8 @@ CLIENTS: Final = (
         "KIP-62",
         "a background thread",
         "session.timeout.ms",
-        "max.poll.interval.ms: it leaves by itself; a static one falls silent, and session.timeout.ms runs from then on",
+        "max.poll.interval.ms: it leaves by itself; a static one falls silent, and session.timeout.ms runs "
+        "from then on",
         "max.poll.interval.ms",
     ),
     ClientKind("manual assignment", "none: it is no member", "nothing", "nothing", "nothing: it never joins (rule D8)"),
@@ -106,9 +107,9 @@ class Delay:
 
     Attributes:
         situation: What the other member does.
-        lasts: From the beginning of the join phase to its end, as an expression: `session` of the other member (from its last
-            sign of life, here the beginning), `rebalance` (the longest of the group), `pending` (session timeout of an id that
-            was handed out), `poll` (until the other polls and joins).
+        lasts: From the beginning of the join phase to its end, as an expression: `session` of the other member (from
+            its last sign of life, here the beginning), `rebalance` (the longest of the group), `pending` (session
+            timeout of an id that was handed out), `poll` (until the other polls and joins).
         stays: Whether the other is a member when it ends; an expression likewise.
         rules: Rules that say so.
     """
@@ -132,5 +133,8 @@ DELAYS: Final = (
 
 
 def rebalance_timeout(members: tuple[tuple[int, int, int], ...]) -> int:
-    """How long a group waits: the longest of its members' (JoinGroup version, session timeout, rebalance timeout), in ms."""
+    """How long a group waits.
+
+    The longest of its members' (JoinGroup version, session timeout, rebalance timeout), in ms.
+    """
     return max(rebalance if version >= 1 else session for version, session, rebalance in members)

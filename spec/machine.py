@@ -8,8 +8,8 @@ the rules it rests on; and its place in the file, from which its id is made.
 Everything is a string or a name. A function given as a guard or an action could be run, but not read, compared,
 counted or turned into another language: the compiler refuses it.
 
-What the library itself refuses when a class is made (a state that no row leads to or from, two initial states) is raised as
-`SpecError` as well, and says in which file.
+What the library itself refuses when a class is made (a state that no row leads to or from, two initial states) is
+raised as `SpecError` as well, and says in which file.
 
 An *error* row raises TransitionNotAllowed in the library, by way of the model's `refuse_illegal_event`, as any event
 does that the machine does not know.

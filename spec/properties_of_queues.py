@@ -34,7 +34,8 @@ def of_the_queues(calls: int) -> tuple[ModelProperty, ...]:
             "invariant",
             f"all((not {lies} or not {lies_aside})"
             " and all(not (event_of[k] == i and any(event_of[l] == i for l in members if l != k)) for k in members)"
-            " and all(not (aside[k] == i and any(aside[l] == i for l in members if l != k)) for k in members) for i in members)",
+            " and all(not (aside[k] == i and any(aside[l] == i for l in members if l != k)) for k in "
+            "members) for i in members)",
             statement="No event is in two places.",
             sources=test_plan,
             rules=("Q1",),
@@ -50,17 +51,21 @@ def of_the_queues(calls: int) -> tuple[ModelProperty, ...]:
         ModelProperty(
             "callback-only-when-asked",
             "invariant",
-            "fault != 'not_asked' and (background == 'stopped' or not (polling == 'callback' or polling == 'callback_waiting'"
+            "fault != 'not_asked' and (background == 'stopped' or not (polling == 'callback' or polling == "
+            "'callback_waiting'"
             " or polling == 'last_callback' or polling == 'last_waiting') or asked == 'taken')",
-            statement="User code runs on the polling thread, for an event that it took from its queue, and answers once.",
+            statement="User code runs on the polling thread, for an event that it took from its queue, and answers "
+            "once.",
             sources=channel,
             rules=("Q2",),
         ),
         ModelProperty(
             "closed-is-clean",
             "invariant",
-            "background != 'stopped' or all(future[i] != 'pending' and event[i] == 'none' and aside[i] == 0 for i in members)",
-            statement="A background that has stopped leaves nothing behind: every event left over was answered or cancelled.",
+            "background != 'stopped' or all(future[i] != 'pending' and event[i] == 'none' and aside[i] == 0 "
+            "for i in members)",
+            statement="A background that has stopped leaves nothing behind: every event left over was answered or "
+            "cancelled.",
             sources=test_plan,
             rules=("Q1", "L2"),
         ),

@@ -1,22 +1,23 @@
 """Request handling: the requests, timers and commands that have no state in any machine, and what they must lead to.
 
-The machines of the specification wait for the answers that decide about membership. A consumer sends other requests too:
-OffsetFetch and ListOffsets for positions, Metadata for leaders, Fetch, and LeaveGroup. These have no states of their own: a
-request is sent and answered, and each answer has one required outcome. The request is sent again after a backoff, or the
-coordinator is looked up first, or the application gets an error. This table lists those outcomes.
+The machines of the specification wait for the answers that decide about membership. A consumer sends other requests
+too: OffsetFetch and ListOffsets for positions, Metadata for leaders, Fetch, and LeaveGroup. These have no states of
+their own: a request is sent and answered, and each answer has one required outcome. The request is sent again after a
+backoff, or the coordinator is looked up first, or the application gets an error. This table lists those outcomes.
 
-An entry says: when the precondition `when` holds and the event happens, the postcondition `then` must hold. A postcondition
-that repeats a request includes that the request succeeds in the end. "other" is every error that the request's entries do not
-name; "late" is an answer to a request of an identity that the member no longer has (rule J9). `TIMER` entries name the event
-of the timer that expires; `COMMAND` entries name the application's command.
+An entry says: when the precondition `when` holds and the event happens, the postcondition `then` must hold. A
+postcondition that repeats a request includes that the request succeeds in the end. "other" is every error that the
+request's entries do not name; "late" is an answer to a request of an identity that the member no longer has (rule J9).
+`TIMER` entries name the event of the timer that expires; `COMMAND` entries name the application's command.
 
-Three entries are choices that Kafka's classic Java client makes differently: it repeats a ListOffsets that failed for an unknown
-reason, with a warning, and it keeps one metadata error at a time; here the application is told of both. And it sends the commit
-of the interval although the one before is unanswered (ConsumerCoordinator.maybeAutoCommitOffsetsAsync), which its KIP-848
-client does not.
+Three entries are choices that Kafka's classic Java client makes differently: it repeats a ListOffsets that failed for
+an unknown reason, with a warning, and it keeps one metadata error at a time; here the application is told of both. And
+it sends the commit of the interval although the one before is unanswered
+(ConsumerCoordinator.maybeAutoCommitOffsetsAsync), which its KIP-848 client does not.
 
 Sources: Kafka ConsumerCoordinator (OffsetFetchResponseHandler, OffsetCommitResponseHandler), AbstractCoordinator
-(LeaveGroupResponseHandler, HeartbeatResponseHandler), OffsetFetcherUtils, FetchCollector, Metadata; KIP-62 for the session.
+(LeaveGroupResponseHandler, HeartbeatResponseHandler), OffsetFetcherUtils, FetchCollector, Metadata; KIP-62 for the
+session.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ POSTCONDITIONS: Final[Mapping[str, str]] = MappingProxyType(
         "again_after_backoff": "the same request goes out again, retry.backoff.ms later and not before",
         "asked_again": "the same request goes out again at once",
         "coordinator_forgotten": "the coordinator is looked up if anything needs it, and nothing goes to it before",
-        "leader_looked_up": "Metadata is asked for; the request goes out again after the backoff, to the leader of then",
+        "leader_looked_up": "metadata is requested; after the backoff the request goes out again, to the new leader",
         "application_told": "exactly one ERROR, and no further try before the application's next poll",
         "caller_told": "the question fails for the one who asked, and nobody else hears of it",
         "told_and_again": "exactly one ERROR until the next poll; meanwhile the topic is asked for again in a while",
@@ -109,16 +110,19 @@ _COMMIT: Final = "ConsumerCoordinator.OffsetCommitResponseHandler"
 
 # fmt: off
 HANDLINGS: Final[tuple[Handling, ...]] = (
-    # Where to begin ----------------------------------------------------------------------------------------------------
+    # Where to begin
+    # ----------------------------------------------------------------------------------------------------
     Handling("OffsetFetch", "NONE", "position_sought", "position_taken", "O1", _OFFSET_FETCH),
     Handling("OffsetFetch", "NONE", "asked", "application_answered", "Q1", _OFFSET_FETCH),
-    Handling("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS", "position_sought", "again_after_backoff", "O1 D3", _OFFSET_FETCH),
+    Handling("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS", "position_sought", "again_after_backoff", "O1 D3",
+             _OFFSET_FETCH),
     Handling("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS", "asked", "again_after_backoff", "D3", _OFFSET_FETCH),
     Handling("OffsetFetch", "UNSTABLE_OFFSET_COMMIT", "position_sought", "again_after_backoff", "O1 D3", _OFFSET_FETCH),
     Handling("OffsetFetch", "UNSTABLE_OFFSET_COMMIT", "asked", "again_after_backoff", "D3", _OFFSET_FETCH),
     Handling("OffsetFetch", "REQUEST_TIMED_OUT", "position_sought", "again_after_backoff", "O1 D3", _OFFSET_FETCH),
     Handling("OffsetFetch", "NOT_COORDINATOR", "position_sought", "coordinator_forgotten", "O1 D1 D4", _OFFSET_FETCH),
-    Handling("OffsetFetch", "COORDINATOR_NOT_AVAILABLE", "position_sought", "coordinator_forgotten", "O1 D1 D4", _OFFSET_FETCH),
+    Handling("OffsetFetch", "COORDINATOR_NOT_AVAILABLE", "position_sought", "coordinator_forgotten", "O1 D1 D4",
+             _OFFSET_FETCH),
     Handling("OffsetFetch", "DISCONNECTED", "position_sought", "coordinator_forgotten", "O1 D1 D4", _OFFSET_FETCH),
     Handling("OffsetFetch", "TIMED_OUT", "position_sought", "coordinator_forgotten", "O1 D1 D4", _OFFSET_FETCH),
     Handling("OffsetFetch", "NOT_COORDINATOR", "asked", "coordinator_forgotten", "D1 D4", _OFFSET_FETCH),
@@ -134,15 +138,18 @@ HANDLINGS: Final[tuple[Handling, ...]] = (
     Handling("ListOffsets", "NONE", "position_sought", "position_taken", "O6", _LIST_OFFSETS),
     Handling("ListOffsets", "NOT_LEADER_OR_FOLLOWER", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
     Handling("ListOffsets", "LEADER_NOT_AVAILABLE", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
-    Handling("ListOffsets", "UNKNOWN_TOPIC_OR_PARTITION", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
+    Handling("ListOffsets", "UNKNOWN_TOPIC_OR_PARTITION", "position_sought", "leader_looked_up", "O1 O6",
+             _LIST_OFFSETS),
     Handling("ListOffsets", "FENCED_LEADER_EPOCH", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
     Handling("ListOffsets", "UNKNOWN_LEADER_EPOCH", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
     Handling("ListOffsets", "DISCONNECTED", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
     Handling("ListOffsets", "TIMED_OUT", "position_sought", "leader_looked_up", "O1 O6", _LIST_OFFSETS),
-    Handling("ListOffsets", "TOPIC_AUTHORIZATION_FAILED", "position_sought", "application_told", "O1 O6", _LIST_OFFSETS),
+    Handling("ListOffsets", "TOPIC_AUTHORIZATION_FAILED", "position_sought", "application_told", "O1 O6",
+             _LIST_OFFSETS),
     Handling("ListOffsets", "other", "position_sought", "application_told", "O1 O6", _LIST_OFFSETS),
     Handling(COMMAND, "ASSIGN", "started", "committed_asked", "D8 O1", "ConsumerCoordinator.poll"),
-    # Records -----------------------------------------------------------------------------------------------------------
+    # Records
+    # -----------------------------------------------------------------------------------------------------------
     Handling("Fetch", "NONE", "fetching", "records_kept", "O5", _FETCH),
     Handling("Fetch", "OFFSET_OUT_OF_RANGE", "fetching", "position_reset", "O6", _FETCH),
     Handling("Fetch", "NOT_LEADER_OR_FOLLOWER", "fetching", "leader_looked_up", "O5", _FETCH),
@@ -156,13 +163,17 @@ HANDLINGS: Final[tuple[Handling, ...]] = (
     Handling("Fetch", "TOPIC_AUTHORIZATION_FAILED", "fetching", "application_told", "O4 O5", _FETCH),
     Handling("Fetch", "other", "fetching", "application_told", "O4 O5", _FETCH),
     Handling(TIMER, "fetch_backoff_elapsed", "backing_off", "asked_again", "O5", _FETCH),
-    # Topics and their leaders ------------------------------------------------------------------------------------------
+    # Topics and their leaders
+    # ------------------------------------------------------------------------------------------
     Handling("Metadata", "NONE", "new_topic", "leaders_known", "J8", _METADATA),
     Handling("Metadata", "NONE", "refreshing", "leaders_known", "J8", _METADATA),
-    Handling("Metadata", "DISCONNECTED", "new_topic", "again_after_backoff", "J8", "NetworkClient.DefaultMetadataUpdater"),
-    Handling("Metadata", "DISCONNECTED", "refreshing", "again_after_backoff", "J8", "NetworkClient.DefaultMetadataUpdater"),
+    Handling("Metadata", "DISCONNECTED", "new_topic", "again_after_backoff", "J8",
+             "NetworkClient.DefaultMetadataUpdater"),
+    Handling("Metadata", "DISCONNECTED", "refreshing", "again_after_backoff", "J8",
+             "NetworkClient.DefaultMetadataUpdater"),
     Handling("Metadata", "TIMED_OUT", "new_topic", "again_after_backoff", "J8", "NetworkClient.DefaultMetadataUpdater"),
-    Handling("Metadata", "TIMED_OUT", "refreshing", "again_after_backoff", "J8", "NetworkClient.DefaultMetadataUpdater"),
+    Handling("Metadata", "TIMED_OUT", "refreshing", "again_after_backoff", "J8",
+             "NetworkClient.DefaultMetadataUpdater"),
     Handling("Metadata", "UNKNOWN_TOPIC_OR_PARTITION", "new_topic", "topic_gone", "J8", _METADATA),
     Handling("Metadata", "UNKNOWN_TOPIC_OR_PARTITION", "refreshing", "topic_gone", "J8", _METADATA),
     Handling("Metadata", "LEADER_NOT_AVAILABLE", "refreshing", "topic_not_ready", "J8", _METADATA),
@@ -172,12 +183,15 @@ HANDLINGS: Final[tuple[Handling, ...]] = (
     Handling("Metadata", "other", "refreshing", "told_and_again", "J8 Q1", _METADATA),
     Handling(COMMAND, "METADATA_UPDATE", "member", "metadata_asked", "J8", "Metadata.requestUpdate"),
     Handling(TIMER, "metadata_due", "member", "metadata_asked", "J8", "Metadata.timeToNextUpdate"),
-    # Committing, and what is said of an identity of the past -----------------------------------------------------------
+    # Committing, and what is said of an identity of the past
+    # -----------------------------------------------------------
     Handling(TIMER, "auto_commit_due", "member", "commit_sent", "M4 M5", _INTERVAL),
     Handling("OffsetCommit", "late", "expelled", "commit_failed", "J9 M2", _COMMIT),
     Handling("OffsetCommit", "late", "rejoining", "commit_postponed", "J9 M2", _COMMIT),
-    Handling("Heartbeat", "late", "rejoined", "session_prolonged", "J9 H1", "AbstractCoordinator.HeartbeatResponseHandler"),
-    # Leaving -----------------------------------------------------------------------------------------------------------
+    Handling("Heartbeat", "late", "rejoined", "session_prolonged", "J9 H1",
+             "AbstractCoordinator.HeartbeatResponseHandler"),
+    # Leaving
+    # -----------------------------------------------------------------------------------------------------------
     Handling("LeaveGroup", "NONE", "closing", "close_ends", "L2", _LEAVE),
     Handling("LeaveGroup", "UNKNOWN_MEMBER_ID", "closing", "close_ends", "L1 L2", _LEAVE),
     Handling("LeaveGroup", "NOT_COORDINATOR", "closing", "close_ends", "L1 L2", _LEAVE),

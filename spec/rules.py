@@ -1,15 +1,14 @@
 """The normative rules: what a client of the classic consumer-group protocol must and should do.
 
-A rule says who it binds and how strictly. `applies_to` is *any* (it follows from the protocol), *java_style* (the contract
-of an API like Java's: a pull consumer with poll() and a rebalance listener), *internal* (visible only inside the reference)
-or *broker* (the group coordinator's side). `level` is *must* (breaking it is FAIL) or *should* (present-day behaviour that
-older clients legitimately lack: DEVIATION).
+A rule says who it binds and how strictly. `applies_to` is *any* (it follows from the protocol), *java_style* (the
+contract of an API like Java's: a pull consumer with poll() and a rebalance listener), *internal* (visible only inside
+the reference) or *broker* (the group coordinator's side). `level` is *must* (breaking it is FAIL) or *should*
+(present-day behaviour that older clients legitimately lack: DEVIATION).
 
-The letters are the rule's chapter: D discovery, J join, S sync, H heartbeat, P poll interval, C callbacks, M commit,
-O offsets and records, L leave and close, T threads, X static membership, K cooperative, Q queues, W the wire itself,
-G the broker's group.
-The rules themselves are in `data/rules.toml`. Whatever rests on a rule names it: rows, known bugs, properties, checks, mutants;
-which of them belong to a rule is computed from that.
+The letters are the rule's chapter: D discovery, J join, S sync, H heartbeat, P poll interval, C callbacks, M commit, O
+offsets and records, L leave and close, T threads, X static membership, K cooperative, Q queues, W the wire itself, G
+the broker's group. The rules themselves are in `data/rules.toml`. Whatever rests on a rule names it: rows, known bugs,
+properties, checks, mutants; which of them belong to a rule is computed from that.
 """
 
 from __future__ import annotations

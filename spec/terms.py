@@ -1,7 +1,7 @@
 """The kinds of word that the specification is made of: frozen records, no behaviour.
 
-`vocabulary.py` fills them for the machines. They live here, apart from it, so that the compiler can be tested on a vocabulary of
-its own.
+`vocabulary.py` fills them for the machines. They live here, apart from it, so that the compiler can be tested on a
+vocabulary of its own.
 """
 
 from __future__ import annotations

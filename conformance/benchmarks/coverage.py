@@ -1,4 +1,4 @@
-"""How long it takes to fire every transition, and every pair of transitions that can follow each other, in the reference."""
+"""How long it takes to fire every feasible transition, and every feasible pair of them, in the reference."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """The explorer against TLC and against SPIN: the same model, in the same run, all on one and the same core.
 
-What is counted is the search. Translating and compiling is left out (the explorer's C and SPIN's take a second or two each),
-and so is liveness. TLC's start cannot be told apart: two seconds, and some more until the JVM has compiled what is used most.
-The model, two cooperative members with everything that may happen to them, takes TLC half a minute, so that this matters
-little; it is the largest that is not a burden. The explorer keeps shortest ways, which SPIN does not. On more cores the
-explorer uses up to four, and TLC one: it is asked which properties are violated, and for that needs a single worker.
+What is counted is the search. Translating and compiling is left out (the explorer's C and SPIN's take a second or two
+each), and so is liveness. TLC's start cannot be told apart: two seconds, and some more until the JVM has compiled what
+is used most. The model, two cooperative members with everything that may happen to them, takes TLC half a minute, so
+that this matters little; it is the largest that is not a burden. The explorer keeps shortest ways, which SPIN does not.
+On more cores the explorer uses up to four, and TLC one: it is asked which properties are violated, and for that needs a
+single worker.
 """
 
 from __future__ import annotations

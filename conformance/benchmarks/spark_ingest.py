@@ -1,9 +1,9 @@
 """Spark ingest and check of two million events, against Spark doing the least that could be called ingesting.
 
-Both read the same NDJSON files in the same warm session, alternating. Ours validates every line against the schema, keeps what is
-no event, sorts by group and member into buckets, and then checks all rules. The baseline is Spark's own JSON reader with a given
-schema: nothing is validated (a bad line is a row of nulls), then the same shuffle by group, the same sort, Parquet with
-zstd; and nothing is checked.
+Both read the same NDJSON files in the same warm session, alternating. Ours validates every line against the schema,
+keeps what is no event, sorts by group and member into buckets, and then checks all rules. The baseline is Spark's own
+JSON reader with a given schema: nothing is validated (a bad line is a row of nulls), then the same shuffle by group,
+the same sort, Parquet with zstd; and nothing is checked.
 """
 
 from __future__ import annotations

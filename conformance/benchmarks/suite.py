@@ -1,8 +1,8 @@
 """How much of the generated suite's time is the suite's own, and not Hypothesis's.
 
-The peer is the same Hypothesis machine, with the same rules, inputs and draws (one seed for both), whose bodies do nothing: no
-model, no implementation, no comparison. What remains is what any Hypothesis state machine costs. Both are given the same
-number of steps: those that were drawn, routes included.
+The peer is the same Hypothesis machine, with the same rules, inputs and draws (one seed for both), whose bodies do
+nothing: no model, no implementation, no comparison. What remains is what any Hypothesis state machine costs. Both are
+given the same number of steps: those that were drawn, routes included.
 """
 
 from __future__ import annotations

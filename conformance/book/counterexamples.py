@@ -1,6 +1,7 @@
 """The pages of what exploration found: the sentence, the shortest counterexample as a picture, what is done instead.
 
-`groupspec.conformance.findings.counterexamples()` is where they come from; `Counterexample` is what the pages read of each.
+`groupspec.conformance.findings.counterexamples()` is where they come from; `Counterexample` is what the pages read of
+each.
 """
 
 from __future__ import annotations

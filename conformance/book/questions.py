@@ -1,4 +1,7 @@
-"""The question that the front page asks: what happens, and what is going on meanwhile. The answer is a cell of a table."""
+"""The question that the front page asks: what happens, and what is going on meanwhile.
+
+The answer is a cell of a table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What each property notices: the committed scores, as the pages of the properties show them; nothing where there are none."""
+"""What each property notices: the committed scores, as the pages of the properties show them.
+
+Nothing where there are none.
+"""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ CHAPTERS = (
         "request_handling",
         "Request handling",
         "request_handling.html",
-        "Requests that no machine waits for: positions, records, metadata, good-byes, and what must follow when they fail.",
+        "Requests that no machine waits for: positions, records, metadata, good-byes, and what must follow "
+        "when they fail.",
         reference_pages.request_handling_page,
     ),
     Chapter(
@@ -158,7 +159,8 @@ CHAPTERS = (
         "checks",
         "Checks",
         "checks.html",
-        "What looks at a client from outside: scenarios on the wire, checks of traces, and the mutants that test the tests.",
+        "What looks at a client from outside: scenarios on the wire, checks of traces, and the mutants that "
+        "test the tests.",
         reference_pages.checks_page,
     ),
 )

@@ -61,7 +61,7 @@ def breakable(name: str) -> Markup:
 def _render_text(
     _: RendererHTML, tokens: Sequence[Token], index: int, __: object, env: MutableMapping[str, set[str]]
 ) -> str:
-    """Text, in which rules and bugs are links, and so is a term where it first stands (in prose, not in single lines)."""
+    """Text in which rules, bugs and (in prose) the first mention of each term are links."""
     text, at, shown = tokens[index].content, 0, Markup("")
     for found in _TERM.finditer(text) if "terms" in env else ():
         term = _TERMS[found[0].lower()]
@@ -174,7 +174,10 @@ def _rule_link(identifier: str) -> Markup | str:
 
 @cache
 def guard(text: str) -> Markup:
-    """A guard or another expression: its words lead to the vocabulary, and it breaks before `and` and `or` if it must."""
+    """A guard or another expression.
+
+    Its words lead to the vocabulary, and it breaks before `and` and `or` if it must.
+    """
     parts = []
     for part in _terms(text):
         parts.append(Markup('<span class="term">{}</span>').format(_linked_words(part)))

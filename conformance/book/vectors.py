@@ -1,7 +1,7 @@
 """The pages of the vectors: for every row that fires in one, the shortest run that brings it about, and the way home.
 
-The files have every reachable state with every event; a page of them would help nobody. What a reader of a table wants is
-one run to try: what happens, what must be sent on it, and how it goes on to normal operation.
+The files have every reachable state with every event; a page of them would help nobody. What a reader of a table wants
+is one run to try: what happens, what must be sent on it, and how it goes on to normal operation.
 """
 
 from __future__ import annotations

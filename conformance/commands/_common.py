@@ -1,8 +1,9 @@
 """What every subcommand shares: the `--json` option, JSON that keeps its schema, and progress on stderr.
 
-Results go to stdout and progress goes to stderr, and only to a terminal, so that a command can be piped; with `--json -` stdout
-is for the JSON alone, and what is for people goes to stderr. The machine-readable result is checked against its JSON Schema
-before a byte is written: a file that breaks the schema is a defect of ours, and no consumer of the file should have to find it.
+Results go to stdout and progress goes to stderr, and only to a terminal, so that a command can be piped; with `--json
+-` stdout is for the JSON alone, and what is for people goes to stderr. The machine-readable result is checked against
+its JSON Schema before a byte is written: a file that breaks the schema is a defect of ours, and no consumer of the file
+should have to find it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def json_option(function: Decorated) -> Decorated:
         type=click.Path(path_type=Path),
         metavar="FILE",
         callback=_tried,
-        help="Write the machine-readable result to FILE, or to stdout if FILE is - (its JSON Schema ships with groupspec).",
+        help="Write the machine-readable result to FILE, or to stdout if FILE is - (its JSON Schema ships with "
+        "groupspec).",
     )
     return option(function)
 

@@ -31,17 +31,19 @@ MAX_SHOWN = 50
 @master_option
 @json_option
 def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Path | None) -> int:
-    """Check traces: NDJSON (also .gz) or Parquet files, folders of them, or a folder written by `groupspec trace ingest`.
+    """Check traces.
+
+    NDJSON (also .gz) or Parquet files, folders of them, or a folder written by `groupspec trace ingest`.
 
     Each violation names the rule, the member, the event's number, and the state that the member was in. Faults of the
-    recording (lines lost or doubled, clocks that were set) are told apart: they say nothing about the client. Of a folder
-    the traces are read, and what else lies there is counted; a file that is named is read, whatever it is.
+    recording (lines lost or doubled, clocks that were set) are told apart: they say nothing about the client. Of a
+    folder the traces are read, and what else lies there is counted; a file that is named is read, whatever it is.
 
     Example: groupspec trace check recordings/ --json verdict.json
 
-    Exit code 0: no rule is broken, and every event was read. 1: a rule is broken. 2: a path cannot be read, or a layout is
-    not as its ingest left it. 4: none was found broken, but the recording is faulty, lines were quarantined, files left out
-    that may hold events, or there are no events at all.
+    Exit code 0: no rule is broken, and every event was read. 1: a rule is broken. 2: a path cannot be read, or a layout
+    is not as its ingest left it. 4: none was found broken, but the recording is faulty, lines were quarantined, files
+    left out that may hold events, or there are no events at all.
     """
     with progress("checking") as steps:
         verdict = _check(inputs.named(paths), engine, master, steps)
@@ -96,7 +98,8 @@ def _show(verdict: Verdict) -> None:
         console.print(f"not judged here, but by `groupspec conform`: {' '.join(not_judged)}", markup=False)
     if verdict.unjudged_members:
         console.print(
-            f"{verdict.unjudged_members:,} members do not begin with a config event: their states and timers were not judged",
+            f"{verdict.unjudged_members:,} members do not begin with a config event: their states and timers "
+            "were not judged",
             markup=False,
         )
     show_quarantine(verdict.quarantined)

@@ -20,7 +20,10 @@ from groupspec.conformance.traces.workspace import check_target
 
 def master_option(function: Callable[..., int]) -> Callable[..., int]:
     """Adds `--master URL`."""
-    words = "Spark's master, with --engine spark: local[N], spark://HOST:PORT, ... [default: all processors of this machine]"
+    words = (
+        "Spark's master, with --engine spark: local[N], spark://HOST:PORT, ... [default: all processors of this "
+        "machine]"
+    )
     return click.option("--master", metavar="URL", help=words)(function)
 
 
@@ -34,15 +37,18 @@ def master_option(function: Callable[..., int]) -> Callable[..., int]:
 def ingest(
     paths: tuple[str, ...], out: str, engine: str, master: str | None, buckets: int, json_file: Path | None
 ) -> int:
-    """Read traces (NDJSON, also .gz, or Parquet; files, folders of them, patterns), and write them sorted by group into DIR.
+    """Read traces (NDJSON, also .gz, or Parquet.
+
+    Files, folders of them, patterns), and write them sorted by group into DIR.
 
     DIR appears when it is whole, and not at all when the ingest is killed or fails. A line that is no event goes into
-    quarantine, with its reason, file and line: DIR/_quarantine.parquet. What was left out of folders is counted by reason.
+    quarantine, with its reason, file and line: DIR/_quarantine.parquet. What was left out of folders is counted by
+    reason.
 
     Example: groupspec trace ingest recordings/ --out ingested
 
-    Exit code 0, also when lines were quarantined; 2 when a path cannot be read, DIR is not empty or cannot be written, or
-    another ingest into DIR is running.
+    Exit code 0, also when lines were quarantined; 2 when a path cannot be read, DIR is not empty or cannot be written,
+    or another ingest into DIR is running.
     """
     started = time.perf_counter()
     target = inputs.local_path(out)

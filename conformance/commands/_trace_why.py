@@ -55,13 +55,13 @@ def why(
 ) -> int:
     """Explain why GROUP rebalanced: cause, who caused it, the lines that prove it, and what to change.
 
-    PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), or a folder of logs. It
-    may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON lines.
+    PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), or a folder of logs.
+    It may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON lines.
 
     Example: groupspec trace why orders-service /var/log/kafka/server.log --since 2h
 
-    Exit code 0 when the group was found; 2 when no path is a log that can be explained, or none names the group; 4 when the
-    answer is not sure: lines that may concern the group were not understood, or a file ends early.
+    Exit code 0 when the group was found; 2 when no path is a log that can be explained, or none names the group; 4 when
+    the answer is not sure: lines that may concern the group were not understood, or a file ends early.
     """
     clock = Clock(_zone(zone_name))
     question = Question(group, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)

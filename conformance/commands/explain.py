@@ -24,7 +24,9 @@ SHOWN_ROWS = 40
 @click.option("--all", "all_rows", is_flag=True, help=f"Every row, not only the first {SHOWN_ROWS}.")
 @json_option
 def command(name: str, all_rows: bool, json_file: Path | None) -> int:
-    """Explain a rule (J3, or by name: member-id-required), a state (STABLE, rebalance.STABLE) or an event (join_accepted).
+    """Explain a rule (J3, or by name.
+
+    Member-id-required), a state (STABLE, rebalance.STABLE) or an event (join_accepted).
 
     Example: groupspec explain J3
     """
@@ -49,7 +51,8 @@ def _known(name: str) -> str:
         return same[0]
     raise UsageProblem(
         f"there is no rule, state or event {name!r}",
-        allowed=f"a rule ({', '.join(RULES)}), a state (STABLE, rebalance.STABLE, ...) or an event (join_accepted, ...)",
+        allowed=f"a rule ({', '.join(RULES)}), a state (STABLE, rebalance.STABLE, ...) or an event (join_accepted, "
+        "...)",
         next_step=" or ".join(f"did you mean {one!r}?" for one in same)
         or did_you_mean(name, known)
         or "`groupspec table` shows every state and event",

@@ -19,8 +19,8 @@ from groupspec.diagrams.layout import LayoutProblem
 def command(check: bool, json_file: Path | None) -> int:
     """Write the pictures, tables, lists and models that are made from the specification.
 
-    Some are not committed, only their hashes are: the tables as JSON, and the models as TLA+ and Promela but for one. They are
-    written all the same, and git ignores them.
+    Some are not committed, only their hashes are: the tables as JSON, and the models as TLA+ and Promela but for one.
+    They are written all the same, and git ignores them.
 
     Example: groupspec generate --check
     """

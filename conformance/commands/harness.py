@@ -34,11 +34,13 @@ def command() -> None:
 def check(client: str, json_file: Path | None) -> int:
     """Try every part of the harness protocol, in some short stories against a scripted broker.
 
-    CLIENT is a built-in name, or cmd:COMMAND LINE of a program that speaks the harness protocol. It takes about ten seconds.
+    CLIENT is a built-in name, or cmd:COMMAND LINE of a program that speaks the harness protocol. It takes about ten
+    seconds.
 
     Example: groupspec harness check cmd:'java -jar target/harness.jar' --json harness.json
 
-    Exit code 0 when every check passes, 1 when one fails, 2 when there is no such client, 4 when the machine stood still.
+    Exit code 0 when every check passes, 1 when one fails, 2 when there is no such client, 4 when the machine stood
+    still.
     """
     found = find_client(client)
     with progress("trying the harness", STORIES_TOLD) as steps:

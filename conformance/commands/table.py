@@ -1,7 +1,8 @@
 """`groupspec table`: state x event matrices, on the terminal or as files; `--check` fails on a blank cell.
 
-`--check` asks more of a machine than that each cell has a row: of the rows of a cell exactly one holds, whatever the variables
-are; every word exists; every state is reached. What is wrong is told with its file and line, and the exit code is 2.
+`--check` asks more of a machine than that each cell has a row: of the rows of a cell exactly one holds, whatever the
+variables are; every word exists; every state is reached. What is wrong is told with its file and line, and the exit
+code is 2.
 """
 
 from __future__ import annotations

@@ -113,7 +113,10 @@ def command(
 
 
 def _list(known: Catalogue) -> None:
-    """A line for each model: members x partitions, how many states it had when they were counted, and what it is about."""
+    """A line for each model.
+
+    Members x partitions, how many states it had when they were counted, and what it is about.
+    """
     counted = counts.recorded(folder_path("conformance") / MODELS)
     width = max(map(len, known.models))
     for name, make in known.models.items():

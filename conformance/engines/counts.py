@@ -125,7 +125,8 @@ def page(entries: list[Count]) -> str:
     lines = [
         "# Models, and how many states they have",
         "",
-        "Made by `groupspec generate`. *base* is described in `spec/composition/base.py`; a feature adds what its line says.",
+        "Made by `groupspec generate`. *base* is described in `spec/composition/base.py`; a feature adds "
+        "what its line says.",
         "",
         "| feature | variables | what it adds |",
         "|---|---|---|",

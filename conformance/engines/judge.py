@@ -1,7 +1,7 @@
 """What several engines found in one model, judged: do they agree, and is what they found what is expected?
 
-A model may be known to break properties: the published profile is explored to see which. Such a list is a claim like any
-other. A violation that is not on it fails, and so does one that is on it and is not found.
+A model may be known to break properties: the published profile is explored to see which. Such a list is a claim like
+any other. A violation that is not on it fails, and so does one that is on it and is not found.
 """
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """*failed* if anything is wrong with the model or between the engines; *inconclusive* if not all got through."""
+        """*failed* if anything is wrong with the model or between the engines.
+
+        *inconclusive* if not all got through.
+        """
         if self.counts_differ or self.new or self.missing or self.disputed:
             return "failed"
         return "ok" if len(self.complete) == len(self.runs) else "inconclusive"

@@ -41,8 +41,8 @@ class EngineRun:
         outcome: *complete*: every state was visited. *inconclusive*: a limit came first. *failed*: the engine itself
             did. *absent*: it is not on this machine. `problem` says more about the last three.
         states: Distinct states.
-        edges: Enabled alternatives over all states. Not compared: TLC counts one as often as its guard has disjuncts that
-            hold, SPIN one more for a state in which nothing can happen. None: the engine did not get through.
+        edges: Enabled alternatives over all states. Not compared: TLC counts one as often as its guard has disjuncts
+            that hold, SPIN one more for a state in which nothing can happen. None: the engine did not get through.
         depth: Steps to the farthest state; None if the engine does not search breadth first.
         seconds: Of the search, with what the engine needs to start, and without compiling.
         properties: What it says of each property of the model.

@@ -1,7 +1,7 @@
 """The models as TLA+ and Promela: for readers, and for who has TLC or SPIN.
 
-One of them is committed, to be read; of the others the hashes, and `groupspec generate` writes them. Groups of three members are
-left out: their texts say the same with other numbers, and are made when they are needed.
+One of them is committed, to be read; of the others the hashes, and `groupspec generate` writes them. Groups of three
+members are left out: their texts say the same with other numbers, and are made when they are needed.
 """
 
 from __future__ import annotations

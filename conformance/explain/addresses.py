@@ -1,4 +1,7 @@
-"""Where everything stands: names of pages and anchors. All pages lie in one folder, so an address is the same from everywhere."""
+"""Where everything stands: names of pages and anchors.
+
+All pages lie in one folder, so an address is the same from everywhere.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Everything the project knows about one rule, state or event, gathered from the places where it is said once.
 
-A failing verdict names a rule. From there a reader wants the statement and its source, the rows of the machines that rest
-on it, what else judges it, who broke it before, and a picture: all of it, in one look.
+A failing verdict names a rule. From there a reader wants the statement and its source, the rows of the machines that
+rest on it, what else judges it, who broke it before, and a picture: all of it, in one look.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What is going on in each state, in words that need no table: the search finds states by them, the front page asks in them."""
+"""What is going on in each state, in words that need no table.
+
+The search finds states by them, the front page asks in them.
+"""
 
 from __future__ import annotations
 

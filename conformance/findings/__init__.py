@@ -1,7 +1,8 @@
 """What exploration says about the proposal: violations, dead ends, ambiguities, each with its shortest run.
 
-`entries.FINDINGS` are the findings, `counterexamples()` what the book shows of them. `replaying.replay_on_reference(trace)` plays
-any run of a model to the reference's core, and `vectors.vector_text(trace)` writes it as a vector file.
+`entries.FINDINGS` are the findings, `counterexamples()` what the book shows of them.
+`replaying.replay_on_reference(trace)` plays any run of a model to the reference's core, and
+`vectors.vector_text(trace)` writes it as a vector file.
 """
 
 from groupspec.conformance.findings.entries import FINDINGS, Finding

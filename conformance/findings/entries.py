@@ -1,9 +1,10 @@
 """The findings: what exploration says about the proposal, sentence by sentence.
 
 Every property that a model of the published profile breaks stands in exactly one of them, with each model in which it
-does; a test counts. There are nine such properties and four causes, one finding each: a path that is drawn wrong, an order
-that the test plan has otherwise, what a draft leaves out, and a gate that Kafka has given up. Then what is no violation: a
-dead end that is none, sentences that say two things, what no client can avoid, and time. `findings.toml` has them.
+does; a test counts. There are nine such properties and four causes, one finding each: a path that is drawn wrong, an
+order that the test plan has otherwise, what a draft leaves out, and a gate that Kafka has given up. Then what is no
+violation: a dead end that is none, sentences that say two things, what no client can avoid, and time. `findings.toml`
+has them.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ class Finding(Record, frozen=True):
 
     Attributes:
         id: Lower case with hyphens.
-        kind: *violation*: a property fails, because of what the sentence says. *omission*: because of what it leaves out.
-            *dead end*: a run that cannot go on. *ambiguity*: the sentence allows two readings.
-            *reachable*: what nobody wants and no client can avoid. *time*: what a theorem says.
+        kind: *violation*: a property fails, because of what the sentence says. *omission*: because of what it leaves
+            out. *dead end*: a run that cannot go on. *ambiguity*: the sentence allows two readings. *reachable*: what
+            nobody wants and no client can avoid. *time*: what a theorem says.
         title: One line.
         sentence: What the source says, in its words.
         source: Which source, and where.

@@ -1,11 +1,13 @@
 """Runs of models played to the reference: the same events, and what it makes of them.
 
-A run of the published profile is played as far as there is a counterpart. Where the two part, the reference has not done what the
-published member did, so some events have nothing to answer to any more: a callback that it never asked for cannot end. Those are
-left out, and the replay says so. A run of the deployed profile has a counterpart for everything; there, nothing may be left out.
+A run of the published profile is played as far as there is a counterpart. Where the two part, the reference has not
+done what the published member did, so some events have nothing to answer to any more: a callback that it never asked
+for cannot end. Those are left out, and the replay says so. A run of the deployed profile has a counterpart for
+everything; there, nothing may be left out.
 
-While it plays, the reference is followed by the deployed tables (`stateful/lockstep.py`): any difference in state or in what is
-sent is a `Divergence`. So a replay shows that the reference does what the deployed specification says, on the events of the run.
+While it plays, the reference is followed by the deployed tables (`stateful/lockstep.py`): any difference in state or in
+what is sent is a `Divergence`. So a replay shows that the reference does what the deployed specification says, on the
+events of the run.
 """
 
 from __future__ import annotations
@@ -88,7 +90,8 @@ def replay_on_reference(trace: Trace, member: int = 1, strict: bool | None = Non
         happened = _play(run, adapter, each)
         if strict and happened.outcome != "done":
             raise UsageProblem(
-                f"step {each.step}, {happened.offer}, has no counterpart at the reference: it is {happened.outcome} there",
+                f"step {each.step}, {happened.offer}, has no counterpart at the reference: it is "
+                f"{happened.outcome} there",
                 f"{trace.model.name}, after {', '.join(run.history) or 'nothing'}",
                 "runs of the deployed profile are played whole",
                 "replay with strict=False to leave such events out, and read what is in `left_out`",

@@ -1,8 +1,9 @@
 """The runs that are shown: explored, kept as committed files, and drawn from those.
 
-A run's file holds what a page needs: the actions, the steps in words, the picture's entries, and from which model it comes.
-It is current as long as model and property have the hash that it was made from, the deployed tables too, and nobody has changed
-it; so `generate --check` makes the models and explores nothing. Pictures are drawn from it, and it has the vectors' hash.
+A run's file holds what a page needs: the actions, the steps in words, the picture's entries, and from which model it
+comes. It is current as long as model and property have the hash that it was made from, the deployed tables too, and
+nobody has changed it; so `generate --check` makes the models and explores nothing. Pictures are drawn from it, and it
+has the vectors' hash.
 """
 
 from __future__ import annotations

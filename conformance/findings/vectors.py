@@ -1,8 +1,9 @@
 """A run of a model as a vector file: what one member gets, and what the deployed specification demands of it.
 
-The format is that of `conformance/vectors` (README.md there): a header, a line for each state on the way, and one line for
-the run. So `vectors/examples/run_vectors.py`, and whatever else reads vectors, runs it on a client. An event of a published run
-that a correct environment never does at the deployed member stands in the state's `never`; one that cannot be is left out.
+The format is that of `conformance/vectors` (README.md there): a header, a line for each state on the way, and one line
+for the run. So `vectors/examples/run_vectors.py`, and whatever else reads vectors, runs it on a client. An event of a
+published run that a correct environment never does at the deployed member stands in the state's `never`; one that
+cannot be is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What can be said of a member in one moment, of the tables' and of the reference alike, and when a run breaks a property.
+"""What is compared of a member (the tables' or the reference), and when a run breaks a property.
 
-The properties of the models are watched there by the models' own variables. Here they are read off a run from outside, from
-what was sent and how the member describes itself, so that they can be asked of an implementation. `BREAKS` has them by id:
-those that the published profile breaks. Each is tested on the published runs, where it must say yes.
+The properties of the models are watched there by the models' own variables. Here they are read off a run from outside,
+from what was sent and how the member describes itself, so that they can be asked of an implementation. `BREAKS` has
+them by id: those that the published profile breaks. Each is tested on the published runs, where it must say yes.
 """
 
 from __future__ import annotations

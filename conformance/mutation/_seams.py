@@ -1,6 +1,7 @@
 """How a mutant gets in: it replaces a named function of the implementation by another, from outside.
 
-There is no switch in the implementation. A seam that has been renamed is an error at once, never a mutant that does nothing.
+There is no switch in the implementation. A seam that has been renamed is an error at once, never a mutant that does
+nothing.
 """
 
 from __future__ import annotations

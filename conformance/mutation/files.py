@@ -116,7 +116,7 @@ def problems(text: str) -> list[str]:
 
 
 def gaps(data: Mapping[str, Any]) -> list[str]:
-    """Rules that are held by nothing without a reason, reasons that are none any more, and checks that never notice anything."""
+    """Rules held by nothing without a reason, reasons that no longer hold, and checks that notice nothing."""
     rules = data.get("rules", {})
     held = {rule for rule, entry in rules.items() if entry["held"]}
     excused = {*HELD_LATER, *HYGIENE}
@@ -134,7 +134,8 @@ def is_current(text: str) -> bool:
     return not problems(text)
 
 
-# To be read --------------------------------------------------------------------------------------------------------------
+# To be read
+# --------------------------------------------------------------------------------------------------------------
 
 
 def held_markdown(data: Mapping[str, Any]) -> str:
@@ -146,7 +147,8 @@ def held_markdown(data: Mapping[str, Any]) -> str:
     lines = [
         "# What holds each rule",
         "",
-        "A rule is held by a check that carries its id, is green on the reference, and goes red when a breaker of the rule",
+        "A rule is held by a check that carries its id, is green on the reference, and goes red when a "
+        "breaker of the rule",
         "is put in.",
         "Computed by `groupspec verify --held`; not to be edited.",
         "",

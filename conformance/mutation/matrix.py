@@ -1,8 +1,8 @@
 """The kill matrix: which check notices which breaker of which rule.
 
-A rule is held by a check that carries it, is green on the reference, and goes red when a breaker of that rule is put in. A
-check that only carries the rule's id holds nothing, and a breaker that no such check notices shows that the rule is held by
-nothing, whatever the tests' names say.
+A rule is held by a check that carries it, is green on the reference, and goes red when a breaker of that rule is put
+in. A check that only carries the rule's id holds nothing, and a breaker that no such check notices shows that the rule
+is held by nothing, whatever the tests' names say.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class KillMatrix:
     Attributes:
         kills: Rule -> breaker -> the checks that carry the rule and go red.
         red: Breaker -> every check that goes red, whatever it carries.
-        problems: What makes the matrix worthless: a check that is red without a breaker, a breaker that can't be put in.
+        problems: What makes the matrix worthless: a check that is red without a breaker, a breaker that can't be put
+            in.
     """
 
     kills: Kills

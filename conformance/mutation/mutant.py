@@ -1,8 +1,9 @@
 """A breaker: one small change of the implementation that breaks one rule, and nothing says so but the tests.
 
-A breaker is put in from outside, as the mutants of `groupspec.conformance.mutation` are: it replaces a method, a function or
-the handler of an answer while the process runs. There is no switch in the implementation, and a seam that has been renamed
-is an error at once. Its id is that of the known bug whose change it repeats, or begins with the rule's.
+A breaker is put in from outside, as the mutants of `groupspec.conformance.mutation` are: it replaces a method, a
+function or the handler of an answer while the process runs. There is no switch in the implementation, and a seam that
+has been renamed is an error at once. Its id is that of the known bug whose change it repeats, or begins with the
+rule's.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def _sentence(put_in: PutIn) -> str:
     return re.sub(r"\s+", " ", (put_in.__doc__ or "").strip())
 
 
-# Seams -------------------------------------------------------------------------------------------------------------------
+# Seams
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def instead(owner: type, name: str, replacement: Method) -> None:

@@ -1,14 +1,15 @@
 """Breakers of the specification itself: a row of a machine's table says something else, for one process.
 
-What a machine says is read once, when its class is introspected; everything else is made from that. So the changed rows get
-in there, and whoever asks for the tables afterwards, a test, a model or an explorer, gets the changed ones. To add a breaker
-of this kind, list the rule, the rows and the change:
+What a machine says is read once, when its class is introspected; everything else is made from that. So the changed rows
+get in there, and whoever asks for the tables afterwards, a test, a model or an explorer, gets the changed ones. To add
+a breaker of this kind, list the rule, the rows and the change:
 
     rows_changed("G1-nobody-waits", "G1", "broker_group", cell("PreparingRebalance", "group_join_phase_checked"),
                  guard("all_joined and ", ""), "The join phase ends with the first JoinGroup.")
 
-The check that has to notice is a story of `groupspec.spec.tests`, or what `stories.PROVIDERS` adds: a property of a model
-is a check too, whose id names the model and the property, and whose run explores the model and raises if it is violated.
+The check that has to notice is a story of `groupspec.spec.tests`, or what `stories.PROVIDERS` adds: a property of a
+model is a check too, whose id names the model and the property, and whose run explores the model and raises if it is
+violated.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _read_anew() -> None:
             importlib.reload(sys.modules[name])
 
 
-# Which rows ----------------------------------------------------------------------------------------------------------------
+# Which rows
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def cell(source: str, *events: str, guard: str = "") -> Which:
@@ -94,7 +96,8 @@ def errors(*events: str) -> Which:
     return lambda row: row.kind == "error" and row.event in events
 
 
-# Which change --------------------------------------------------------------------------------------------------------------
+# Which change
+# --------------------------------------------------------------------------------------------------------------
 
 
 def without(effect: str) -> Change:

@@ -1,8 +1,8 @@
 """Checks: the stories of the project's own tests that carry rule ids, run without pytest around them.
 
-A story is a test function whose name says which rules it tells of: `test_H1_heartbeats_begin_...`. It takes nothing but its
-parameters, uses virtual time, and raises when the promise is broken. Here it is found by name and called as often as its
-parameters say. What needs a socket, a fixture, or draws its examples (Hypothesis) is no story of this kind.
+A story is a test function whose name says which rules it tells of: `test_H1_heartbeats_begin_...`. It takes nothing but
+its parameters, uses virtual time, and raises when the promise is broken. Here it is found by name and called as often
+as its parameters say. What needs a socket, a fixture, or draws its examples (Hypothesis) is no story of this kind.
 """
 
 from __future__ import annotations

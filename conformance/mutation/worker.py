@@ -19,7 +19,8 @@ from groupspec.conformance.mutation.catalogue import BREAKERS
 from groupspec.conformance.mutation.stories import Story, failure, stories
 
 MAX_S: Final = 60.0
-"""For all checks of one breaker, which take about a second: the breaker hangs in one of them. It is to be written anew."""
+"""For all checks of one breaker, which take about a second: the breaker hangs in one of them. It is to be written anew.
+"""
 
 GREEN: Final = "-"
 """Instead of a breaker's id: none is put in, and every check has to be green."""

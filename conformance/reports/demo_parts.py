@@ -1,8 +1,8 @@
 """The parts of the demo: each is one `groupspec` command in a process of its own, with a limit and a result file.
 
-Two lanes run side by side, because the wire kit mostly waits: one judges the clients and then checks their traces on Spark, the
-other draws, runs the generated suite and explains a log. A part that fails, hangs or writes no result is a fact to report,
-and stops nothing but what depends on it.
+Two lanes run side by side, because the wire kit mostly waits: one judges the clients and then checks their traces on
+Spark, the other draws, runs the generated suite and explains a log. A part that fails, hangs or writes no result is a
+fact to report, and stops nothing but what depends on it.
 """
 
 from __future__ import annotations

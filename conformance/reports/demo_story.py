@@ -29,7 +29,8 @@ from groupspec.conformance.wire.client_builds import BUILDS
 
 REFERENCE: Final = "reference"
 LOG_SOURCE: Final = (
-    "Its log was recorded on a real Apache Kafka broker (conformance/traces/captures): two Java consumers, one of which "
+    "Its log was recorded on a real Apache Kafka broker (conformance/traces/captures): two Java consumers, "
+    "one of which "
     "stopped polling for a while."
 )
 Read = TypeVar("Read")
@@ -113,7 +114,10 @@ def _reference_violations(found: Found) -> int:
 
 
 def summary(found: Found, outcomes: Mapping[str, Outcome], report: Path) -> list[str]:
-    """One line for each thing that was done, at most ten; then what was left out on this machine, and the report's path."""
+    """One line for each thing that was done, at most ten.
+
+    Then what was left out on this machine, and the report's path.
+    """
     lines = [*_told(found, outcomes), ("left out", _left_out(outcomes)), ("report", str(report))]
     width = max(len(name) for name, _ in lines)
     return [f"{name:<{width}}  {said}" for name, said in lines]
@@ -149,4 +153,7 @@ def _left_out(outcomes: Mapping[str, Outcome]) -> str:
     parts = [outcome.part.name for outcome in outcomes.values() if outcome.status != "ok"]
     absent = [name for name, build in BUILDS.items() if not build.installed]
     here = f"not built on this machine: {', '.join(absent)}" if absent else "built on this machine"
-    return f"{', '.join(parts) or 'nothing of the demo'}; it judges no {' and '.join(BUILDS)} ({here}): `groupspec clients list`"
+    return (
+        f"{', '.join(parts) or 'nothing of the demo'}; it judges no {' and '.join(BUILDS)} ({here}): `groupspec "
+        "clients list`"
+    )

@@ -52,7 +52,8 @@ def embedded(svg: str) -> str:
 def lanes_apart(svg: str) -> str:
     """A sequence diagram in two pictures of one width, its lanes' headings and the rest, so that the headings can stay.
 
-    The title is left out: it is the page that says what the picture is of. What is no sequence diagram is returned as it is.
+    The title is left out: it is the page that says what the picture is of. What is no sequence diagram is returned as
+    it is.
     """
     size = re.search(r'viewBox="0 0 (\d+) (\d+)" width="\d+" height="\d+"', svg)
     headings = re.findall(r'<rect class="b"[^>]*y="([\d.]+)"[^>]*/><text class="h".*?</text>', svg)

@@ -1,8 +1,10 @@
-"""Where in the specification a run stood when a rule was broken: the state, the last event, and what the table has for it.
+"""Where in the specification a run stood when a rule was broken.
 
-A black box does not tell its state. The trace that the wire kit recorded does, as far as anybody outside can know: it is
-followed through the projected table up to the moment in question, and what remains is the states that explain everything
-seen until then.
+The state, the last event, and what the table has for it.
+
+A black box does not tell its state. The trace that the wire kit recorded does, as far as anybody outside can know: it
+is followed through the projected table up to the moment in question, and what remains is the states that explain
+everything seen until then.
 """
 
 from __future__ import annotations

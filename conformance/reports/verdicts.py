@@ -1,8 +1,8 @@
 """The verdicts as the report shows them: a matrix of rules and clients, and a finding for each cell that is not clean.
 
-A rule is judged in several scenarios. Its cell shows the worst verdict and how often it was given; its finding tells every
-run of that verdict, with what the specification allows there and what was seen on the wire. What is only a symptom of
-another rule's breach (one stall of a client breaks several) stands in that rule's finding.
+A rule is judged in several scenarios. Its cell shows the worst verdict and how often it was given; its finding tells
+every run of that verdict, with what the specification allows there and what was seen on the wire. What is only a
+symptom of another rule's breach (one stall of a client breaks several) stands in that rule's finding.
 """
 
 from __future__ import annotations

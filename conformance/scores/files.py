@@ -1,9 +1,9 @@
 """The committed scores: `generated/scores.json`, and the same to be read, `scores.md` (see `page.py`).
 
-Computing them takes many minutes, so freshness is judged by hashes, one for each model in which mutants are tried: of the tables
-of its machines, of the names of their mutants, and of the model, its properties included, as it is explored and as it is
-compared. Only what belongs to a model that has changed is computed anew. What a hash does not see, a change of the explorer or
-of what an operator does, the long tests see: they try a sample anew.
+Computing them takes many minutes, so freshness is judged by hashes, one for each model in which mutants are tried: of
+the tables of its machines, of the names of their mutants, and of the model, its properties included, as it is explored
+and as it is compared. Only what belongs to a model that has changed is computed anew. What a hash does not see, a
+change of the explorer or of what an operator does, the long tests see: they try a sample anew.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def problems(text: str) -> list[str]:
         return [f"scores.json can't be read: {problem}: groupspec verify --scores"]
     expected = {trial.subject.name: trial.hash for trial in trials()}
     return [
-        f"{name}: its tables, mutants or properties have changed since its scores were computed: groupspec verify --scores"
+        f"{name}: its tables, mutants or properties have changed since its scores were computed: groupspec "
+        "verify --scores"
         for name in dict.fromkeys((*expected, *data["models"]))
         if expected.get(name) != data["models"].get(name)
     ]
@@ -123,7 +124,10 @@ def is_current(text: str) -> bool:
 
 
 def share_killed(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Of the mutants that are tried and somebody can tell from the specification: the share that a property kills. None: 1."""
+    """Of the mutants that are tried and somebody can tell from the specification: the share that a property kills.
+
+    None: 1.
+    """
     fates = Counter(row["fate"] for row in rows)
     others = fates["survived"] + fates["undecided"]
     return fates["killed"] / (fates["killed"] + others) if fates["killed"] + others else 1.0

@@ -1,9 +1,9 @@
 """Which property kills which mutant, and whether a survivor can be told from the specification at all.
 
-A survivor is looked at twice, both times side by side with the specification, to the end. First everything is compared: every
-variable in every state that can be reached, and every word that leads there. Where nothing ever differs the mutant is *idle*:
-what was changed made no difference where it stood. Then only what can be seen is compared: the words, what the monitor makes of
-them, and what can happen. Where none of that differs, it is *equivalent*.
+A survivor is looked at twice, both times side by side with the specification, to the end. First everything is compared:
+every variable in every state that can be reached, and every word that leads there. Where nothing ever differs the
+mutant is *idle*: what was changed made no difference where it stood. Then only what can be seen is compared: the words,
+what the monitor makes of them, and what can happen. Where none of that differs, it is *equivalent*.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Score:
 
     Attributes:
         mutant: Which.
-        fate: `idle`: it does the same in every reachable state of every model. `equivalent`: it does not, but in none of the
-            models can anybody tell. `undecided`: a limit came first. `untried`: it is in none of the models.
+        fate: `idle`: it does the same in every reachable state of every model. `equivalent`: it does not, but in none
+            of the models can anybody tell. `undecided`: a limit came first. `untried`: it is in none of the models.
         by: What killed it, in the order of the properties.
         model: In which model.
     """
@@ -50,7 +50,10 @@ class Score:
 def scores(
     mutants: Iterable[SpecMutant], subjects: Iterable[Subject], said: Callable[[str], None] = lambda _: None
 ) -> list[Score]:
-    """The fate of every mutant: it is tried in one model after the other until it is killed, and then compared in each."""
+    """The fate of every mutant.
+
+    It is tried in one model after the other until it is killed, and then compared in each.
+    """
     trial = _Trial(mutants, subjects, said)
     trial.look_for_killers()
     trial.compare("all", lambda subject: [variable.name for variable in subject.observed.variables])
@@ -91,7 +94,10 @@ class _Trial:
             self.said(f"{subject.name}: {len(self.found)} of {len(self.mutants)} are killed so far")
 
     def compare(self, what: str, sight: Callable[[Subject], Iterable[str]]) -> None:
-        """Survivors beside the specification, in each model that they are in. `sight`: the variables that are compared."""
+        """Survivors beside the specification, in each model that they are in.
+
+        `sight`: the variables that are compared.
+        """
         for subject in self.subjects:
             left = [name for name in self.mutants if name not in self.found and subject in self.tried[name]]
             left = [name for name in left if False not in self.same.get((what, name), ())]

@@ -1,6 +1,7 @@
 """Mutants of the specification: one row as it is written, changed in one respect.
 
-A row as it is written stands for one row of the table in each state and event that it names; a mutant changes all of them.
+A row as it is written stands for one row of the table in each state and event that it names; a mutant changes all of
+them.
 
     operator      what is changed
     drop-set      one assignment of an effect is not made, in any row that names it
@@ -11,19 +12,20 @@ A row as it is written stands for one row of the table in each state and event t
     swap-target   it ends in another state: the next one in the order of the file
     ignore        nothing happens any more
 
-A changed row stands before the others of its event, so that it wins wherever it fires. Where it fires now and another row
-did, that one is silent; where it fires no more, nothing happens. The compiler would accept neither; it is what a slip in an
-implementation looks like.
+A changed row stands before the others of its event, so that it wins wherever it fires. Where it fires now and another
+row did, that one is silent; where it fires no more, nothing happens. The compiler would accept neither; it is what a
+slip in an implementation looks like.
 
-Rows that say what changes nothing, or what a correct peer never does, are not changed: they do nothing. So a guard is not
-widened if it would then hold besides only where an error row fires, which says that this cannot be.
+Rows that say what changes nothing, or what a correct peer never does, are not changed: they do nothing. So a guard is
+not widened if it would then hold besides only where an error row fires, which says that this cannot be.
 
-Some mutants are *idle*: in no state that can be reached does what was changed make any difference, and no test of anything could
-notice. They are no fault of the properties, nor of the row. A condition is also written so that the rows of a cell leave no
-gap and do not overlap, which the compiler demands of all values of all variables and not only of those that occur together; and
-for the reader, who shall not have to work out what must be so. A row is written once for eager and cooperative members, an effect
-once for all the rows that name it, and each needs only a part of it. Which mutants are idle is not guessed: mutant and
-specification are exhausted side by side, with every variable compared (`killing.py`).
+Some mutants are *idle*: in no state that can be reached does what was changed make any difference, and no test of
+anything could notice. They are no fault of the properties, nor of the row. A condition is also written so that the rows
+of a cell leave no gap and do not overlap, which the compiler demands of all values of all variables and not only of
+those that occur together; and for the reader, who shall not have to work out what must be so. A row is written once for
+eager and cooperative members, an effect once for all the rows that name it, and each needs only a part of it. Which
+mutants are idle is not guessed: mutant and specification are exhausted side by side, with every variable compared
+(`killing.py`).
 """
 
 from __future__ import annotations

@@ -31,8 +31,10 @@ def scores_markdown(data: Mapping[str, Any]) -> str:
         + f" Of those that are not equivalent {share_killed(rows):.1%} are killed.",
         "",
         "*idle*: in no state that can be reached does it make a difference, not even to a variable that nobody sees.",
-        "*equivalent*: it does, but neither what is said nor any property tells. Both are shown by exhausting mutant and",
-        "specification side by side; neither counts against the properties. *untried*: what the row needs is in no model.",
+        "*equivalent*: it does, but neither what is said nor any property tells. Both are shown by "
+        "exhausting mutant and",
+        "specification side by side; neither counts against the properties. *untried*: what the row needs is "
+        "in no model.",
         "",
         *_table("machine", MACHINES, rows),
         "",
@@ -57,7 +59,9 @@ def scores_markdown(data: Mapping[str, Any]) -> str:
 
 
 def _table(column: str, values: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"| {column} | mutants | {' | '.join(FATES)} | killed of those not equivalent | equivalent of those not idle |"
+    yield (
+        f"| {column} | mutants | {' | '.join(FATES)} | killed of those not equivalent | equivalent of those not idle |"
+    )
     yield "|---" + "|---:" * (len(FATES) + 3) + "|"
     for value in values:
         own = [row for row in rows if row[column] == value]

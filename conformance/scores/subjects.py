@@ -1,7 +1,7 @@
 """Where mutants are tried: models, and how a changed row gets into one of them.
 
-A model is made once. A mutant changes what one machine does on an event or two, so only those procedures are made anew: that
-is much quicker than a new model, and a hundred mutants can share one compilation.
+A model is made once. A mutant changes what one machine does on an event or two, so only those procedures are made anew:
+that is much quicker than a new model, and a hundred mutants can share one compilation.
 """
 
 from __future__ import annotations

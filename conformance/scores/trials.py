@@ -1,4 +1,7 @@
-"""What is tried: each model with all the mutants of its machines, and what becomes of them on every processor at once."""
+"""What is tried.
+
+Each model with all the mutants of its machines, and what becomes of them on every processor at once.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +122,10 @@ def _processors() -> int:
 
 
 def _end_with_who_started_it() -> None:
-    """A worker waits for work on a pipe that the other workers hold as well: it would wait for ever if nobody is left."""
+    """A worker waits for work on a pipe that the other workers hold as well.
+
+    It would wait for ever if nobody is left.
+    """
 
     def wait() -> None:
         starter = parent_process()

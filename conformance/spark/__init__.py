@@ -1,1 +1,4 @@
-"""The Spark pipeline: traces of a whole fleet, sorted by group and checked with `groupspec.conformance.traces.columnar`."""
+"""The Spark pipeline.
+
+Traces of a whole fleet, sorted by group and checked with `groupspec.conformance.traces.columnar`.
+"""

@@ -1,7 +1,7 @@
 """The check on Spark: each task gets the paths of buckets, reads them itself, and runs the columnar checker.
 
-Only paths go out and only violations come back; no event passes through the JVM. A bucket holds whole groups, so the rule about
-a group (T-TWO-OWNERS) is judged by the same task.
+Only paths go out and only violations come back; no event passes through the JVM. A bucket holds whole groups, so the
+rule about a group (T-TWO-OWNERS) is judged by the same task.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def check(spark: SparkSession, paths: Sequence[Path], buckets: int = layout.DEFA
     """Checks an ingested layout, or ingests trace files into a temporary one first.
 
     Raises:
-        UsageProblem: a path cannot be read, a layout is not as its ingest left it, or memory runs out; or the traces would
-            have to be ingested into a folder of this machine that Spark's other machines do not see.
+        UsageProblem: a path cannot be read, a layout is not as its ingest left it, or memory runs out; or the traces
+            would have to be ingested into a folder of this machine that Spark's other machines do not see.
     """
     started = time.perf_counter()
     if (ingested := single_layout(paths)) is not None:

@@ -1,9 +1,9 @@
 """What goes wrong inside a task, told as if it had gone wrong here.
 
-An exception of a Python worker reaches the driver as the text of its traceback, among those of Spark and the JVM. A task
-therefore raises its problem once more, as one line that can be found in that text; the driver finds it and raises the
-problem itself. What the JVM and the workers die of is recognised by the JVM's words. Raising, not returning, leaves Spark
-its retries.
+An exception of a Python worker reaches the driver as the text of its traceback, among those of Spark and the JVM. A
+task therefore raises its problem once more, as one line that can be found in that text; the driver finds it and raises
+the problem itself. What the JVM and the workers die of is recognised by the JVM's words. Raising, not returning, leaves
+Spark its retries.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Ingestion on Spark: chunks are parsed, their rows shuffled by bucket, sorted, and written as the bucketed layout.
 
 Spark moves the rows, but never sees one: a task parses some chunks, cuts them by bucket, and hands each piece on as one
-compressed Arrow stream. Rows that go through Spark one by one must be turned from Arrow into the JVM's rows and back, and
-that is what a pipeline in Python spends its time on. The shuffle then carries some hundred large values instead of millions
-of small ones, and the task that gets a bucket sorts and writes it with Arrow.
+compressed Arrow stream. Rows that go through Spark one by one must be turned from Arrow into the JVM's rows and back,
+and that is what a pipeline in Python spends its time on. The shuffle then carries some hundred large values instead of
+millions of small ones, and the task that gets a bucket sorts and writes it with Arrow.
 
-All tasks read the input and write the output folder by path: on several machines that is a shared file system. The commit is
-the driver's: each attempt of a task writes files of its own name, Spark hands over the results of one attempt of each task,
-and only the files in these results are moved into the layout. What failed, was tried again or ran twice leaves its files
-behind in the workspace. The driver then counts: every line that was read is an event in a bucket or a line in quarantine.
+All tasks read the input and write the output folder by path: on several machines that is a shared file system. The
+commit is the driver's: each attempt of a task writes files of its own name, Spark hands over the results of one attempt
+of each task, and only the files in these results are moved into the layout. What failed, was tried again or ran twice
+leaves its files behind in the workspace. The driver then counts: every line that was read is an event in a bucket or a
+line in quarantine.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def ingest(
     `partitions`: into how many tasks the sorting and writing is cut. `write`: what writes a bucket, in the tasks.
 
     Raises:
-        UsageProblem: something cannot be read or written, another ingest into the folder is running, or memory runs out.
+        UsageProblem: something cannot be read or written, another ingest into the folder is running, or memory runs
+            out.
     """
     out = out.resolve()
     with in_driver("ingesting", out):
@@ -97,7 +99,8 @@ def _commit(space: Workspace, reports: Reports, progress: Progress) -> list[layo
 
 def _pieces(spark: SparkSession, tasks: Sequence[Sequence[Chunk]], buckets: int) -> DataFrame:
     encoded = spark.sparkContext.broadcast([_ENCODER.encode(task) for task in tasks])
-    # Lambdas, because Spark sends nested functions by value. A row of the range is a task's number, and a task of Spark.
+    # Lambdas, because Spark sends nested functions by value. A row of the range is a task's number, and a task of
+    # Spark.
     numbers = spark.range(0, len(tasks), 1, len(tasks))
     return numbers.mapInArrow(lambda batches: _parse_tasks(batches, encoded.value, buckets), _PIECE)
 

@@ -29,7 +29,7 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
-# What a task dies of reaches the driver, which says it in its own words (see failures); here it would be a page of traceback.
+# What a task dies of reaches the driver, which reports it (see failures); here it would be a page of traceback.
 logger.executor.name = org.apache.spark.executor.Executor
 logger.executor.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
@@ -41,7 +41,8 @@ logger.tasks.level = off
 def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSession]:
     """A session, stopped at the end.
 
-    Starting takes some seconds. `master`: Spark's URL of a cluster, or local[N]; all processors of this machine by default.
+    Starting takes some seconds. `master`: Spark's URL of a cluster, or local[N]; all processors of this machine by
+    default.
 
     Raises:
         UsageProblem: no Java that Spark can run on, or a master that Spark does not take.
@@ -96,8 +97,8 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
 def _own_ways() -> Iterator[None]:
     """Starts the JVM tied to this process, and leaves Ctrl-C to it.
 
-    pyspark's JVM ends with its starter only when it has come up; and pyspark answers Ctrl-C by a call to the JVM, in the middle
-    of another one, whose failure it then tells at length.
+    pyspark's JVM ends with its starter only when it has come up; and pyspark answers Ctrl-C by a call to the JVM, in
+    the middle of another one, whose failure it then tells at length.
     """
     from pyspark import java_gateway
 

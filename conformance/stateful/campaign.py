@@ -1,8 +1,8 @@
 """The generated suite as one measured run: every route once, then examples drawn by Hypothesis, and what was covered.
 
-The routes come first because they are the shortest way to every transition and pair, so that coverage does not hang on luck;
-the drawn examples begin with a route too, and then go where nobody planned. A divergence is a result, not an exception:
-the run goes on with the next target, and says what it found.
+The routes come first because they are the shortest way to every transition and pair, so that coverage does not hang on
+luck; the drawn examples begin with a route too, and then go where nobody planned. A divergence is a result, not an
+exception: the run goes on with the next target, and says what it found.
 """
 
 from __future__ import annotations

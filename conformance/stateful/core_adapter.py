@@ -131,7 +131,7 @@ class CoreAdapter:
         return list(self.record)
 
     def _consume(self) -> None:
-        """The application reads on, so that there is always something to commit of what is owned and not being taken."""
+        """The application reads on: of what is owned and not being revoked there is always something to commit."""
         self._offset += 1
         for partition, described in self.subscription.describe().items():
             if described.state != "PENDING_REVOCATION":

@@ -1,7 +1,8 @@
 """Which request an answer would answer: what a member has sent, seen from the coordinator's side of the table.
 
-Both adapters, to the core and to the whole consumer, bring answers about in the same way; they differ only in how an event
-reaches the member. So this is theirs in common: which requests wait, which were given up, and what can be answered at all.
+Both adapters, to the core and to the whole consumer, bring answers about in the same way; they differ only in how an
+event reaches the member. So this is theirs in common: which requests wait, which were given up, and what can be
+answered at all.
 """
 
 from __future__ import annotations
@@ -82,7 +83,10 @@ class Correspondence:
         return assignment_for(now.owned, topics, bool(told["takes"]), bool(told["retains"]), bool(told["gains"]))
 
     def topics(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
-        """Other topics than before, which take and retain of what is owned as the event says; None if there are none."""
+        """Other topics than before, which take and retain of what is owned as the event says.
+
+        None if there are none.
+        """
         told = dict(offer.inputs)
         return topics_for(now.owned, self.translation.topics, bool(told["takes"]), bool(told["retains"]))
 
@@ -91,7 +95,7 @@ class Correspondence:
         return bool(self.member.value_of(state, "subscribed")) and self.topics(offer, now) is not None
 
     def topics_before(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
-        """What must be subscribed to before the answer comes, for an assignment that does not fit to take what it says."""
+        """The topics to subscribe to before the answer, so that an assignment that does not fit revokes as stated."""
         told = dict(offer.inputs)
         if offer.event != "sync_accepted" or told["fits"] or not is_current(offer) or not now.owned:
             return None

@@ -1,9 +1,10 @@
 """Brings events about in the whole consumer: real threads, two queues, run to idle on a virtual clock.
 
-The application calls its API, its listener stays inside callbacks until it is told to return, the coordinator answers when told,
-and timers expire when told. What the background thread makes of all this passes the core's front door, and the model follows
-that: one call of poll() may be three events to it. An event that this design can't bring about at the moment (a second call
-while a callback runs, an answer to nothing, which would end the background thread) is not offered.
+The application calls its API, its listener stays inside callbacks until it is told to return, the coordinator answers
+when told, and timers expire when told. What the background thread makes of all this passes the core's front door, and
+the model follows that: one call of poll() may be three events to it. An event that this design can't bring about at the
+moment (a second call while a callback runs, an answer to nothing, which would end the background thread) is not
+offered.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ class DriverAdapter:
         return self.coordinator.answer(request, ErrorCode.NONE)
 
     def _consume(self) -> None:
-        """The application reads on, so that there is always something to commit of what is owned and not being taken."""
+        """The application reads on: of what is owned and not being revoked there is always something to commit."""
         assert self.driven is not None
         self._offset += 1
         for partition, described in self._now.partitions.items():
@@ -189,7 +190,8 @@ class DriverAdapter:
     def _call(self, offer: Offer, variant: int) -> None:
         """By a call of the application's; where one can't be made, or for an odd variant, by an event in its queue.
 
-        An event may lie in the queue while a callback is due or runs: the polling thread is only the usual one to put it there.
+        An event may lie in the queue while a callback is due or runs: the polling thread is only the usual one to put
+        it there.
         """
         assert self.driven is not None
         event, topics = offer.event, self.translation.topics or TOPICS

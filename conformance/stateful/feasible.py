@@ -1,7 +1,9 @@
-"""What coverage counts against, as it is committed: every transition and pair that some run of the composed machines fires.
+"""What coverage counts against, as it is committed.
 
-Finding them takes some twenty seconds. So a file says by hashes what it was made from and what it holds, and is current while
-these are right; the lockstep test, which has to find them anyway, compares the lists themselves.
+Every transition and pair that some run of the composed machines fires.
+
+Finding them takes some twenty seconds. So a file says by hashes what it was made from and what it holds, and is current
+while these are right; the lockstep test, which has to find them anyway, compares the lists themselves.
 """
 
 from __future__ import annotations

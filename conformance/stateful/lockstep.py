@@ -1,12 +1,12 @@
 """Model and implementation side by side: after every input both must be in the same state, and have said the same.
 
-An *adapter* brings an event about in an implementation; a *probe* sits at the implementation's own front door and writes down
-every input that passes it, what came out, and how the implementation then describes itself. The model follows these
-inputs, not the intentions: when a driver with real threads does something by itself, such as firing a second timer, the model is
-told of that too.
+An *adapter* brings an event about in an implementation; a *probe* sits at the implementation's own front door and
+writes down every input that passes it, what came out, and how the implementation then describes itself. The model
+follows these inputs, not the intentions: when a driver with real threads does something by itself, such as firing a
+second timer, the model is told of that too.
 
-What is compared after each input: the states of the three machines, ownership, identity, and which timers run; and after each
-event, what was sent. Everything observed comes from `describe()` and from outputs.
+What is compared after each input: the states of the three machines, ownership, identity, and which timers run; and
+after each event, what was sent. Everything observed comes from `describe()` and from outputs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Adapter(Protocol):
         """Whether this event can be brought about now. An illegal one is an answer to nothing."""
 
     def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
-        """Bring it about, and say what passed the front door. `variant` picks one of several errors that mean the same."""
+        """Bring it about, and say what passed the front door.
+
+        `variant` picks one of several errors that mean the same.
+        """
 
     def pass_time(self) -> list[Observation]:
         """Let the timers that are due next expire, in their own order."""

@@ -1,9 +1,9 @@
 """One partition in lockstep: the subscription machine against the reference core's view of one partition.
 
 The machine's events come from the member around it (the assignment has it, it will be taken away, it is gone), from the
-application (seek, pause, poll) and from brokers (positions, records). To bring one about, the adapter does whatever a group and
-its brokers would do for it: a whole rebalance to add the partition, another to take it away. What is compared is the one
-partition's state and flags.
+application (seek, pause, poll) and from brokers (positions, records). To bring one about, the adapter does whatever a
+group and its brokers would do for it: a whole rebalance to add the partition, another to take it away. What is compared
+is the one partition's state and flags.
 """
 
 from __future__ import annotations

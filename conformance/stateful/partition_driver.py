@@ -1,8 +1,8 @@
 """One partition of a whole consumer: the same machine, with both threads in between.
 
-The application's calls do more at once than the machine's events: a poll runs callbacks, asks for records and returns what
-it has. So what has happened to the partition is read off what passed the core's front door: answers and commands by name, its
-coming and going by whether the member has it.
+The application's calls do more at once than the machine's events: a poll runs callbacks, asks for records and returns
+what it has. So what has happened to the partition is read off what passed the core's front door: answers and commands
+by name, its coming and going by whether the member has it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class PartitionDriverAdapter(PartitionAdapter):
         )
 
     def can(self, offer: Offer) -> bool:
-        """As for the core; but a poll needs a subscription, and only returns records if it has no callback to run first."""
+        """As for the core.
+
+        But a poll needs a subscription, and only returns records if it has no callback to run first.
+        """
         if offer.event == "records_returned" and not self._in_group:
             return False
         if offer.event == "records_returned" and self.driven.driver.has_consumer_events():

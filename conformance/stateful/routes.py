@@ -1,12 +1,14 @@
 """Where a walk through the specification can go, and the shortest way there.
 
-Random events do not get deep: what disturbs a member is as likely as what helps it, and a cooperative revocation is a dozen
-events away. So every generated example starts with a *route*: the shortest run to a goal, found by searching the composed member
-breadth-first. Goals are transitions, and pairs of transitions that fire one after the other in one machine.
+Random events do not get deep: what disturbs a member is as likely as what helps it, and a cooperative revocation is a
+dozen events away. So every generated example starts with a *route*: the shortest run to a goal, found by searching the
+composed member breadth-first. Goals are transitions, and pairs of transitions that fire one after the other in one
+machine.
 
-A pair is *feasible* when some run of the composed member fires its two rows consecutively in that machine; in between, other
-machines may move and events may be ignored. The same for a transition. What is feasible is what coverage counts against, and the
-lists are committed (`conformance/generated/feasible`), so that a change of the specification shows in them.
+A pair is *feasible* when some run of the composed member fires its two rows consecutively in that machine; in between,
+other machines may move and events may be ignored. The same for a transition. What is feasible is what coverage counts
+against, and the lists are committed (`conformance/generated/feasible`), so that a change of the specification shows in
+them.
 """
 
 from __future__ import annotations

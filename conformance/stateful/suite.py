@@ -1,9 +1,9 @@
 """The generated suite: for each machine a Hypothesis state machine, made from its table.
 
-One rule for each event of the alphabet, with its inputs drawn; illegal events are among them, since an answer to nothing can be
-offered in any state. Every example begins with a route to a drawn goal (a transition, or a pair of them) and goes on at random.
-How far an event's timer would have been from expiry plays no part: timers are events here, and expire in any order; `time_passes`
-is the rule that has them expire in the order of their deadlines instead.
+One rule for each event of the alphabet, with its inputs drawn; illegal events are among them, since an answer to
+nothing can be offered in any state. Every example begins with a route to a drawn goal (a transition, or a pair of them)
+and goes on at random. How far an event's timer would have been from expiry plays no part: timers are events here, and
+expire in any order; `time_passes` is the rule that has them expire in the order of their deadlines instead.
 
 Everything drawn is a choice among things known before the run, so that a failure shrinks to a short list of events and
 replays from its seed.
@@ -122,7 +122,9 @@ def walk_all(
 
 
 def cover(target: str, rebalance: str, start: Start) -> Coverage:
-    """Run the route to every feasible transition and pair; what a run could not bring about is tried in another variant.
+    """Run the route to every feasible transition and pair.
+
+    What a run could not bring about is tried in another variant.
 
     Raises:
         Divergence: the implementation differs from the specification on one of them.

@@ -1,8 +1,9 @@
 """From what reaches the implementation to what the specification calls it.
 
-The implementation has words of its own: it never imports the specification, and its events are commands, answers and timers.
-This is the one place where the two vocabularies meet. Nothing is decided here: an input becomes the event that the table of
-answers names, and `current` is settled by bookkeeping over request ids, never by asking the implementation.
+The implementation has words of its own: it never imports the specification, and its events are commands, answers and
+timers. This is the one place where the two vocabularies meet. Nothing is decided here: an input becomes the event that
+the table of answers names, and `current` is settled by bookkeeping over request ids, never by asking the
+implementation.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.vocabulary import RESPONSES
 
 ASKED: Final = TopicPartition("asked", 0)
-"""A partition that no group assigns: its committed offset is asked for only to have something that needs a coordinator."""
+"""A partition that no group assigns: its committed offset is asked for only to have something that needs a coordinator.
+"""
 
 MANUAL: Final = "committed by the application"
 """The metadata of the application's own commits, by which they are told from those before a rebalance."""
@@ -47,7 +49,8 @@ COMMANDS: Final[Mapping[type[impl.InputEvent], str]] = MappingProxyType(
         impl.Close: "stopped",
     }
 )
-"""Commands of the implementation -> events of the specification. (Subscribe depends on whether there is a subscription.)"""
+"""Commands of the implementation -> events of the specification. (Subscribe depends on whether there is a
+subscription.)"""
 
 TIMERS: Final[Mapping[str, str]] = MappingProxyType(
     {

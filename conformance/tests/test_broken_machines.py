@@ -1,7 +1,7 @@
 """A machine file that is wrong, as its author meets it: each mistake is told with file, line, row and what to do.
 
-The file is written, loaded and put in the place of the specification's machines; then the command line is asked. No mistake may
-end in a traceback: that is what defects of groupspec itself look like.
+The file is written, loaded and put in the place of the specification's machines; then the command line is asked. No
+mistake may end in a traceback: that is what defects of groupspec itself look like.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The theorems about time, and the reference: it is put out exactly when they say that a member can be.
 
-Two directions. A boundary case's shortest run is played to the core in virtual time, move by move: the core must make its own
-moves at the very millisecond. And in small numbers the network does everything that it may do: the core must never be
-out where a theorem says that no member can be. The reference's loop is woken by the next deadline, so `granularity` is 0, and
-its clocks are non-strict.
+Two directions. A boundary case's shortest run is played to the core in virtual time, move by move: the core must make
+its own moves at the very millisecond. And in small numbers the network does everything that it may do: the core must
+never be out where a theorem says that no member can be. The reference's loop is woken by the next deadline, so
+`granularity` is 0, and its clocks are non-strict.
 """
 
 from __future__ import annotations
@@ -114,7 +114,10 @@ def test_the_reference_plays_the_boundary_case_to_the_millisecond(name: str) -> 
 
 
 def arrivals(interval: int, latency: int, trips: tuple[tuple[int, int], ...]) -> list[int]:
-    """When the coordinator hears of the reference: each heartbeat is on its way, and answered, for as long as `trips` says."""
+    """When the coordinator hears of the reference.
+
+    Each heartbeat is on its way, and answered, for as long as `trips` says.
+    """
     scene = Scene(heartbeat_interval_ms=interval, session_timeout_ms=FAR, max_poll_interval_ms=FAR).stable(0)
     heard = [scene.now_ms]
     for there, back in trips:

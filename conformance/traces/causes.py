@@ -97,7 +97,8 @@ ADVICE: Final[dict[Cause, str]] = {
 LEFT_WITHOUT_A_WORD: Final = (
     "The client gave no reason and the same client id came back soon after: it was restarted, or it polled too late "
     "(a poll timeout looks the same in this log). Its own log tells: librdkafka writes MAXPOLL, kafka-python "
-    "'poll timeout'. If it was restarted, see group.instance.id (static membership); if not, raise max.poll.interval.ms "
+    "'poll timeout'. If it was restarted, see group.instance.id (static membership); if not, raise "
+    "max.poll.interval.ms "
     "or take fewer records a poll."
 )
 
@@ -116,14 +117,16 @@ _REJOIN_WORDS: Final[tuple[tuple[Cause | Literal["follow_up"], str], ...]] = (
     ),
     (
         "coordinator_restart",
-        r"NOT_COORDINATOR|COORDINATOR_NOT_AVAILABLE|COORDINATOR_LOAD_IN_PROGRESS|(?:not|no longer) the (?:correct )?coord"
+        r"NOT_COORDINATOR|COORDINATOR_NOT_AVAILABLE|COORDINATOR_LOAD_IN_PROGRESS|(?:not|no longer) the "
+        r"(?:correct )?coord"
         r"|coordinator (?:is |was )?(?:not available|unavailable|loading|disconnected)|NotCoordinator"
         r"|CoordinatorNotAvailable|CoordinatorLoadInProgress|DisconnectException",
     ),
     # Consequences of trouble that the log shows elsewhere or not at all; they are no causes.
     (
         "unknown",
-        r"already rebalancing|the group rebalances|rebalance failed|encountered .* from .* response|pro-actively leaving"
+        r"already rebalancing|the group rebalances|rebalance failed|encountered .* from .* "
+        r"response|pro-actively leaving"
         r"|given member-id",
     ),
     # Whatever else is said was given by the application to enforceRebalance(reason).

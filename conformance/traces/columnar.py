@@ -1,11 +1,11 @@
 """The columnar checker: all trace rules over columns of integers, compiled, member after member, batch after batch.
 
-`judge` reads a batch (rows in the layout's order) and goes on where the batch before ended: the registers, the owned partitions
-and the state of the projected rebalance table are carried in `Carry`. So a member, or a group, may be spread over any number
-of batches; a checker that began anew with each batch would report what no member did.
+`judge` reads a batch (rows in the layout's order) and goes on where the batch before ended: the registers, the owned
+partitions and the state of the projected rebalance table are carried in `Carry`. So a member, or a group, may be spread
+over any number of batches; a checker that began anew with each batch would report what no member did.
 
-The loop is one function because it is one pass over the data. It says the same as `tests/reference_checker.py`, rule for rule and
-in the same order; read that file to understand a rule.
+The loop is one function because it is one pass over the data. It says the same as `tests/reference_checker.py`, rule
+for rule and in the same order; read that file to understand a rule.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ CLAIM_COLUMNS: Final = 5  # row, generation, partition, state before, static
 SETTING_COLUMNS: Final = (
     7  # eager, session timeout and poll interval in us, static, heartbeat bound in us, two of the listener
 )
-# The row at which a generation ended, whether it is of the member before that row, and the fields of `terms.Term` but the first.
+# The row at which a generation ended, whether it is of the member before that row, and the fields of `terms.Term` but
+# the first.
 TERM_COLUMNS: Final = 14
 
 # Plain integers, so that the compiler takes them as constants.
@@ -171,7 +172,7 @@ _API = np.array([_api_of(event) for event in EVENT_CODES], np.int64)
 
 
 def last_term(registers: Ints) -> list[int] | None:
-    """The generation that the last member was in when its trace ended, as the columns of `terms` after the first two."""
+    """The last member's generation when its trace ended: the columns of `terms` after the first two."""
     terms = np.zeros((1, TERM_COLUMNS), np.int64)
     ended = _end_term(registers.copy(), terms, 0, 0, 0)
     return [int(value) for value in terms[0, 2:]] if ended else None
@@ -180,8 +181,8 @@ def last_term(registers: Ints) -> list[int] | None:
 class Carry:
     """What goes from one batch to the next.
 
-    `owned_by[p]` is the stamp of the member that owns partition p, and `owned[:count]` lists them; a new member takes a new
-    stamp, which empties the set at once.
+    `owned_by[p]` is the stamp of the member that owns partition p, and `owned[:count]` lists them; a new member takes a
+    new stamp, which empties the set at once.
     """
 
     def __init__(self) -> None:
@@ -345,10 +346,13 @@ def _find(findings, count, row, rule, a, b, partition, state):  # type: ignore[n
 
 @numba.njit(cache=True, nogil=True)
 def judge(  # type: ignore[no-untyped-def]
-    begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, part_start, parts, setting, settings,
+    begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, part_start, parts, setting,
+    settings,
     r, owned_by, owned, place, symbols, next_state, start, unknown, findings, claims, terms,
 ):  # fmt: skip
-    """Judges a batch. Returns how many findings, claims and terms there were; more than fit means: again, with more room.
+    """Judges a batch.
+
+    Returns how many findings, claims and terms there were; more than fit means: again, with more room.
 
     The carried arrays are changed in place, so whoever runs it again restores them first.
     """
@@ -428,7 +432,8 @@ def judge(  # type: ignore[no-untyped-def]
                 r[_POLL_SEEN] = _NO
             excused = found  # nor does silence
 
-        # An answer to a request of another generation is late, one of none is not the group's: the table hears of neither
+        # An answer to a request of another generation is late, one of none is not the group's: the table hears of
+        # neither
         late = said_late[i] == _YES
         if said_late[i] == _UNKNOWN and e in (_HEARTBEAT_ANSWERED, _COMMIT_ANSWERED):
             late = g == _NO_GENERATION or g != r[_GENERATION]

@@ -1,6 +1,7 @@
 """From Arrow tables to the integers that the columnar checker reads, and from its findings back to words.
 
-Within one file a partition keeps its number from the first batch to the last; everything else is looked up batch by batch.
+Within one file a partition keeps its number from the first batch to the last; everything else is looked up batch by
+batch.
 """
 
 from __future__ import annotations
@@ -172,7 +173,10 @@ class TableChecker:
         self.claims.append(np.stack(columns, axis=1))
 
     def _owners(self, members: Ints, static: Ints) -> Ints:
-        """Who owns: the member; of a static one all processes together, since one takes the other's place (rule G11)."""
+        """Who owns: the member.
+
+        Of a static one all processes together, since one takes the other's place (rule G11).
+        """
         owners = members.copy()
         for row in np.flatnonzero(static):
             member = int(members[row])
@@ -232,7 +236,8 @@ class TableChecker:
             )
 
 
-# Single columns ----------------------------------------------------------------------------------------------------------
+# Single columns
+# ----------------------------------------------------------------------------------------------------------
 
 
 def _key(table: pa.Table, row: int) -> Key:

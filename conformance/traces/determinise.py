@@ -159,7 +159,10 @@ def build() -> Projection:
 
 
 def minimise(projection: Projection) -> Projection:
-    """The same with as few states as possible: states that no trace can tell apart become one, if they have one name."""
+    """The same with as few states as possible.
+
+    States that no trace can tell apart become one, if they have one name.
+    """
     names = {name: number for number, name in enumerate(sorted(set(projection.names)))}
     classes = np.array([names[name] for name in projection.names], np.int64)
     while True:

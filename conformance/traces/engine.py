@@ -1,8 +1,8 @@
 """The local engine: ingest and check on one machine, without Spark.
 
-It does what the Spark engine does, with the same parts in the same order (chunks, buckets, sort, check), so both give the same
-violations whatever the files, their order or their number. On one machine it is the faster of the two; Spark is for what does
-not fit on one.
+It does what the Spark engine does, with the same parts in the same order (chunks, buckets, sort, check), so both give
+the same violations whatever the files, their order or their number. On one machine it is the faster of the two; Spark
+is for what does not fit on one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def no_progress(what: str, done: int, of: int) -> None:
     """Tells nobody."""
 
 
-# Checking ----------------------------------------------------------------------------------------------------------------
+# Checking
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
@@ -197,7 +198,8 @@ def parse(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) ->
     return parsed
 
 
-# Ingesting ---------------------------------------------------------------------------------------------------------------
+# Ingesting
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def ingest(
@@ -206,7 +208,8 @@ def ingest(
     """Writes the layout of these traces into a new folder, which appears when it is whole.
 
     Raises:
-        UsageProblem: something cannot be read or written, another ingest into the folder is running, or memory runs out.
+        UsageProblem: something cannot be read or written, another ingest into the folder is running, or memory runs
+            out.
     """
     with machine_limits("ingesting", out):
         found = plan_all(paths)

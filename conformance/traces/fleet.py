@@ -1,8 +1,9 @@
 """Traces of a fleet that does nothing wrong: as many groups and events as wanted, the same for the same seed.
 
-For benchmarks, and for tests that need more than a recording gives: thousands of groups, or one with more events than a batch
-holds. A member here is a script, not an implementation: it joins, polls and heartbeats, takes part in a few rebalances of its
-protocol, and leaves. What a correct member does in every other situation is what recorded traces are for.
+For benchmarks, and for tests that need more than a recording gives: thousands of groups, or one with more events than a
+batch holds. A member here is a script, not an implementation: it joins, polls and heartbeats, takes part in a few
+rebalances of its protocol, and leaves. What a correct member does in every other situation is what recorded traces are
+for.
 """
 
 from __future__ import annotations

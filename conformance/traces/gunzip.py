@@ -1,7 +1,8 @@
 """Unpacking gzip as far as it goes: recorders are killed, and disks fill up, in the middle of a compressed file.
 
-Python's `gzip` raises at the first damage and loses what it had unpacked in the same call. Here everything that can be unpacked
-comes first, and then what is wrong. A file may hold several gzip members, one after the other, and end in zero bytes.
+Python's `gzip` raises at the first damage and loses what it had unpacked in the same call. Here everything that can be
+unpacked comes first, and then what is wrong. A file may hold several gzip members, one after the other, and end in zero
+bytes.
 """
 
 from __future__ import annotations

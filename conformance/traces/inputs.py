@@ -1,8 +1,10 @@
-"""Which files are traces: a file that is named is read; one in a folder that is named is read if it is a trace, else it is told.
+"""Which files are traces: a file that is named is read.
 
-A folder may hold anything: the kit's report folder has traces beside wire logs, pages and pictures. A file counts as a trace by
-what is in it, not by its name alone: none is left out in which one line could be an event. What is left out is counted by
-reason, and some reasons (`INCOMPLETE`) mean that the answer may lack events: then no check may end with 0.
+One in a folder that is named is read if it is a trace, else it is told.
+
+A folder may hold anything: the kit's report folder has traces beside wire logs, pages and pictures. A file counts as a
+trace by what is in it, not by its name alone: none is left out in which one line could be an event. What is left out is
+counted by reason, and some reasons (`INCOMPLETE`) mean that the answer may lack events: then no check may end with 0.
 
 The buckets of an ingest are read through their marker only (see `layout`): one without it is what a killed ingest left.
 """
@@ -36,7 +38,7 @@ LeftOutReason = Literal["hidden", "no_trace", "other_name", "other_compression"]
 LEFT_OUT: Final[dict[LeftOutReason, str]] = {
     "hidden": "the name begins with a dot or an underscore",
     "no_trace": "it is no trace: neither by its name, nor is one of its lines an event",
-    "other_name": f"it begins like a trace, but is not named *{', *'.join(TRACE_SUFFIXES)}; name the file to have it read",
+    "other_name": f"begins like a trace, but is not named *{', *'.join(TRACE_SUFFIXES)}; name the file to have it read",
     "other_compression": "named like a trace, in a compression that is not read; unpack it, or leave it out on purpose",
 }
 INCOMPLETE: Final[frozenset[LeftOutReason]] = frozenset({"other_name", "other_compression"})
@@ -70,7 +72,8 @@ class Found(NamedTuple):
     left_out: list[LeftOut]
 
 
-# What the user typed -----------------------------------------------------------------------------------------------------
+# What the user typed
+# -----------------------------------------------------------------------------------------------------
 
 
 def local_path(word: str) -> Path:
@@ -108,7 +111,8 @@ def named(words: Iterable[str]) -> list[Path]:
     return paths
 
 
-# What lies there ---------------------------------------------------------------------------------------------------------
+# What lies there
+# ---------------------------------------------------------------------------------------------------------
 
 
 def find_files(paths: Iterable[Path]) -> Found:
@@ -276,7 +280,8 @@ def lone_bucket(file: Path) -> UsageProblem:
     return UsageProblem(
         what="a bucket of an ingested layout is no trace by itself"
         if marker.exists()
-        else f"a bucket without the layout's marker {LAYOUT_FILE}: the ingest that wrote it did not end, or the marker is lost",
+        else f"a bucket without the layout's marker {LAYOUT_FILE}: the ingest that wrote it did not end, or the "
+        "marker is lost",
         where=str(file),
         allowed="a whole folder as written by `groupspec trace ingest`",
         next_step=f"name the folder {file.parent}"

@@ -4,12 +4,12 @@
     OUT/_quarantine.parquet      the lines that are no events, each with its reason
     OUT/_layout.json             the marker: what the ingest read, and of each file its events, bytes and checksum
 
-The folder appears whole or not at all (see `workspace`), and is read only as its marker describes it: a bucket that is missing,
-too many, changed, or of another ingest is an error and never a smaller answer.
+The folder appears whole or not at all (see `workspace`), and is read only as its marker describes it: a bucket that is
+missing, too many, changed, or of another ingest is an error and never a smaller answer.
 
-Rows are sorted by (run, group, member, process, seq), and rows that agree on these by all the rest, so that the order does not
-depend on which file a line came from; the same traces give the same bytes, whichever engine wrote them. The bucket is a CRC-32
-and not Python's `hash`, which differs between processes.
+Rows are sorted by (run, group, member, process, seq), and rows that agree on these by all the rest, so that the order
+does not depend on which file a line came from; the same traces give the same bytes, whichever engine wrote them. The
+bucket is a CRC-32 and not Python's `hash`, which differs between processes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def bucket_file(bucket: int) -> str:
     return f"bucket-{bucket:05d}.parquet"
 
 
-# Splitting and sorting ---------------------------------------------------------------------------------------------------
+# Splitting and sorting
+# ---------------------------------------------------------------------------------------------------
 
 
 def split(events: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
@@ -149,7 +150,8 @@ def _codes(events: pa.Table, name: str) -> Ints:
     return codes.astype(np.int64)
 
 
-# Writing and reading -----------------------------------------------------------------------------------------------------
+# Writing and reading
+# -----------------------------------------------------------------------------------------------------
 
 
 def write_bucket(path: Path, events: pa.Table) -> Written:
@@ -230,7 +232,8 @@ def write_marker(
     return layout
 
 
-# Trusting a layout -------------------------------------------------------------------------------------------------------
+# Trusting a layout
+# -------------------------------------------------------------------------------------------------------
 
 
 def read_layout(folder: Path) -> Layout | None:

@@ -1,4 +1,7 @@
-"""What the machine refuses, said as such: a full disk, a lack of memory, a permission. None is a defect of groupspec."""
+"""What the machine refuses, said as such: a full disk, a lack of memory, a permission.
+
+None is a defect of groupspec.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """What members are called: the client id, as long as that tells them apart.
 
-The coordinator puts the client id (of a static member: the group.instance.id) in front of the member id that it makes up.
-Many applications leave the client id at its default, and then all their members have one name. Two members that live side by
-side under one client id are therefore told apart by the first digits of their member ids. A restart is no such case: the new
-process joins while the coordinator still waits for the heartbeats of the old one, which is expelled soon after.
+The coordinator puts the client id (of a static member: the group.instance.id) in front of the member id that it makes
+up. Many applications leave the client id at its default, and then all their members have one name. Two members that
+live side by side under one client id are therefore told apart by the first digits of their member ids. A restart is no
+such case: the new process joins while the coordinator still waits for the heartbeats of the old one, which is expelled
+soon after.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """T-TWO-OWNERS: in one generation a partition has one owner.
 
-The rule is about a group, so it comes after the members: each assigned callback that ends is a *claim* of all that the member
-then owns, in its generation. Two members that claim one partition in one generation break the rule. It is keyed by
-generation and not by time, because the clocks of two hosts say nothing about each other.
+The rule is about a group, so it comes after the members: each assigned callback that ends is a *claim* of all that the
+member then owns, in its generation. Two members that claim one partition in one generation break the rule. It is keyed
+by generation and not by time, because the clocks of two hosts say nothing about each other.
 
-The violation is told of the later member in the order of names; its first claim of the partition is the place. The processes
-of a static member are one owner: one takes the other's place, in the same generation (rule G11).
+The violation is told of the later member in the order of names; its first claim of the partition is the place. The
+processes of a static member are one owner: one takes the other's place, in the same generation (rule G11).
 """
 
 from __future__ import annotations

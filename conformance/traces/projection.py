@@ -1,17 +1,22 @@
-"""The rebalance table as a trace sees it: projected on the visible events, made deterministic, as one table of integers.
+"""The rebalance table as a trace sees it.
 
-A trace shows less than the member knows. Requests, answers, callbacks and polls are written down; the backoffs that end, the
-metadata that change, and what passes between the machines of the member are not. So the columnar checker cannot follow *the*
-state of the machine; it follows the set of all states that explain what was seen. Those sets are computed here, once:
+Projected on the visible events, made deterministic, as one table of integers.
 
-1. A *configuration* is a state of the rebalance machine, the values of its own variables, and the requests that it has emitted
-   and that the trace has not shown yet. Variables of other machines and inputs that a trace does not show may have any value.
-2. A *symbol* is a visible event (with what its error means). It maps a configuration to the configurations after it, through the
-   compiled step of the specification; what the machine tells itself (`join_needed`, ...) is handled at once, as `member.py` says.
-3. Hidden events (backoffs, deadlines, metadata changes) may happen at any time. They change nothing that a trace shows but
-   requests that are sent and callbacks that begin, so a set is closed under them just before these (`DEMANDING`).
-4. The subset construction makes one state out of each set that can occur. An empty set is an illegal transition: no row of the
-   table explains the event.
+A trace shows less than the member knows. Requests, answers, callbacks and polls are written down; the backoffs that
+end, the metadata that change, and what passes between the machines of the member are not. So the columnar checker
+cannot follow *the* state of the machine; it follows the set of all states that explain what was seen. Those sets are
+computed here, once:
+
+1. A *configuration* is a state of the rebalance machine, the values of its own variables, and the requests that it has
+   emitted and that the trace has not shown yet. Variables of other machines and inputs that a trace does not show may
+   have any value.
+2. A *symbol* is a visible event (with what its error means). It maps a configuration to the configurations after it,
+   through the compiled step of the specification; what the machine tells itself (`join_needed`, ...) is handled at
+   once, as `member.py` says.
+3. Hidden events (backoffs, deadlines, metadata changes) may happen at any time. They change nothing that a trace shows
+   but requests that are sent and callbacks that begin, so a set is closed under them just before these (`DEMANDING`).
+4. The subset construction makes one state out of each set that can occur. An empty set is an illegal transition: no row
+   of the table explains the event.
 
 Whatever is not known makes a set larger, never smaller: a trace that the machine can produce is never reported. What is
 judged too little here is made up for by the registers (see `tests/reference_checker.py`).
@@ -37,7 +42,8 @@ from groupspec.spec.vocabulary import RESPONSES, VARIABLES
 REBALANCES: Final = ("eager", "cooperative")
 JUDGED_SOURCES: Final = ("reference", "wire")
 
-# Visible event -> request that the machine emits. Commits and heartbeats are not here: others than this machine send them too.
+# Visible event -> request that the machine emits. Commits and heartbeats are not here: others than this machine send
+# them too.
 REQUEST_EVENTS: Final = {"join_sent": "JoinGroup", "sync_sent": "SyncGroup", "leave_sent": "LeaveGroup"}
 ANSWER_EVENTS: Final = {
     "join_answered": "JoinGroup",
@@ -54,8 +60,9 @@ PLAIN_EVENTS: Final = {
     "poll_expired": ("poll_limit_reached",),
     "assigned": ("partitions_assigned",),
 }
-# An assignment that cannot be read is to the machine a SyncGroup that failed. One that no longer fits the subscription (rule J1)
-# clients drop at once, as after REBALANCE_IN_PROGRESS; the machine's way by STABLE leads to the same JoinGroup.
+# An assignment that cannot be read is to the machine a SyncGroup that failed. One that no longer fits the subscription
+# (rule J1) clients drop at once, as after REBALANCE_IN_PROGRESS; the machine's way by STABLE leads to the same
+# JoinGroup.
 UNUSABLE: Final = {"sync_accepted": ("sync_accepted", "sync_rebalance_in_progress", "sync_fatal")}
 CALLBACK_STARTS: Final = {"revoked_started": False, "lost_started": True}
 CALLBACK_ENDS: Final = {"revoked": False, "lost": True}
@@ -84,9 +91,9 @@ HIDDEN: Final = {
 DEMANDING: Final = ("join_sent", "leave_sent", "revoked_started", "revoked", "lost_started", "lost")
 MAX_PENDING: Final = 2
 EITHER: Final = "either"
-# The variables of the machine that a configuration remembers. The others may have any value at every step: what they would
-# add is precision about things that a trace shows only indirectly, and they multiply the number of sets by thousands.
-# What may be seen between an event and the requests that follow from it.
+# The variables of the machine that a configuration remembers. The others may have any value at every step: what they
+# would add is precision about things that a trace shows only indirectly, and they multiply the number of sets by
+# thousands. What may be seen between an event and the requests that follow from it.
 BETWEEN: Final = {
     "reference": ("coordinator_lost", "lookup_answered"),
     "wire": ("subscribed", "unsubscribed", "poll", "heartbeat_answered", "commit_answered", "lookup_answered",
@@ -141,10 +148,12 @@ class Configuration(NamedTuple):
     out: str = ""
     """The request whose answer is waited for: JoinGroup, SyncGroup, none, or EITHER after a leave gave one up."""
     other_topics: bool = False
-    """The application has subscribed since the last assignment: without that no assignment is unfit in what it leaves."""
+    """The application has subscribed since the last assignment: without that no assignment is unfit in what it leaves.
+    """
 
 
-# Symbols -----------------------------------------------------------------------------------------------------------------
+# Symbols
+# -----------------------------------------------------------------------------------------------------------------
 
 
 class Symbol(NamedTuple):
@@ -188,7 +197,8 @@ def _takes_unasked(event: str, inputs: Values) -> bool:
     return not told.get("fits", True) and bool(told["takes"])
 
 
-# One machine, seen through one source ------------------------------------------------------------------------------------
+# One machine, seen through one source
+# ------------------------------------------------------------------------------------
 
 
 class Observer:
@@ -277,7 +287,7 @@ class Observer:
         return self._begun(configuration, lost)
 
     def _begun(self, configuration: Configuration, lost: bool) -> set[Configuration]:
-        """Whether it should have been `lost` is judged by T-LOST-NOT-SAID, which knows whether the client has that callback."""
+        """T-LOST-NOT-SAID judges whether it should have been `lost`: it knows if the client has that callback."""
         kinds = (lost,) if lost else (False, True)
         if configuration.state != "REVOKING_PARTITION" or configuration.values[self.lost] not in kinds:
             return set()

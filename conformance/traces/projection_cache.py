@@ -1,8 +1,8 @@
 """The projected table, built once a machine.
 
-The subset construction takes some seconds, and every command, test run and Spark worker needs its result; so it is kept in
-the user's cache folder, under a name that says what it was made from: the specification's tables and the code that projects
-them. Without a folder to write to it is built anew each time, and nothing else changes.
+The subset construction takes some seconds, and every command, test run and Spark worker needs its result; so it is kept
+in the user's cache folder, under a name that says what it was made from: the specification's tables and the code that
+projects them. Without a folder to write to it is built anew each time, and nothing else changes.
 """
 
 from __future__ import annotations

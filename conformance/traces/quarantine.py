@@ -1,7 +1,7 @@
 """Quarantine: every line that is not a trace event, with its reason, its place and its text.
 
-Nothing is dropped silently: a line either becomes an event or an entry here, and the readers' callers check that the two
-counts add up to the lines read. Blank lines carry nothing and are not counted.
+Nothing is dropped silently: a line either becomes an event or an entry here, and the readers' callers check that the
+two counts add up to the lines read. Blank lines carry nothing and are not counted.
 """
 
 from __future__ import annotations

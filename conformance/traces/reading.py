@@ -1,14 +1,16 @@
 """Reading traces: files are cut into chunks, chunks become Arrow tables of events and lists of quarantined lines.
 
-A chunk is a range of bytes of an NDJSON file, and owns the lines that *begin* in it; so chunks can be read by anybody in any
-order, and a file gives the same events however it was cut. Small chunks are packed together, since each table costs something;
-a gzip file is one chunk, for it can only be read from its start, and becomes several tables. Both engines, the local one and
-Spark, read through here. A reader knows the numbers of lines within its chunk only; `numbered` adds what lies before.
+A chunk is a range of bytes of an NDJSON file, and owns the lines that *begin* in it; so chunks can be read by anybody
+in any order, and a file gives the same events however it was cut. Small chunks are packed together, since each table
+costs something; a gzip file is one chunk, for it can only be read from its start, and becomes several tables. Both
+engines, the local one and Spark, read through here. A reader knows the numbers of lines within its chunk only;
+`numbered` adds what lies before.
 
-Two ways lead to the same events. The fast one decodes and validates all lines of a chunk in one call; it fails if one line is
-no event. Then the chunk is halved, until the bad lines are among few, and these are read one by one to find out what is wrong
-with each. The test `test_fast_and_exact_agree` holds the two together. (Arrow's JSON reader is not used: it is no faster once
-its result has been validated, it reads objects that stand on two lines or share one, and some bad input crashes it.)
+Two ways lead to the same events. The fast one decodes and validates all lines of a chunk in one call; it fails if one
+line is no event. Then the chunk is halved, until the bad lines are among few, and these are read one by one to find out
+what is wrong with each. The test `test_fast_and_exact_agree` holds the two together. (Arrow's JSON reader is not used:
+it is no faster once its result has been validated, it reads objects that stand on two lines or share one, and some bad
+input crashes it.)
 """
 
 from __future__ import annotations
@@ -79,7 +81,10 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
-    """The quarantined lines of all chunks, numbered from 1 for their file's first line. Needs the reports of whole files."""
+    """The quarantined lines of all chunks, numbered from 1 for their file's first line.
+
+    Needs the reports of whole files.
+    """
     found: list[Quarantined] = []
     before: dict[str, int] = {}
     for report in sorted(reports, key=lambda report: (report.path, report.start)):
@@ -89,7 +94,8 @@ def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
     return sorted(found)
 
 
-# How files are cut, and chunks packed ---------------------------------------------------------------------------------------
+# How files are cut, and chunks packed
+# ---------------------------------------------------------------------------------------
 
 
 def plan(files: Sequence[Input], chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
@@ -151,11 +157,15 @@ def parquet_file(file: Path) -> pq.ParquetFile:
     return opened
 
 
-# Parsing ----------------------------------------------------------------------------------------------------------------
+# Parsing
+# ----------------------------------------------------------------------------------------------------------------
 
 
 class _Block(NamedTuple):
-    """Some whole lines of a chunk. `ends_file`: the file ends here; `damage`: because what follows cannot be unpacked."""
+    """Some whole lines of a chunk.
+
+    `ends_file`: the file ends here; `damage`: because what follows cannot be unpacked.
+    """
 
     data: bytes
     ends_file: bool
@@ -214,7 +224,10 @@ def _read_lines(chunk: Chunk) -> _Block:
 
 
 def _unpack_lines(chunk: Chunk) -> Iterator[_Block]:
-    """The lines of a gzip file, about as many at a time as a chunk has; last those before the damage, if there is any."""
+    """The lines of a gzip file, about as many at a time as a chunk has.
+
+    Last those before the damage, if there is any.
+    """
     pieces: list[bytes] = []
     size = 0
     prefix = codecs.BOM_UTF8

@@ -1,8 +1,8 @@
 """Writes down what a member tells about itself: trace events in, NDJSON lines out.
 
-Whoever records (the reference through its `trace` hook, the wire kit from its broker's log) hands over events that have the
-fields of `RecordedEvent`; the recorder adds the run and the source. Calls must not overlap: the caller holds a lock if
-events come from several threads.
+Whoever records (the reference through its `trace` hook, the wire kit from its broker's log) hands over events that have
+the fields of `RecordedEvent`; the recorder adds the run and the source. Calls must not overlap: the caller holds a lock
+if events come from several threads.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class RecordedEvent(Protocol):
 class Recorder:
     """Turns events of one run into lines.
 
-    A client id that starts a second time while the recorder lives (its `config` event comes again) goes on counting where it
-    had stopped. `process` tells apart what recorders in several processes write under one client id (see `schema`).
+    A client id that starts a second time while the recorder lives (its `config` event comes again) goes on counting
+    where it had stopped. `process` tells apart what recorders in several processes write under one client id (see
+    `schema`).
     """
 
     def __init__(self, run: str, source: SourceName, write: Callable[[bytes], object], process: str = "") -> None:
@@ -116,7 +117,10 @@ class Recorder:
 
 
 def this_process() -> str:
-    """A name that no other recorder has: the host, the process, and a number drawn now, since process ids come again."""
+    """A name that no other recorder has.
+
+    The host, the process, and a number drawn now, since process ids come again.
+    """
     return f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
 
 

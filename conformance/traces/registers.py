@@ -1,7 +1,8 @@
 """What the columnar checker remembers of a member between two events: one vector of integers.
 
-A table can hold which transition is possible; it cannot hold clocks, generations and counts. Those are here. A vector of
-integers, because the columnar checker that reads it is compiled, and because it is carried from batch to batch as it is.
+A table can hold which transition is possible; it cannot hold clocks, generations and counts. Those are here. A vector
+of integers, because the columnar checker that reads it is compiled, and because it is carried from batch to batch as it
+is.
 
 Three-valued registers say UNKNOWN after a gap in the trace: what is not known is not judged.
 """

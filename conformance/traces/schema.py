@@ -1,18 +1,19 @@
 """The one trace schema: what a recorded event is, as NDJSON and as Parquet.
 
 A *trace* is what one member of one group did in one run, event by event, numbered from 0 without gaps. The reference
-implementation, the wire kit and the log dialects all write this form, so that one checker can judge them all. A line of NDJSON
-and a row of Parquet say the same thing; the Parquet row carries the event's number (`event_code`) too, so that the columnar
-checker need not compare strings.
+implementation, the wire kit and the log dialects all write this form, so that one checker can judge them all. A line of
+NDJSON and a row of Parquet say the same thing; the Parquet row carries the event's number (`event_code`) too, so that
+the columnar checker need not compare strings.
 
-**Who is who.** Client ids repeat: a process that is killed and started again has the one it had, and two hosts may share one.
-So a recorder that numbers from 0 names its `process` (host, process id, start: anything that no other process of this run
-has); each (run, group, member, process) is then judged as a member of its own. A recorder that outlives its client goes on
-numbering instead, and the `config` event begins a new process. Two processes that number from 0 under one name and no
-`process` cannot be told apart: that is a fault of the recording (T-MIXED-PROCESSES), and nothing else is judged of them.
+**Who is who.** Client ids repeat: a process that is killed and started again has the one it had, and two hosts may
+share one. So a recorder that numbers from 0 names its `process` (host, process id, start: anything that no other
+process of this run has); each (run, group, member, process) is then judged as a member of its own. A recorder that
+outlives its client goes on numbering instead, and the `config` event begins a new process. Two processes that number
+from 0 under one name and no `process` cannot be told apart: that is a fault of the recording (T-MIXED-PROCESSES), and
+nothing else is judged of them.
 
-The schema is strict: a field that is missing, unknown, of another type or out of range puts the line into quarantine (see
-`reading`), because a lenient reader makes a checker that finds nothing. A change of meaning raises VERSION.
+The schema is strict: a field that is missing, unknown, of another type or out of range puts the line into quarantine
+(see `reading`), because a lenient reader makes a checker that finds nothing. A change of meaning raises VERSION.
 """
 
 from __future__ import annotations
@@ -139,7 +140,10 @@ class Settings(msgspec.Struct, gc=False, frozen=True):
 
 
 class AnswerDetail(msgspec.Struct, gc=False, frozen=True):
-    """What the columnar checker reads in the detail of an answer: whether the member itself took it as late (rule J9)."""
+    """What the columnar checker reads in the detail of an answer.
+
+    Whether the member itself took it as late (rule J9).
+    """
 
     late: object = None
 

@@ -1,8 +1,10 @@
-"""Two reductions without which the subset construction would not end: equal configurations, and configurations that add nothing.
+"""Two reductions without which the subset construction would not end.
 
-*Bisimilar* configurations of one state can do the same for ever; one of them is enough. And in a set of explanations, one
-that another *simulates* (whatever the one can do, the other can do too) adds nothing to the set: it is dropped. Both keep
-exactly the traces that the sets explain. Sets of numbers are Python integers, one bit each.
+Equal configurations, and configurations that add nothing.
+
+*Bisimilar* configurations of one state can do the same for ever; one of them is enough. And in a set of explanations,
+one that another *simulates* (whatever the one can do, the other can do too) adds nothing to the set: it is dropped.
+Both keep exactly the traces that the sets explain. Sets of numbers are Python integers, one bit each.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ FOLLOW_UP_MS: Final = 2_000
 FOLLOW_UP_COOPERATIVE_MS: Final = 30_000
 # A round that ends this soon after a member is gone had waited for that member.
 _WAITED_FOR_MS: Final = 2_000
-# So soon after the group was loaded its members may still look for the coordinator: session.timeout.ms is 45 s by default.
+# So soon after the group was loaded its members may still look for the coordinator: session.timeout.ms is 45 s by
+# default.
 _LOADED_LATELY_MS: Final = 60_000
 # A client that polled too late comes back with its next poll; one that was restarted, as soon as it is up.
 _BACK_SOON_MS: Final = 60_000
@@ -44,7 +45,9 @@ _EXPULSIONS: Final = _DEPARTURES - {"leave"}
 
 
 class Story:
-    """Walks the events once. What needs the future (did the member come back?) is settled when it comes, or in `finish`.
+    """Walks the events once.
+
+    What needs the future (did the member come back?) is settled when it comes, or in `finish`.
 
     Args:
         group: The group's id.
@@ -163,10 +166,13 @@ class Story:
             part.alternatives = ("rejoin",)
 
     def _was_a_poll_timeout(self, left: Contribution) -> bool:
-        """A member that left without a word, came back soon, and cannot have polled in the rounds before: none were so late.
+        """A member that left without a word, came back soon, and cannot have polled in the rounds before.
 
-        A restarted process does the same. But a member joins only inside poll(): where the group was rebalanced less than
-        max.poll.interval.ms before it left, it had polled since. And whoever restarts one instance restarts the others too.
+        None were so late.
+
+        A restarted process does the same. But a member joins only inside poll(): where the group was rebalanced less
+        than max.poll.interval.ms before it left, it had polled since. And whoever restarts one instance restarts the
+        others too.
         """
         silent = left.cause == "leave" and "poll_timeout" in left.alternatives
         if not silent or left.back_after_ms > _BACK_SOON_MS or left.quiet_ms < self._max_poll_interval_ms:

@@ -1,19 +1,19 @@
 """What can be said of a group's generations as a whole, although no two hosts have the same clock.
 
-A *term* is one member's time in one generation: when JoinGroup was answered, and when the last request of it was sent that the
-coordinator accepted. The coordinator answers all JoinGroups of a generation at one moment (rule G1); so two members that
-were both waiting for one generation have an event in common, from which each can count with its own clock.
+A *term* is one member's time in one generation: when JoinGroup was answered, and when the last request of it was sent
+that the coordinator accepted. The coordinator answers all JoinGroups of a generation at one moment (rule G1); so two
+members that were both waiting for one generation have an event in common, from which each can count with its own clock.
 
-- T-STALE-ACCEPTED: B has joined the next generation so long after the one it shared with A; when A, so long after, still has a
-  request of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late by as much
-  as B's session timeout, or B would have been expelled: that much is conceded.
+- T-STALE-ACCEPTED: B has joined the next generation so long after the one it shared with A; when A, so long after,
+  still has a request of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late
+  by as much as B's session timeout, or B would have been expelled: that much is conceded.
 - T-MANY-REBALANCES, T-LONG-JOIN: notices.
 
-Two owners of one partition in *different* generations are not accused: a member that hears nothing from its coordinator keeps
-what it owns until it hears (Kafka: AbstractCoordinator.HeartbeatThread only marks the coordinator unknown when the
-session has run out), and the other may rightly have it by then. What is wrong is that such a member is still listened to. Nor is
-a partition that nobody owns: not every member need be recorded, the leader decides (rule S2 asks only for an entry
-for every member), and in a cooperative rebalance what moves is nobody's for one generation (KIP-429).
+Two owners of one partition in *different* generations are not accused: a member that hears nothing from its coordinator
+keeps what it owns until it hears (Kafka: AbstractCoordinator.HeartbeatThread only marks the coordinator unknown when
+the session has run out), and the other may rightly have it by then. What is wrong is that such a member is still
+listened to. Nor is a partition that nobody owns: not every member need be recorded, the leader decides (rule S2 asks
+only for an entry for every member), and in a cooperative rebalance what moves is nobody's for one generation (KIP-429).
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Term(NamedTuple):
 _MEMBER, _GENERATION, _JOINED_AT, _WAITED, _TOGETHER, _LAST_AT, _STATIC, _SESSION, _POLL, _PROCESS = (
     Term._fields.index(name)
     for name in (
-        "member", "generation", "joined_at", "waited", "together", "last_at", "static", "session_us", "poll_us", "process",
+        "member", "generation", "joined_at", "waited", "together", "last_at", "static", "session_us", "poll_us",
+        "process",
     )
 )  # fmt: skip
 

@@ -1,14 +1,16 @@
 """What a trace must keep: one entry a rule, each with the rules of the specification that it checks.
 
-A trace rule looks at one member's events in order (those at the end at a whole group's). What a rule needs to know it learns from
-the events before: after a gap in the numbers nothing is known until the next event tells it again, so that one lost line is one
-finding and not fifty.
+A trace rule looks at one member's events in order (those at the end at a whole group's). What a rule needs to know it
+learns from the events before: after a gap in the numbers nothing is known until the next event tells it again, so that
+one lost line is one finding and not fifty.
 
-Three kinds are told apart. A *violation* is something that the client, or its coordinator, did, and a rule of the specification
-forbids. A fault of the *recording* (lost, doubled or mixed-up lines, a clock that was set, a process that stood still) says
-nothing about the client; it says what could not be judged. A *notice* is worth a look, and no rule forbids it.
+Three kinds are told apart. A *violation* is something that the client, or its coordinator, did, and a rule of the
+specification forbids. A fault of the *recording* (lost, doubled or mixed-up lines, a clock that was set, a process that
+stood still) says nothing about the client; it says what could not be judged. A *notice* is worth a look, and no rule
+forbids it.
 
-When an event breaks a rule of its own, `T-ILLEGAL-TRANSITION` says nothing about it: the more exact finding is the better one.
+When an event breaks a rule of its own, `T-ILLEGAL-TRANSITION` says nothing about it: the more exact finding is the
+better one.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class TraceRule(msgspec.Struct, frozen=True):
     statement: str
     spec_rules: tuple[str, ...]
     text: str
-    """How a violation is told; {a} and {b} are the two numbers that the columnar checker hands over, {p} the partition."""
+    """How a violation is told; {a} and {b} are the two numbers that the columnar checker hands over, {p} the partition.
+    """
     kind: Literal["violation", "recording", "notice"] = "violation"
 
 
@@ -140,33 +143,39 @@ RULES: Final[tuple[TraceRule, ...]] = (
         "T-MIXED-PROCESSES",
         "Two processes of one client id are told apart by their `process`, or number on.",
         (),
-        "number {b} is there twice, with different content: two processes write under this name; nothing was judged from here on",
+        "number {b} is there twice, with different content: two processes write under this name; nothing was "
+        "judged from here on",
         kind="recording",
     ),
     TraceRule(
         "T-STANDSTILL",
         "While a member is in a generation its process and its clock run: something is recorded every session timeout.",
         (),
-        "nothing at all was recorded for {b} ms: the process stood still, or its clock was set; no silence was judged in it",
+        "nothing at all was recorded for {b} ms: the process stood still, or its clock was set; no silence "
+        "was judged in it",
         kind="recording",
     ),
     TraceRule(
         "T-MEMBER-ID",
-        "Every request carries the member id that the coordinator gave last; none carries one that was given up or is unknown.",
+        "Every request carries the member id that the coordinator gave last; none carries one that was given "
+        "up or is unknown.",
         ("M1", "J4", "P3"),
         "sent with another member id than the one that the coordinator gave last",
     ),
     TraceRule(
         "T-GENERATION-JUMP",
-        "While a dynamic member keeps its identity, its generation grows by at most one for each JoinGroup that it sent.",
+        "While a dynamic member keeps its identity, its generation grows by at most one for each JoinGroup "
+        "that it sent.",
         ("G2",),
         "generation {b} after generation {a}",
     ),
     TraceRule(
         "T-HEARTBEAT-RARE",
-        "A member of a generation sends heartbeats about every heartbeat interval (within four intervals, at least 300 ms late).",
+        "A member of a generation sends heartbeats about every heartbeat interval (within four intervals, at "
+        "least 300 ms late).",
         ("H1", "H2"),
-        "{b} ms without a heartbeat, although the process ran and none was out; with this interval {a} ms are the bound",
+        "{b} ms without a heartbeat, although the process ran and none was out; with this interval {a} ms "
+        "are the bound",
     ),
     TraceRule(
         "T-LOST-NOT-SAID",

@@ -4,9 +4,9 @@
     .OUT.ingest/ID/layout/      what will be OUT
     .OUT.ingest/ID/attempts/    buckets as Spark's tasks write them: each attempt of a task its own file
 
-So OUT never holds less than the whole: it appears by one rename. A second ingest into OUT is refused by the lock; where a lock
-would fail to hold, the rename would, since OUT is then not empty. What a killed ingest left is removed by the next one
-into OUT; its processes may outlive it for a moment, but they know only their own ID.
+So OUT never holds less than the whole: it appears by one rename. A second ingest into OUT is refused by the lock; where
+a lock would fail to hold, the rename would, since OUT is then not empty. What a killed ingest left is removed by the
+next one into OUT; its processes may outlive it for a moment, but they know only their own ID.
 """
 
 from __future__ import annotations

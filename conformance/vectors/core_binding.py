@@ -1,7 +1,8 @@
 """Binds vectors to the reference core: brings a vector's event about, and says what the core sent and where it is then.
 
-The adapter and the translation are those of the generated suite (`conformance/stateful`); nothing here asks the compiled machines
-what should happen. What the environment must know, such as which request waits for its answer, it reads from the vector's state.
+The adapter and the translation are those of the generated suite (`conformance/stateful`); nothing here asks the
+compiled machines what should happen. What the environment must know, such as which request waits for its answer, it
+reads from the vector's state.
 """
 
 from __future__ import annotations

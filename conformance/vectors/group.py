@@ -1,10 +1,13 @@
-"""What can happen to a broker's group: requests and timers, with what it knows of its members, as far as that fits together.
+"""What can happen to a broker's group.
 
-The group's machine is told about its members by inputs, and most combinations of those say nothing: nobody is fenced and new at
-once. Left are those that a coordinator can be in. How many members there are is not said, only what follows from it.
+Requests and timers, with what it knows of its members, as far as that fits together.
 
-Whether the join phase is over is looked at within the same step, so the events that may begin or end it say what will be found
-then (`all_joined`, `members_left`, `some_rejoined`); where nothing is looked at, they say it in one way only.
+The group's machine is told about its members by inputs, and most combinations of those say nothing: nobody is fenced
+and new at once. Left are those that a coordinator can be in. How many members there are is not said, only what follows
+from it.
+
+Whether the join phase is over is looked at within the same step, so the events that may begin or end it say what will
+be found then (`all_joined`, `members_left`, `some_rejoined`); where nothing is looked at, they say it in one way only.
 """
 
 from __future__ import annotations
@@ -47,7 +50,10 @@ def group_offers() -> tuple[Offer, ...]:
 
 
 def group_can_be(member: Member, state: MemberState, offer: Offer) -> bool:
-    """Whether a group in this state can meet the event; what the join phase would find is said once where nobody looks."""
+    """Whether a group in this state can meet the event.
+
+    What the join phase would find is said once where nobody looks.
+    """
     told, name = dict(offer.inputs), member.state_of(state, "broker_group")
     if told.get("has_room") is False and (name == "Empty" or (name != "PreparingRebalance" and _is_member(told))):
         return False

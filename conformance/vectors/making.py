@@ -1,8 +1,8 @@
 """Writes the vectors of one subject under one protocol: a header, a line for each state, a line for each pair.
 
-States are numbered over all configurations of a file; `from` makes a tree of them, so that a way to each is known without being
-repeated. What takes room is said once, in the header's legend: the events, what can be sent, and the sets of events that
-leave a state as it is or never come there.
+States are numbered over all configurations of a file; `from` makes a tree of them, so that a way to each is known
+without being repeated. What takes room is said once, in the header's legend: the events, what can be sent, and the sets
+of events that leave a state as it is or never come there.
 """
 
 from __future__ import annotations

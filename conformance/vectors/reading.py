@@ -1,8 +1,8 @@
 """Reads a vector file, and says plainly what is wrong with one.
 
-A reader in another language needs none of this: README.md has the format on one screen. This one decodes the codes of the
-legend into words, once, and checks what a reader can check: the version, the specification it was made from, that nothing is
-cut off, and that no line was changed.
+A reader in another language needs none of this: README.md has the format on one screen. This one decodes the codes of
+the legend into words, once, and checks what a reader can check: the version, the specification it was made from, that
+nothing is cut off, and that no line was changed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ class VectorState:
     never: tuple[tuple[str, tuple[VectorEvent, ...]], ...]
 
     def steps(self) -> Iterator[tuple[str, Step]]:
-        """Every event as a step: first those that must change nothing, called quiet or illegal, then those that do something."""
+        """Every event as a step.
+
+        First those that must change nothing, called quiet or illegal, then those that do something.
+        """
         yield from (("quiet", Step(event, (), self.number)) for event in self.stays)
         yield from (("illegal", Step(event, (), self.number)) for event in self.forbidden())
         yield from (("does", step) for step in self.does)
@@ -95,7 +98,7 @@ class VectorState:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two rows of one machine that fire one after the other at the end of `run`; `back` leads home (None: nothing does)."""
+    """Two rows of one machine that fire one after the other at the end of `run`; `back` leads home (or is None)."""
 
     machine: str
     rows: tuple[str, str]

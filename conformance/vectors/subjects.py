@@ -1,8 +1,10 @@
-"""What vectors are made of: a member, one partition, a broker's group. Which machines, and what can happen to them at all.
+"""What vectors are made of: a member, one partition, a broker's group.
 
-The machines are offered every event with every value of its inputs. Some values cannot be: an assignment cannot take a partition
-away from a member that owns none. Whoever plays the environment could not bring such an event about, so it is no vector.
-An answer that comes too late is one event, whatever it says: its content is never looked at.
+Which machines, and what can happen to them at all.
+
+The machines are offered every event with every value of its inputs. Some values cannot be: an assignment cannot take a
+partition away from a member that owns none. Whoever plays the environment could not bring such an event about, so it is
+no vector. An answer that comes too late is one event, whatever it says: its content is never looked at.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Subject:
         machines: The machines that run together in it.
         rebalances: A file for each; `any` where both protocols have the same table.
         home: Where a pair's run ends: the state of each machine that this says something about.
-        through: The event that must come between the pair and home, so that what the pair left behind has its chance to show.
+        through: The event that must come between the pair and home, so that what the pair left behind has its chance to
+            show.
         can_be: Whether an environment could bring an event about in a state.
         shows: What can be seen on an event besides what the machines emit.
     """

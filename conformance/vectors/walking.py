@@ -1,4 +1,7 @@
-"""Everything that can happen to a subject under one configuration: its states, what each event makes of them, and ways home."""
+"""Everything that can happen to a subject under one configuration.
+
+Its states, what each event makes of them, and ways home.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ class Walked:
         return way[::-1]
 
     def pairs(self, machine: str) -> dict[tuple[str, ...], list[int]]:
-        """Every pair of transitions of `machine` that fire one after the other in some run; the events of the shortest."""
+        """Every pair of transitions of `machine` that fire one after the other in some run.
+
+        The events of the shortest.
+        """
         found: dict[tuple[str, ...], list[int]] = {}
         start = (0, "")
         parents: dict[tuple[int, str], tuple[tuple[int, str], int] | None] = {start: None}

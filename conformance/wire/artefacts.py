@@ -1,6 +1,7 @@
 """What a run leaves behind: the log as NDJSON, the log for people, a sequence diagram, a trace.
 
-<report>/<client>/<case>[.run-N]/log.ndjson      every entry, decoded: `conform --judge` judges it again (large ones: .gz)
+<report>/<client>/<case>[.run-N]/log.ndjson      every entry, decoded: `conform --judge` judges it again (large ones:
+.gz)
                                 /wire.txt        the same, to be read
                                 /sequence.svg    the same, to be looked at
                                 /trace.ndjson    the same, in the trace schema

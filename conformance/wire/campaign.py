@@ -1,10 +1,10 @@
 """Many runs: every chosen case against every chosen client, side by side, and one verdict for each rule of each.
 
-Runs wait most of the time, so several go on at once, each with its own broker, its own process and its own log. The order is
-drawn from the seed: what depends on the order or on the neighbours is a finding too.
+Runs wait most of the time, so several go on at once, each with its own broker, its own process and its own log. The
+order is drawn from the seed: what depends on the order or on the neighbours is a finding too.
 
-One run that broke a rule may have met a race. A case in which a rule was broken is run again, until the rule was broken in
-`CERTAIN_RUNS` runs or was kept in one of them: then it flaps, and says so.
+One run that broke a rule may have met a race. A case in which a rule was broken is run again, until the rule was broken
+in `CERTAIN_RUNS` runs or was kept in one of them: then it flaps, and says so.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ class _Job:
 class _Finished:
     """What is kept of a run, which is not its log.
 
-    With a thousand logs in memory Python's collector of garbage stops the kit for a second or two at a time, its brokers
-    too: sessions run out, and clients do what they would not have done.
+    With a thousand logs in memory Python's collector of garbage stops the kit for a second or two at a time, its
+    brokers too: sessions run out, and clients do what they would not have done.
     """
 
     client_name: str
@@ -238,8 +238,9 @@ def run_campaign(
 def _heap_not_scanned() -> Iterator[None]:
     """Python's collector leaves alone what is in memory by now.
 
-    The process may be a pytest run of a client's author with millions of objects: each full collection of them would stop the
-    kit for a second or two, and what happens within that time cannot be judged. What the caller froze stays frozen.
+    The process may be a pytest run of a client's author with millions of objects: each full collection of them would
+    stop the kit for a second or two, and what happens within that time cannot be judged. What the caller froze stays
+    frozen.
     """
     frozen_by_caller = gc.get_freeze_count() > 0
     gc.freeze()

@@ -1,6 +1,7 @@
 """What a scenario and a case are: data.
 
-A scenario is a function that reads like a story, its rules, and the ways in which it is run; a case is one of these ways.
+A scenario is a function that reads like a story, its rules, and the ways in which it is run; a case is one of these
+ways.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Final, Literal
 
 HEARTBEAT_INTERVAL_MS: Final = 100
 SMALL_TIMEOUT_MS: Final = 1_000
-"""The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >= session)."""
+"""The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >=
+session)."""
 
 
 @dataclass(frozen=True)

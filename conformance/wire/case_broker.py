@@ -2,7 +2,7 @@
 
     orders     4 partitions, 6 records in each; offset 3 is committed for partitions 0 and 2, nothing for the others
     one        1 partition, 6 records
-    __consumer_offsets    as on any broker that has coordinated a group: sarama asks for it before it asks for a coordinator
+    __consumer_offsets    as on any broker that has coordinated a group: sarama asks for it before it looks for one
 
 Everything that crosses the broker's wire goes to the run's log.
 """
@@ -88,7 +88,8 @@ class CaseBroker:
             )
         )
 
-    # What a scenario may have it do --------------------------------------------------------------------------------------
+    # What a scenario may have it do
+    # --------------------------------------------------------------------------------------
 
     def answer_next(self, api: str, error: str, times: int = 1) -> None:
         """The next request of this API, or that many of them, gets this error."""

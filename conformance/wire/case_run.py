@@ -1,7 +1,8 @@
 """One case, run once: broker up, harness up, the story, then the rules over the log.
 
-Whatever happens, the run ends with one judgement for each rule of the scenario. What the client does wrong is a verdict; what
-the harness, the kit or the machine does wrong makes the run INCONCLUSIVE; what the client never offered is UNSUPPORTED.
+Whatever happens, the run ends with one judgement for each rule of the scenario. What the client does wrong is a
+verdict; what the harness, the kit or the machine does wrong makes the run INCONCLUSIVE; what the client never offered
+is UNSUPPORTED.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     <cache>/clients/<client>-<hash of the harness's sources>/    what was built, as a whole or not at all
 
 A harness whose sources change gets another folder, so that nobody is judged by an old one. What is built runs without a
-network. The cache is the one of the real broker's jars: GROUPSPEC_CACHE, else XDG_CACHE_HOME/groupspec, else ~/.cache/groupspec.
+network. The cache is the one of the real broker's jars: GROUPSPEC_CACHE, else XDG_CACHE_HOME/groupspec, else
+~/.cache/groupspec.
 """
 
 from __future__ import annotations
@@ -196,8 +197,9 @@ class Java(ClientBuild):
     def _moved(self, folder: Path) -> None:
         """Class data sharing: without it, half a second of the client's first poll goes into loading classes.
 
-        The archive holds the classes that a run loads, so a run is needed; and it names the path of the jars, so it is made
-        when they lie in their place. Without it, or with one that another JVM made, the client runs as well, only later.
+        The archive holds the classes that a run loads, so a run is needed; and it names the path of the jars, so it is
+        made when they lie in their place. Without it, or with one that another JVM made, the client runs as well, only
+        later.
         """
         archive, part = folder / self._CLASSES, folder / f"{self._CLASSES}.part"
         if archive.is_file():

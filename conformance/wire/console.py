@@ -1,7 +1,7 @@
 """The verdicts of a campaign for a terminal: a matrix, then what went wrong, by client and rule, the worst first.
 
-A rule that a client breaks in twenty cases is told once, with the cases; what one stall of the client broke besides is told
-below its worst consequence; a harness that crashes is told once, with the end of its stderr.
+A rule that a client breaks in twenty cases is told once, with the cases; what one stall of the client broke besides is
+told below its worst consequence; a harness that crashes is told once, with the end of its stderr.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
 
 
 def groups(client: ClientResult) -> list[Group]:
-    """What there is to tell of one client, the worst first; not what a crash explains, nor what is a symptom of something."""
+    """What there is to tell of one client, the worst first.
+
+    Not what a crash explains, nor what is a symptom of something.
+    """
     crashed = {crash.reason for crash in client.crashes}
     found = []
     for rule in ORDER:

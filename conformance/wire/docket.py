@@ -1,8 +1,9 @@
 """The docket: what the kit finds wrong with the built-in clients, each entry read in its wire log by a person.
 
-An entry says that a verdict is right, and why: it is *true* of the client, with the method that does it, or *known*, with the
-number of its issue. There is no entry for a mistake of ours: that is mended. An entry is about one version; another version's
-verdicts have to be read anew. It changes no verdict and no exit code: it says that somebody has looked.
+An entry says that a verdict is right, and why: it is *true* of the client, with the method that does it, or *known*,
+with the number of its issue. There is no entry for a mistake of ours: that is mended. An entry is about one version;
+another version's verdicts have to be read anew. It changes no verdict and no exit code: it says that somebody has
+looked.
 """
 
 from __future__ import annotations

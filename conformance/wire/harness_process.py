@@ -114,7 +114,8 @@ class HarnessProcess:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
 
-    # Reading, in a thread of its own ------------------------------------------------------------------------------------
+    # Reading, in a thread of its own
+    # ------------------------------------------------------------------------------------
 
     def _read(self) -> None:
         """Moves stdout and stderr until both end, or the harness breaks the protocol."""

@@ -1,8 +1,8 @@
 """A run's log, read once for the rules: requests with their answers, callbacks with their ends, polls, who owned what.
 
-A rule is judged from this and nothing else. Times are the log's, in microseconds; `timing` says how much of a stretch of time
-the kit stood still and the client's process waited for a processor, so that no client is blamed for a machine without a free
-core.
+A rule is judged from this and nothing else. Times are the log's, in microseconds; `timing` says how much of a stretch
+of time the kit stood still and the client's process waited for a processor, so that no client is blamed for a machine
+without a free core.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ TWO_SOCKETS_US: Final = 15_000
 """How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `LATE_US` in
 `groupspec.impl.broker.ticks`."""
 FLOOD: Final = 2_000
-"""So many requests within a second are a flood: the kit stands still because of the client, not because of the machine."""
+"""So many requests within a second are a flood: the kit stands still because of the client, not because of the machine.
+"""
 
 Message = TypeVar("Message")
 
@@ -140,9 +141,11 @@ class History:
     stalls_us: Sequence[tuple[int, int]] = field(default=())
     """When the kit itself was not scheduled: start and end of each stall."""
     waits_us: Sequence[tuple[int, int, int]] = field(default=())
-    """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long."""
+    """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long.
+    """
 
-    # Wire --------------------------------------------------------------------------------------------------------------
+    # Wire
+    # --------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def exchanges(self) -> list[Exchange]:
@@ -193,9 +196,9 @@ class History:
     def was_read(self, exchange: Exchange) -> bool:
         """Whether the client can have read the answer: not if it gave its coordinator up before, or as the answer came.
 
-        Who looks for its coordinator, or closes that connection, has given up what was still to come. Java does both when its
-        session has run out, and drops what has arrived (AbstractCoordinator.markCoordinatorUnknown, NetworkClient.disconnect,
-        cancelInFlightRequests).
+        Who looks for its coordinator, or closes that connection, has given up what was still to come. Java does both
+        when its session has run out, and drops what has arrived (AbstractCoordinator.markCoordinatorUnknown,
+        NetworkClient.disconnect, cancelInFlightRequests).
         """
         told_us, connection = exchange.answered_us or 0, exchange.request.connection
         lookup = self.first("FindCoordinator", exchange.sent_us)
@@ -211,7 +214,8 @@ class History:
         """Whether the coordinator expelled the member, having heard nothing of it for a session timeout."""
         return any(entry.kind == "note" and NO_SIGN_OF_LIFE in entry.text for entry in self.entries)
 
-    # Client ------------------------------------------------------------------------------------------------------------
+    # Client
+    # ------------------------------------------------------------------------------------------------------------
 
     def events(self, kind: type[Message]) -> list[tuple[int, Message]]:
         """The harness's events of one kind, with their times."""
@@ -249,7 +253,9 @@ class History:
         return found
 
     def between_polls(self, from_us: int, to_us: int) -> list[int]:
-        """When the application was between two polls in that time: each time the beginning of the next, or `to_us` before it.
+        """When the application was between two polls in that time.
+
+        Each time the beginning of the next, or `to_us` before it.
 
         A poll whose time is over waits no longer, even if it takes a little until it returns.
         """
@@ -278,7 +284,9 @@ class History:
         return owned
 
     def says_lost(self, from_us: int, to_us: int) -> bool:
-        """Whether the client said in between that it lost its partitions: the coordinator expelled it, or it gave up hope.
+        """Whether the client said in between that it lost its partitions.
+
+        The coordinator expelled it, or it gave up hope.
 
         librdkafka does the latter by itself when no heartbeat was answered for a session timeout.
         """
@@ -294,11 +302,15 @@ class History:
         """The last entry's time."""
         return self.entries[-1].at_us if self.entries else 0
 
-    # Time --------------------------------------------------------------------------------------------------------------
+    # Time
+    # --------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def slack_us(self) -> int:
-        """How far the stamps of client and wire may be off: more, if the harness leaves it to the kit to stamp its events."""
+        """How far the stamps of client and wire may be off.
+
+        More, if the harness leaves it to the kit to stamp its events.
+        """
         clockless = any(entry.event is not None and entry.event.at_us is None for entry in self.entries)
         return CLOCKLESS_SLACK_US if clockless else SAME_TIME_US
 
@@ -325,7 +337,10 @@ class History:
         return (later_us - self.sent_from_us(earlier_us)) / 1000
 
     def sent_from_us(self, at_us: int) -> int:
-        """When a request that the kit read then was sent, at the earliest: after a stall it reads what came during it."""
+        """When a request that the kit read then was sent, at the earliest.
+
+        After a stall it reads what came during it.
+        """
         for start, end in reversed(_during(self._own_stalls_us, 0, at_us)):
             if end < at_us - TWO_SOCKETS_US:
                 break
@@ -333,9 +348,10 @@ class History:
         return at_us
 
     def longest_stall_ms(self) -> float:
-        """The longest time in a row in which the kit stood still or the client's process waited, through nobody's fault.
+        """The longest stretch in which the kit stood still or the client's process waited for the machine.
 
-        From the client's first request on: before it nothing can be late, and processes that start side by side always wait.
+        From the client's first request on: before it nothing can be late, and processes that start side by side always
+        wait.
         """
         first_us = self.exchanges[0].sent_us if self.exchanges else 0
         stalls = [end - start for start, end in self._own_stalls_us if end > first_us]
@@ -365,8 +381,8 @@ class History:
 class Known:
     """From when on the client knows something, at the latest.
 
-    `told_us`: when the broker wrote it, or when the client itself decided it. `shown`: what the client did only because it
-    knows: the time, and the connection of the request that it sent (-1: an event of its own).
+    `told_us`: when the broker wrote it, or when the client itself decided it. `shown`: what the client did only because
+    it knows: the time, and the connection of the request that it sent (-1: an event of its own).
     """
 
     told_us: int
@@ -386,8 +402,9 @@ class Known:
     def before(self, request: Exchange, history: History) -> bool:
         """Whether the client surely knew when it sent this request.
 
-        A request that arrives right after an answer was written may have been sent before it. Not so what follows a sign on
-        the same connection, which keeps the order; and what two sockets bring is as far apart as the kit's reading of them.
+        A request that arrives right after an answer was written may have been sent before it. Not so what follows a
+        sign on the same connection, which keeps the order; and what two sockets bring is as far apart as the kit's
+        reading of them.
         """
         late_us = request.sent_us - history.busy_us(self.told_us, request.sent_us)
         if late_us > self.told_us + IN_FLIGHT_US:

@@ -1,8 +1,8 @@
 """One stall of the client is one finding: the rules that it broke, with the worst consequence at their head.
 
-A member that stands still hands no assignment to its listener, sends no heartbeat and returns from no poll; each is a rule
-of its own. What was awaited in vain in overlapping stretches of one run belongs together, and the reader is told first what
-the application loses by it.
+A member that stands still hands no assignment to its listener, sends no heartbeat and returns from no poll; each is a
+rule of its own. What was awaited in vain in overlapping stretches of one run belongs together, and the reader is told
+first what the application loses by it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ POSTCONDITIONS: Final = (
 
 
 FOLLOWS: Final = {"K1": "S3", "O2": "S3"}
-"""What a client does that has thrown an assignment away: to it the partitions are not owned (K1), and new afterwards (O2)."""
+"""What a client does that has thrown an assignment away: to it the partitions are not owned (K1), and new afterwards
+(O2)."""
 
 
 def symptoms(judgements: Mapping[str, Judgement]) -> dict[str, str]:

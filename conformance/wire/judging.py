@@ -1,4 +1,7 @@
-"""The verdicts on one run, from its history and from how its story ended: of a run that has just ended, or of a recorded one."""
+"""The verdicts on one run, from its history and from how its story ended.
+
+Of a run that has just ended, or of a recorded one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ DISTURBED_MS: Final = 200
 """A stall of this length may have changed what happened: late answers were later, sessions ran out."""
 CLEARLY: Final = 1.5
 UNSEEN: Final = 4
-"""A client that waited for a processor may have waited so many times as long as was seen: one thread of it for the other."""
+"""A client that waited for a processor may have waited so many times as long as was seen: one thread of it for the
+other."""
 CLEARLY_IN_VAIN: Final = 4
 """What has not come in so many times the longest stall does not come."""
 LEVEL_VERDICT: Final = {"must": Verdict.FAIL, "should": Verdict.DEVIATION}
@@ -42,8 +46,8 @@ class Outcome:
 def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[str, Judgement]:
     """A verdict for each of these rules.
 
-    An event that did not come breaks the rule that demanded it. Where that rule's own checker found out why, its reason comes
-    first: it has read the whole log, and whoever waited only knows that it waited in vain.
+    An event that did not come breaks the rule that demanded it. Where that rule's own checker found out why, its reason
+    comes first: it has read the whole log, and whoever waited only knows that it waited in vain.
     """
     if outcome.unsupported:
         return dict.fromkeys(rules, Judgement(Verdict.UNSUPPORTED, outcome.unsupported))
@@ -65,7 +69,10 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
 
 
 def _disturbed(judgement: Judgement, stall_ms: float) -> Judgement:
-    """Nothing is proved by what a stall could have made; but what took far longer than its bound by the client's own fault is."""
+    """Nothing is proved by what a stall could have made.
+
+    But what took far longer than its bound by the client's own fault is.
+    """
     timing = judgement.timing
     clearly = timing is not None and timing.took_ms - UNSEEN * timing.excused_ms > CLEARLY * timing.bound_ms
     if judgement.verdict not in BROKEN or not judgement.timed or clearly:

@@ -1,8 +1,9 @@
 """The one log of a run: what crossed the wire, what the harness said, what the kit did, on one monotonic clock.
 
-Three sources write at once: the scripted broker, the reader of the harness's stdout, and the scenario. Entries carry the time
-at which the thing happened, not the time at which the kit heard of it: the harness stamps its events with the same clock,
-so that a callback and a request can be put in order although one came through a pipe and the other through a socket.
+Three sources write at once: the scripted broker, the reader of the harness's stdout, and the scenario. Entries carry
+the time at which the thing happened, not the time at which the kit heard of it: the harness stamps its events with the
+same clock, so that a callback and a request can be put in order although one came through a pipe and the other through
+a socket.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ def now_us() -> int:
 class Entry:
     """One thing that happened.
 
-    `kind` is request, response, connect, disconnect, ... for the wire; an event's name for the client; command or note for
-    the kit. The fields after `event` are the wire's. `error` is an error code's name, "" where there is none to tell.
+    `kind` is request, response, connect, disconnect, ... for the wire; an event's name for the client; command or note
+    for the kit. The fields after `event` are the wire's. `error` is an error code's name, "" where there is none to
+    tell.
     """
 
     at_us: int

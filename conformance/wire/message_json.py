@@ -1,7 +1,7 @@
 """Decoded requests and answers as JSON, and back, without loss: what a recorded run is made of.
 
-A message is an object with its class in `is`; bytes are base64, an error code is its name, and a mapping is a list of pairs,
-since its keys are partitions. Fields that a message lacks in an older recording have their defaults.
+A message is an object with its class in `is`; bytes are base64, an error code is its name, and a mapping is a list of
+pairs, since its keys are partitions. Fields that a message lacks in an older recording have their defaults.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ A *harness* makes one client speak this protocol, in a process of its own. Names
 records_consumed, offsets_committed, shutdown_complete), and so is the field that carries them, `name`. What it lacks is
 added in the same style: partitions_lost, callback_returned, poll_started, poll_returned, command_done, error.
 
-These classes are the protocol: lines are decoded into them, and the JSON Schema of each message (`schemas/`) is made from
-them. PROTOCOL.md tells the same on one page, for people who write a harness.
+These classes are the protocol: lines are decoded into them, and the JSON Schema of each message (`schemas/`) is made
+from them. PROTOCOL.md tells the same on one page, for people who write a harness.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ FEATURES: Final = {
     "poll_interval": "max.poll.interval.ms: a member that does not poll leaves (KIP-62)",
     "auto_commit": "positions are committed by the client itself",
 }
-"""What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it."""
+"""What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it.
+"""
 
 
 def misspelt_features(names: Iterable[str]) -> list[str]:
@@ -109,7 +110,10 @@ class Subscribe(Command, frozen=True, tag="subscribe"):
 
 
 class Poll(Command, frozen=True, tag="poll"):
-    """Poll again and again with this timeout, `times` times or (0) until stop_polling; done when the first poll starts."""
+    """Poll again and again with this timeout, `times` times or (0) until stop_polling.
+
+    Done when the first poll starts.
+    """
 
     poll_ms: Milliseconds
     times: Milliseconds = 0

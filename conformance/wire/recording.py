@@ -1,7 +1,9 @@
-"""A run in one file: everything that its verdicts are based on, to be judged again, by this kit or a later one, without a client.
+"""A run in one file.
 
-NDJSON, with gzip where the name ends in `.gz`. The first line says what was run and how it ended (`Header`), the others are
-the log's entries in order; times are microseconds since the run began. Lines lack what has its default.
+Everything that its verdicts are based on, to be judged again, by this kit or a later one, without a client.
+
+NDJSON, with gzip where the name ends in `.gz`. The first line says what was run and how it ended (`Header`), the others
+are the log's entries in order; times are microseconds since the run began. Lines lack what has its default.
 """
 
 from __future__ import annotations

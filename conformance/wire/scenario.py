@@ -28,7 +28,10 @@ def scenario(
     retry_backoff_ms: int = 100,
     timeout_ms: int = SMALL_TIMEOUT_MS,
 ) -> Callable[[Callable[[ScenarioContext], None]], Callable[[ScenarioContext], None]]:
-    """Registers a scenario; its id is the function's name with dashes. `timeout_ms`: session timeout and poll interval."""
+    """Registers a scenario; its id is the function's name with dashes.
+
+    `timeout_ms`: session timeout and poll interval.
+    """
 
     def register(story: Callable[[ScenarioContext], None]) -> Callable[[ScenarioContext], None]:
         identifier = story.__name__.replace("_", "-")

@@ -1,8 +1,8 @@
 """What a scenario works with: the scripted broker, the client behind its harness, and the one log.
 
-A scenario says what the broker answers and waits for what must follow. A wait that ends in vain raises `Missed` with the rule
-that demanded the event; a client that dies ends every wait at once. Nothing here judges order or content: the rules do that
-afterwards, from the log.
+A scenario says what the broker answers and waits for what must follow. A wait that ends in vain raises `Missed` with
+the rule that demanded the event; a client that dies ends every wait at once. Nothing here judges order or content: the
+rules do that afterwards, from the log.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class ScenarioContext:
         self.identity = ("", "")
         self._deadline = time.monotonic() + CASE_WITHIN_S
 
-    # The client --------------------------------------------------------------------------------------------------------
+    # The client
+    # --------------------------------------------------------------------------------------------------------
 
     def started(self) -> None:
         """Wait for the harness, and have it make its client. Raises NotStarted."""
@@ -111,7 +112,10 @@ class ScenarioContext:
         return asked
 
     def close(self) -> None:
-        """Ask that the client be closed, and wait for the end; a scenario that is not about closing does not judge it."""
+        """Ask that the client be closed, and wait for the end.
+
+        A scenario that is not about closing does not judge it.
+        """
         asked = self.ask_to_close()
         self.log.wait(_is_event("shutdown_complete"), CLOSE_WITHIN_MS / 1000, asked.at_us)
 
@@ -127,7 +131,8 @@ class ScenarioContext:
         if done is None:
             raise NotStarted(self.log.ended or f"the command {name} was not done within {COMMAND_WITHIN_MS} ms")
 
-    # The broker --------------------------------------------------------------------------------------------------------
+    # The broker
+    # --------------------------------------------------------------------------------------------------------
 
     def answer_next(self, api: str, error: str, times: int = 1) -> None:
         """The next request of this API, or that many of them, is answered with this error."""
@@ -166,7 +171,8 @@ class ScenarioContext:
         self.log.note("note", "more records are appended")
         self.broker.append_records()
 
-    # What must follow ----------------------------------------------------------------------------------------------------
+    # What must follow
+    # ----------------------------------------------------------------------------------------------------
 
     def stable_member(self) -> None:
         """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""
@@ -207,7 +213,10 @@ class ScenarioContext:
     def expect_event(
         self, name: str, *, rule: str, since: Entry | None = None, partition: str = "", poll_ms: int | None = None
     ) -> Entry:
-        """An event of the harness; `partition`: one that it has to name. Not waited for where the client has no listener."""
+        """An event of the harness; `partition`: one that it has to name.
+
+        Not waited for where the client has no listener.
+        """
         if name in CALLBACKS and not self.offers("listener"):
             return since or self.now()
 
@@ -231,7 +240,10 @@ class ScenarioContext:
             self._expect(f"records of {partition}", _has_records(partition), rule, since)
 
     def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 1_200) -> None:
-        """Heartbeats answered NONE: one soon, and one still so long afterwards: two bounds of H2, and a callback that is late."""
+        """Heartbeats answered NONE: one soon, and one still so long afterwards.
+
+        Two bounds of H2, and a callback that is late.
+        """
         for later_ms in (0, for_ms):
             test = _is_answer("Heartbeat", "NONE", since.at_us + 1000 * later_ms)
             self._expect(f"a heartbeat answered NONE {later_ms} ms later", test, rule, since)

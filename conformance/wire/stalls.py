@@ -1,11 +1,11 @@
 """When nothing could go on: the kit's own stalls, and how long the client's process waited for a processor.
 
-On a machine without a free core a heartbeat can be late through nobody's fault. Three clocks say so. Two tick in the kit, and
-write down each tick that came late: one in a thread of its own, one in the loop that reads and answers the client's requests
-(`ScriptedBroker.stalls_us`), which can stand still while the other ticks: they are threads of one Python process. The third
-reads, for every thread of the client's process, how long it has been ready to run and was not run (Linux,
-/proc/PID/task/TID/schedstat, second field), and how long the machine's processors ran for somebody else (the steal time of a
-virtual machine, /proc/stat). What they say is taken off before anything is compared with a bound.
+On a machine without a free core a heartbeat can be late through nobody's fault. Three clocks say so. Two tick in the
+kit, and write down each tick that came late: one in a thread of its own, one in the loop that reads and answers the
+client's requests (`ScriptedBroker.stalls_us`), which can stand still while the other ticks: they are threads of one
+Python process. The third reads, for every thread of the client's process, how long it has been ready to run and was not
+run (Linux, /proc/PID/task/TID/schedstat, second field), and how long the machine's processors ran for somebody else
+(the steal time of a virtual machine, /proc/stat). What they say is taken off before anything is compared with a bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ SAMPLE_S: Final = 0.05
 MIN_WAIT_US: Final = 1_000
 TICK_NS: Final = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 PROCESSES_AGAIN: Final = 10
-"""After so many samples it is asked again which processes belong to the client: a harness may be a shell that starts it."""
+"""After so many samples it is asked again which processes belong to the client: a harness may be a shell that starts
+it."""
 
 Wait = tuple[int, int, int]
 """From, to, and how long threads waited in between; all in microseconds."""
@@ -68,7 +69,8 @@ def together(*clocks: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
 class Waits:
     """How long somebody waited, in samples that follow each other.
 
-    Linux adds a wait to the account when it is over. One that is longer than its sample therefore fills those before, too.
+    Linux adds a wait to the account when it is over. One that is longer than its sample therefore fills those before,
+    too.
     """
 
     def __init__(self, begun_us: int) -> None:
@@ -76,7 +78,10 @@ class Waits:
         self._samples: list[Wait] = []
 
     def add(self, ended_us: int, waited_us: Iterable[int]) -> None:
-        """A sample ends, in which these waits ended: together, since one may have had to wait for another that waited."""
+        """A sample ends, in which these waits ended.
+
+        Together, since one may have had to wait for another that waited.
+        """
         self._samples.append((self._begun_us, ended_us, 0))
         self._begun_us = ended_us
         for wait in waited_us:

@@ -1,8 +1,8 @@
-"""A run's log as a trace in the one trace schema, so that the same pipeline checks it that checks the reference and logs.
+"""A run's log as a trace in the one trace schema, for the pipeline that checks the reference and logs.
 
-Requests become `…_sent` when they arrive at the broker, answers `…_answered` when they are written; callbacks and polls come
-from the harness. What a trace from outside cannot know (that the coordinator was given up, that a timer ran out) is left out;
-the checker knows that this source does not show it.
+Requests become `…_sent` when they arrive at the broker, answers `…_answered` when they are written; callbacks and polls
+come from the harness. What a trace from outside cannot know (that the coordinator was given up, that a timer ran out)
+is left out; the checker knows that this source does not show it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def trace_events(result: CaseResult) -> Iterator[WireTraceEvent]:
 
 
 def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
-    """The same, not yet numbered, by a clock that stands still while nobody could go on: kit and trace judge the same time."""
+    """The same, not yet numbered, by a clock that stands still while nobody could go on.
+
+    Kit and trace judge the same time.
+    """
     history, clock_us, seen_us = result.history, result.started_us, result.started_us
     for event in _shown(result):
         clock_us += max(0, event.at_us - seen_us - history.busy_us(seen_us, event.at_us))

@@ -1,11 +1,12 @@
 """Verdicts: of one rule in one run, of many runs together, and how sure they are.
 
-Six words, and no others. FAIL and DEVIATION say that the client broke a rule (a *must*, a *should*). UNSUPPORTED: the client
-never offered what the rule is about. UNTESTABLE: the run gave no occasion to judge it, and the reason says why. INCONCLUSIVE:
-the kit, the machine or the harness failed, so that nothing can be said about the client.
+Six words, and no others. FAIL and DEVIATION say that the client broke a rule (a *must*, a *should*). UNSUPPORTED: the
+client never offered what the rule is about. UNTESTABLE: the run gave no occasion to judge it, and the reason says why.
+INCONCLUSIVE: the kit, the machine or the harness failed, so that nothing can be said about the client.
 
-Only what is wrong can be certain: a rule that was broken in every one of several runs. A PASS says that no run broke the rule,
-in so many runs; that none ever will, no number of runs can say. A rule that was broken in one run and kept in another flaps.
+Only what is wrong can be certain: a rule that was broken in every one of several runs. A PASS says that no run broke
+the rule, in so many runs; that none ever will, no number of runs can say. A rule that was broken in one run and kept in
+another flaps.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ CERTAIN_RUNS: Final = 5
 class Timing:
     """What a verdict that rests on time rests on, in ms.
 
-    `took_ms` is by the clock. What the kit stood still, or the client's process waited for a processor, is taken off before it
-    is compared with the bound.
+    `took_ms` is by the clock. What the kit stood still, or the client's process waited for a processor, is taken off
+    before it is compared with the bound.
     """
 
     took_ms: float
@@ -142,7 +143,9 @@ def combine(judgements: Sequence[Judgement]) -> Combined:
 
 
 def exit_code(verdicts_by_client: Iterable[Sequence[Verdict]]) -> int:
-    """What a command ends with after these verdicts, client by client: failures weigh more than what could not be judged.
+    """What a command ends with after these verdicts, client by client.
+
+    Failures weigh more than what could not be judged.
 
     A client of which nothing was judged was not tested: that is no success.
     """

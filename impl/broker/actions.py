@@ -29,8 +29,8 @@ DEFAULT: Final = Default()
 class Reply(Action):
     """Answer at once: with this answer, or with nothing but this error (a name, or a number, known or not).
 
-    The group's state follows what is said: a member that is told UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID is dropped, and
-    after REBALANCE_IN_PROGRESS the group waits for its JoinGroup.
+    The group's state follows what is said: a member that is told UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID is dropped,
+    and after REBALANCE_IN_PROGRESS the group waits for its JoinGroup.
     """
 
     error: ErrorCode | str | int = ErrorCode.NONE
@@ -48,7 +48,10 @@ class Reply(Action):
 
 @dataclass(frozen=True)
 class ReplyAfter(Action):
-    """Let the request wait for so long, then do the other thing. What the connection sends meanwhile waits behind it."""
+    """Let the request wait for so long, then do the other thing.
+
+    What the connection sends meanwhile waits behind it.
+    """
 
     delay_ms: int
     then: Action = DEFAULT

@@ -1,4 +1,7 @@
-"""What a well-behaved cluster answers: the nodes, the topics, the groups, and who may be asked what. Without any I/O."""
+"""What a well-behaved cluster answers: the nodes, the topics, the groups, and who may be asked what.
+
+Without any I/O.
+"""
 
 from __future__ import annotations
 

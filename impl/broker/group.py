@@ -1,9 +1,10 @@
 """A consumer group as its coordinator keeps it, for one client at a time, and without any I/O.
 
-The states and checks are those of Apache Kafka's classic groups (org.apache.kafka.coordinator.group.classic): which error
-comes first, when a generation begins, what a static member's return does. With one client there is nobody to wait for, so
-a round of joining ends in the moment in which it begins. A client that comes anew takes the place of an older one at once,
-as if that one's session had expired; a phantom (see `groupspec.impl.broker.phantom`) may be a second member.
+The states and checks are those of Apache Kafka's classic groups (org.apache.kafka.coordinator.group.classic): which
+error comes first, when a generation begins, what a static member's return does. With one client there is nobody to wait
+for, so a round of joining ends in the moment in which it begins. A client that comes anew takes the place of an older
+one at once, as if that one's session had expired; a phantom (see `groupspec.impl.broker.phantom`) may be a second
+member.
 """
 
 from __future__ import annotations

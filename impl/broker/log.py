@@ -19,7 +19,8 @@ class WireEvent:
 
     `number` counts from 0 without gaps; `at_us` is the machine's monotonic clock. `connection` is 0 for what belongs to
     none. `error` is an error code's name, "NONE" for success, "" where there is none to tell. `message` is what was
-    decoded, or what was encoded; `raw` the bytes of a frame without its length prefix. `text` explains notes and garbage.
+    decoded, or what was encoded; `raw` the bytes of a frame without its length prefix. `text` explains notes and
+    garbage.
     """
 
     number: int

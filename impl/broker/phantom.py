@@ -1,8 +1,8 @@
 """A second member that exists on the broker's side only, so that a group of one client has somebody to share with.
 
-It joins and synchronises in the same instant as the client does. As a follower it is one more entry in the list that the
-client, as leader, assigns partitions to. As a leader it decides itself: it takes the partitions it was told to, and the
-client gets all the others.
+It joins and synchronises in the same instant as the client does. As a follower it is one more entry in the list that
+the client, as leader, assigns partitions to. As a leader it decides itself: it takes the partitions it was told to, and
+the client gets all the others.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """A TCP broker that behaves, until it is told otherwise: the opposite side of every client under test.
 
-It runs in a thread of its own, with an asyncio loop, one port of 127.0.0.1 for each node. From outside it is read through
-its log and driven through its script (`groupspec.impl.broker.actions`). Each connection has one task that reads and logs
-requests as they come, and one that answers them in order: as with a real broker, what a connection sends while a request
-waits is waiting behind it, and other connections notice nothing.
+It runs in a thread of its own, with an asyncio loop, one port of 127.0.0.1 for each node. From outside it is read
+through its log and driven through its script (`groupspec.impl.broker.actions`). Each connection has one task that reads
+and logs requests as they come, and one that answers them in order: as with a real broker, what a connection sends while
+a request waits is waiting behind it, and other connections notice nothing.
 
-It ends by itself after a stated lifetime. What goes wrong inside it is not swallowed: whoever waits, or closes it, gets it.
+It ends by itself after a stated lifetime. What goes wrong inside it is not swallowed: whoever waits, or closes it, gets
+it.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class _Connection:
 class ScriptedBroker(Controls):
     """The broker. Use it as a context manager; all methods may be called from any thread.
 
-    `topics` are names and partition counts. `version_caps` are highest versions by API. `lifetime_s` is how long it lives
-    at most. Nodes have the ids 1 to `nodes`; node 1 coordinates all groups until `coordinator` says otherwise.
+    `topics` are names and partition counts. `version_caps` are highest versions by API. `lifetime_s` is how long it
+    lives at most. Nodes have the ids 1 to `nodes`; node 1 coordinates all groups until `coordinator` says otherwise.
     """
 
     def __init__(
@@ -123,7 +124,10 @@ class ScriptedBroker(Controls):
         self.log.raise_failure()
 
     def stalls_us(self) -> Sequence[tuple[int, int]]:
-        """Start and end of each time in which the loop stood still: what arrived then was read, and stamped, afterwards."""
+        """Start and end of each time in which the loop stood still.
+
+        What arrived then was read, and stamped, afterwards.
+        """
         return self._ticks.stalls_us()
 
     # What needs the loop ----------------------------------------------------------------------------------------------
@@ -245,7 +249,10 @@ class ScriptedBroker(Controls):
             self._garbage(connection, frames.unfinished, "the connection ended in the middle of a frame")
 
     def _take(self, connection: _Connection, frame: bytes) -> None:
-        """One frame: a request for this cluster's versions, or a CodecError. An unknown ApiVersions is answered (KIP-511)."""
+        """One frame: a request for this cluster's versions, or a CodecError.
+
+        An unknown ApiVersions is answered (KIP-511).
+        """
         try:
             with self._lock:
                 header, request = decode_request(frame, self._cluster.topic_ids)

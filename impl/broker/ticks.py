@@ -1,7 +1,7 @@
 """When a loop stood still: its ticks that came late.
 
-A loop that ticks every `TICK_US` and gets no processor, or waits for another thread, ticks late; whatever arrived meanwhile it
-reads late, and all at once.
+A loop that ticks every `TICK_US` and gets no processor, or waits for another thread, ticks late; whatever arrived
+meanwhile it reads late, and all at once.
 """
 
 from __future__ import annotations

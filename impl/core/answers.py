@@ -1,8 +1,8 @@
 """From an answer to what it says: which errors, and what each is about.
 
-Most answers say one thing. In a commit or a committed-offsets answer the first failing partition decides; fetches, listed
-offsets and metadata say something about each partition or topic by itself, and each group with the same error is taken
-by itself.
+Most answers say one thing. In a commit or a committed-offsets answer the first failing partition decides; fetches,
+listed offsets and metadata say something about each partition or topic by itself, and each group with the same error is
+taken by itself.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ Automatic commits cover what the application has shown to have processed by poll
 before a rebalance therefore waits for that poll if records are still with the application; the callback waits for the
 same poll anyway. Commits of the application that are asked for meanwhile pass it, and it goes out behind them.
 
-What an automatic commit covers is taken when it is sent; but when the application asks for a commit behind it, at the latest.
-Otherwise it could carry more than that one, which would then rewind it (rule M6).
+What an automatic commit covers is taken when it is sent; but when the application asks for a commit behind it, at the
+latest. Otherwise it could carry more than that one, which would then rewind it (rule M6).
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class Commits:
         """Whether a commit waits for somebody to send it to (rule D1: automatic ones too)."""
         return any(operation.sent is None and not self._awaits_poll(operation) for operation in self._queue)
 
-    # Who wants one -----------------------------------------------------------------------------------------------------
+    # Who wants one
+    # -----------------------------------------------------------------------------------------------------
 
     def commit(self, event: Commit) -> None:
         """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
@@ -141,13 +142,19 @@ class Commits:
         return any(operation.purpose not in (Purpose.SYNC, Purpose.ASYNC) for operation in self._queue)
 
     def _append(self, operation: Operation) -> None:
-        """Behind the others, but before one that awaits a poll: that lets it pass (rule M4) and comes after it (rule M6)."""
+        """Behind the others, but before one that awaits a poll.
+
+        That lets it pass (rule M4) and comes after it (rule M6).
+        """
         passed = (place for place, other in enumerate(self._queue) if other.sent is None and self._awaits_poll(other))
         self._queue.insert(next(passed, len(self._queue)), operation)
         self._watch_deadlines()
 
     def _fix_what_goes_before(self) -> None:
-        """From now on the commits that are under way cover no more than now: the next one must not rewind them (rule M6)."""
+        """From now on the commits that are under way cover no more than now.
+
+        The next one must not rewind them (rule M6).
+        """
         for operation in self._queue:
             if not operation.fixed and not self._awaits_poll(operation):
                 operation.offsets = self._offsets_of(operation) if operation.sent is None else operation.offsets
@@ -216,8 +223,10 @@ class Commits:
             )
         if not self._context.identity.is_member:
             return CommitFailedError(
-                "Commit without membership: the group may have given the partitions to others. poll() to join it again; "
-                "if processing takes longer than max_poll_interval_ms between polls, raise that or lower max_poll_records",
+                "Commit without membership: the group may have given the partitions to others. poll() to "
+                "join it again; "
+                "if processing takes longer than max_poll_interval_ms between polls, raise that or lower "
+                "max_poll_records",
                 ErrorCode.UNKNOWN_MEMBER_ID,
             )
         return None
@@ -325,7 +334,10 @@ class Commits:
             self._try_again_or_fail(operation, code)
 
     def lookup_refused(self, error: KafkaError) -> None:
-        """No coordinator, until the application polls again: a commit before a rebalance has its time to see that (rule M3)."""
+        """No coordinator, until the application polls again.
+
+        A commit before a rebalance has its time to see that (rule M3).
+        """
         for operation in [o for o in self._queue if o.sent is None and o.purpose is not Purpose.REBALANCE]:
             self._finish(operation, error)
 

@@ -116,12 +116,14 @@ class Config:
         doubts = []
         if self.group_id is not None and self.max_poll_interval_ms < self.session_timeout_ms:
             doubts.append(
-                f"max_poll_interval_ms={self.max_poll_interval_ms} is below session_timeout_ms={self.session_timeout_ms}: "
+                f"max_poll_interval_ms={self.max_poll_interval_ms} is below "
+                f"session_timeout_ms={self.session_timeout_ms}: "
                 "an application that is slow leaves the group sooner than one that is dead; librdkafka refuses this"
             )
         if self.fetch_max_wait_ms >= self.request_timeout_ms:
             doubts.append(
-                f"fetch_max_wait_ms={self.fetch_max_wait_ms} is not below request_timeout_ms={self.request_timeout_ms}: "
+                f"fetch_max_wait_ms={self.fetch_max_wait_ms} is not below "
+                f"request_timeout_ms={self.request_timeout_ms}: "
                 "each fetch that finds nothing ends its connection"
             )
         if self.group_instance_id is not None and self.group_id is None:

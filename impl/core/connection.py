@@ -1,9 +1,9 @@
 """The connection to the coordinator: found when it is needed, forgotten when it is doubtful.
 
 The proposal's four states: DOWN before the start and after the end; INITIALIZED while nothing needs a coordinator, and
-between two lookups; COORDINATOR_DISCOVERY while a FindCoordinator is out; STABLE when the coordinator is known. Discovery
-is on demand (rule D7): the first thing that needs a coordinator starts it, a failed lookup is repeated after the retry
-backoff for as long as something needs it.
+between two lookups; COORDINATOR_DISCOVERY while a FindCoordinator is out; STABLE when the coordinator is known.
+Discovery is on demand (rule D7): the first thing that needs a coordinator starts it, a failed lookup is repeated after
+the retry backoff for as long as something needs it.
 """
 
 from __future__ import annotations

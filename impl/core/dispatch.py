@@ -1,8 +1,8 @@
 """Every input of the core, and the one handler that takes it: a table to read from top to bottom.
 
-Keys are (kind of event, "") for what the application does, ("TimerExpired", timer), and (API, error) for answers; "other"
-stands for every error that has no row of its own, "late" for an answer to an identity of the past (rule J9; in the
-APIs without such a row late answers are dropped). Errors are sorted as in Kafka's AbstractCoordinator and
+Keys are (kind of event, "") for what the application does, ("TimerExpired", timer), and (API, error) for answers;
+"other" stands for every error that has no row of its own, "late" for an answer to an identity of the past (rule J9; in
+the APIs without such a row late answers are dropped). Errors are sorted as in Kafka's AbstractCoordinator and
 ConsumerCoordinator. The table is read at the moment of use.
 """
 
@@ -120,7 +120,8 @@ topic_refused = answer(lambda core, a: core.metadata.topic_refused(a.topics, a.e
 
 # fmt: off
 HANDLERS: dict[Key, Handler] = {
-    # The application ---------------------------------------------------------------------------------------------------
+    # The application
+    # ---------------------------------------------------------------------------------------------------
     ("Start", ""):              event(Start, lambda core, e: core.start()),
     ("Subscribe", ""):          event(Subscribe, lambda core, e: core.membership.subscribe(e)),
     ("Unsubscribe", ""):        event(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
@@ -135,7 +136,8 @@ HANDLERS: dict[Key, Handler] = {
     ("PartitionsRevoked", ""):  event(PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
     ("PartitionsAssigned", ""): event(PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
     ("Close", ""):              event(Close, lambda core, e: core.leaving.close(e)),
-    # Time --------------------------------------------------------------------------------------------------------------
+    # Time
+    # --------------------------------------------------------------------------------------------------------------
     ("TimerExpired", "lookup_backoff"):   timer(lambda core: core.connection.backoff_over()),
     ("TimerExpired", "session"):          timer(lambda core: core.heartbeats.session_expired()),
     ("TimerExpired", "poll_interval"):    timer(lambda core: core.heartbeats.poll_interval_expired()),
@@ -149,7 +151,8 @@ HANDLERS: dict[Key, Handler] = {
     ("TimerExpired", "metadata"):         timer(lambda core: core.metadata.timer_expired()),
     ("TimerExpired", "fetch_backoff"):    timer(lambda core: core.fetching.backoff_over()),
     ("TimerExpired", "close_deadline"):   timer(lambda core: core.leaving.deadline_over()),
-    # FindCoordinator ---------------------------------------------------------------------------------------------------
+    # FindCoordinator
+    # ---------------------------------------------------------------------------------------------------
     ("FindCoordinator", "NONE"): full(FindCoordinatorResponse, lambda core, r, a: core.connection.found(r)),
     ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):    lookup_failed,
     ("FindCoordinator", "COORDINATOR_LOAD_IN_PROGRESS"): lookup_failed,
@@ -161,7 +164,8 @@ HANDLERS: dict[Key, Handler] = {
     ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED"):   lookup_refused,
     ("FindCoordinator", "INVALID_GROUP_ID"):             lookup_refused,
     ("FindCoordinator", "other"):                        lookup_refused,
-    # JoinGroup ---------------------------------------------------------------------------------------------------------
+    # JoinGroup
+    # ---------------------------------------------------------------------------------------------------------
     ("JoinGroup", "NONE"):               full(JoinGroupResponse, lambda core, r, a: core.joining.join_accepted(r)),
     ("JoinGroup", "MEMBER_ID_REQUIRED"): full(JoinGroupResponse, lambda core, r, a: core.joining.member_id_required(r)),
     ("JoinGroup", "REBALANCE_IN_PROGRESS"):        answer(lambda core, a: core.joining.join_again()),
@@ -180,7 +184,8 @@ HANDLERS: dict[Key, Handler] = {
     ("JoinGroup", "UNSUPPORTED_VERSION"):          join_refused,
     ("JoinGroup", "ILLEGAL_GENERATION"):           join_refused,
     ("JoinGroup", "other"):                        join_refused,
-    # SyncGroup ---------------------------------------------------------------------------------------------------------
+    # SyncGroup
+    # ---------------------------------------------------------------------------------------------------------
     ("SyncGroup", "NONE"):                  full(SyncGroupResponse, lambda core, r, a: core.joining.sync_accepted(r)),
     ("SyncGroup", "REBALANCE_IN_PROGRESS"):        answer(lambda core, a: core.joining.sync_again()),
     ("SyncGroup", "UNKNOWN_MEMBER_ID"):            answer(lambda core, a: core.joining.sync_identity_unknown()),
@@ -194,7 +199,8 @@ HANDLERS: dict[Key, Handler] = {
     ("SyncGroup", "COORDINATOR_LOAD_IN_PROGRESS"): sync_refused,
     ("SyncGroup", "INCONSISTENT_GROUP_PROTOCOL"):  sync_refused,
     ("SyncGroup", "other"):                        sync_refused,
-    # Heartbeat ---------------------------------------------------------------------------------------------------------
+    # Heartbeat
+    # ---------------------------------------------------------------------------------------------------------
     ("Heartbeat", "NONE"):                         answer(lambda core, a: core.heartbeats.accepted()),
     ("Heartbeat", "REBALANCE_IN_PROGRESS"):        answer(lambda core, a: core.heartbeats.rebalance_announced()),
     ("Heartbeat", "ILLEGAL_GENERATION"):           answer(lambda core, a: core.heartbeats.generation_gone()),
@@ -208,7 +214,8 @@ HANDLERS: dict[Key, Handler] = {
     ("Heartbeat", "GROUP_AUTHORIZATION_FAILED"):   heartbeat_refused,
     ("Heartbeat", "other"):                        heartbeat_refused,
     ("Heartbeat", "late"):                         answer(lambda core, a: core.heartbeats.late(a.response)),
-    # LeaveGroup --------------------------------------------------------------------------------------------------------
+    # LeaveGroup
+    # --------------------------------------------------------------------------------------------------------
     ("LeaveGroup", "NONE"):                      left,
     ("LeaveGroup", "UNKNOWN_MEMBER_ID"):         left,
     ("LeaveGroup", "NOT_COORDINATOR"):           left,
@@ -216,7 +223,8 @@ HANDLERS: dict[Key, Handler] = {
     ("LeaveGroup", "DISCONNECTED"):              left_coordinator_gone,
     ("LeaveGroup", "TIMED_OUT"):                 left_coordinator_gone,
     ("LeaveGroup", "other"):                     left,
-    # OffsetCommit ------------------------------------------------------------------------------------------------------
+    # OffsetCommit
+    # ------------------------------------------------------------------------------------------------------
     ("OffsetCommit", "NONE"):                         answer(lambda core, a: core.commits.accepted(a.sent)),
     ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"): commit_retriable,
     ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION"):   commit_retriable,
@@ -225,7 +233,8 @@ HANDLERS: dict[Key, Handler] = {
     ("OffsetCommit", "REQUEST_TIMED_OUT"):            commit_coordinator_gone,
     ("OffsetCommit", "DISCONNECTED"):                 commit_coordinator_gone,
     ("OffsetCommit", "TIMED_OUT"):                    commit_coordinator_gone,
-    ("OffsetCommit", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.commits.rebalance_in_progress(a.sent, a.error)),
+    ("OffsetCommit", "REBALANCE_IN_PROGRESS"): answer(lambda core,
+                                                      a: core.commits.rebalance_in_progress(a.sent, a.error)),
     ("OffsetCommit", "ILLEGAL_GENERATION"):    answer(lambda core, a: core.commits.generation_gone(a.sent, a.error)),
     ("OffsetCommit", "UNKNOWN_MEMBER_ID"):     answer(lambda core, a: core.commits.member_unknown(a.sent, a.error)),
     ("OffsetCommit", "FENCED_INSTANCE_ID"):    answer(lambda core, a: core.commits.fenced(a.sent, a.error)),
@@ -235,7 +244,8 @@ HANDLERS: dict[Key, Handler] = {
     ("OffsetCommit", "INVALID_COMMIT_OFFSET_SIZE"):   commit_refused,
     ("OffsetCommit", "other"):                        commit_refused,
     ("OffsetCommit", "late"):                  answer(lambda core, a: core.commits.late(a.sent, a.error)),
-    # OffsetFetch -------------------------------------------------------------------------------------------------------
+    # OffsetFetch
+    # -------------------------------------------------------------------------------------------------------
     ("OffsetFetch", "NONE"):           full(OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"): committed_retriable,
     ("OffsetFetch", "UNSTABLE_OFFSET_COMMIT"):       committed_retriable,
@@ -248,7 +258,8 @@ HANDLERS: dict[Key, Handler] = {
     ("OffsetFetch", "TOPIC_AUTHORIZATION_FAILED"):   committed_refused,
     ("OffsetFetch", "UNKNOWN_TOPIC_OR_PARTITION"):   committed_refused,
     ("OffsetFetch", "other"):                        committed_refused,
-    # ListOffsets -------------------------------------------------------------------------------------------------------
+    # ListOffsets
+    # -------------------------------------------------------------------------------------------------------
     ("ListOffsets", "NONE"): full(ListOffsetsResponse, lambda core, r, a: core.offsets.listed(a.sent, r, a.partitions)),
     ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"):     list_leader_moved,
     ("ListOffsets", "LEADER_NOT_AVAILABLE"):       list_leader_moved,
@@ -259,7 +270,8 @@ HANDLERS: dict[Key, Handler] = {
     ("ListOffsets", "TIMED_OUT"):                  list_leader_moved,
     ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED"): list_refused,
     ("ListOffsets", "other"):                      list_refused,
-    # Fetch -------------------------------------------------------------------------------------------------------------
+    # Fetch
+    # -------------------------------------------------------------------------------------------------------------
     ("Fetch", "NONE"):       full(FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
     ("Fetch", "OFFSET_OUT_OF_RANGE"): answer(lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
     ("Fetch", "NOT_LEADER_OR_FOLLOWER"):     fetch_leader_moved,
@@ -272,7 +284,8 @@ HANDLERS: dict[Key, Handler] = {
     ("Fetch", "UNKNOWN_SERVER_ERROR"):       fetch_retriable,
     ("Fetch", "TOPIC_AUTHORIZATION_FAILED"): fetch_refused,
     ("Fetch", "other"):                      fetch_refused,
-    # Metadata ----------------------------------------------------------------------------------------------------------
+    # Metadata
+    # ----------------------------------------------------------------------------------------------------------
     ("Metadata", "NONE"):                 full(MetadataResponse, lambda core, r, a: core.metadata.received(r)),
     ("Metadata", "DISCONNECTED"):         metadata_failed,
     ("Metadata", "TIMED_OUT"):            metadata_failed,

@@ -91,8 +91,8 @@ class Assign(ServerEvent):
 class Poll(ServerEvent):
     """The application polled: the poll interval starts anew (rule P2), and work that waits for a poll goes on.
 
-    `raises`: this poll will only raise an error that was waiting. Whoever is fenced must be told so, and poll again, before
-    anything else is sent for it (rule X2); so this poll moves the interval and nothing else.
+    `raises`: this poll will only raise an error that was waiting. Whoever is fenced must be told so, and poll again,
+    before anything else is sent for it (rule X2); so this poll moves the interval and nothing else.
     """
 
     raises: bool = False
@@ -169,8 +169,8 @@ class PartitionsAssigned(ServerEvent):
 class Close(ServerEvent):
     """Commit if auto-commit is on, release everything, leave, end the loop; `future_id` is completed at the end.
 
-    `processed`: the application has dealt with all records that it was given. Otherwise only those that it had before its
-    last poll() are committed (rule M4).
+    `processed`: the application has dealt with all records that it was given. Otherwise only those that it had before
+    its last poll() are committed (rule M4).
     """
 
     future_id: int
@@ -224,7 +224,10 @@ class ConnectCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class DisconnectCoordinator:
-    """The coordinator was forgotten; every request still under way to it is answered DISCONNECTED by the core itself."""
+    """The coordinator was forgotten.
+
+    Every request still under way to it is answered DISCONNECTED by the core itself.
+    """
 
     cause: str
 

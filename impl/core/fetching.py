@@ -1,12 +1,13 @@
 """Fetching: record batches from the leaders of the partitions, handed over to the polling thread undecoded.
 
 A Fetch event is a demand: it stands until records have been handed over. A partition is fetched only with a valid
-position, not paused, with nothing of it buffered and no fetch of it under way (rule O5); one fetch at a time goes to each
-leader. What comes back for an earlier assignment or position is dropped (rule O3).
+position, not paused, with nothing of it buffered and no fetch of it under way (rule O5); one fetch at a time goes to
+each leader. What comes back for an earlier assignment or position is dropped (rule O3).
 
-A leader is left alone while records of one of its partitions wait to be returned: a fetch of the others alone, which may
-all be at their end, would keep that one waiting for fetch.max.wait.ms. So every fetch has all partitions of its leader, and
-comes back at once if one of them has records (as Java's AbstractFetch.prepareFetchRequests and bufferedNodes).
+A leader is left alone while records of one of its partitions wait to be returned: a fetch of the others alone, which
+may all be at their end, would keep that one waiting for fetch.max.wait.ms. So every fetch has all partitions of its
+leader, and comes back at once if one of them has records (as Java's AbstractFetch.prepareFetchRequests and
+bufferedNodes).
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class Fetching:
         )
         self._under_way[sent.request_id] = _Asked(leader, wanted)
 
-    # Answers, a group of partitions with the same error at a time ------------------------------------------------------
+    # Answers, a group of partitions with the same error at a time
+    # ------------------------------------------------------
 
     def received(self, sent: Sent, response: FetchResponse, partitions: Partitions) -> None:
         """Records, or none yet."""
@@ -102,7 +104,8 @@ class Fetching:
                 self._back_off()
                 self._context.report(
                     OffsetOutOfRangeError(
-                        f"{partition} has no offset {offset}, and auto_offset_reset is 'none': seek() to one that exists"
+                        f"{partition} has no offset {offset}, and auto_offset_reset is 'none': seek() to one "
+                        "that exists"
                     )
                 )
                 self._demand = False

@@ -1,8 +1,9 @@
 """Heartbeats, and the three timers of a member (KIP-62): heartbeat, session, poll interval.
 
 They run from the moment a JoinGroup is accepted until the next one is sent, or the identity is gone (rules H1, H3). The
-checks follow Kafka's heartbeat thread: while the coordinator is unknown nothing expires; then the session, then the poll
-interval, then a due heartbeat. An expired session is no membership event: it only casts doubt on the coordinator (H5).
+checks follow Kafka's heartbeat thread: while the coordinator is unknown nothing expires; then the session, then the
+poll interval, then a due heartbeat. An expired session is no membership event: it only casts doubt on the coordinator
+(H5).
 """
 
 from __future__ import annotations

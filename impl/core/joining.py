@@ -1,8 +1,8 @@
 """JoinGroup and SyncGroup: what the member says to the coordinator in a rebalance, and what each answer means.
 
-Errors are sorted as in Kafka's AbstractCoordinator: try again at once (REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, a lost
-identity), after the backoff (the coordinator loads, moved, or can't be reached), or only when the application polls again
-(everything else: it has been told). The identity survives what says nothing about it (rule J4).
+Errors are sorted as in Kafka's AbstractCoordinator: try again at once (REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, a
+lost identity), after the backoff (the coordinator loads, moved, or can't be reached), or only when the application
+polls again (everything else: it has been told). The identity survives what says nothing about it (rule J4).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Leaving: unsubscribe() and close(), and the LeaveGroup of a member whose application is stuck.
 
 The order is fixed (rules C7, L1, L2, L5): commit (close only), callback for what is owned, LeaveGroup once, and for a
-close the wait for its answer. The application is inside close() or unsubscribe() all the while and runs the callback from
-there, so the callback is waited for however long it takes; all waiting for the network ends with the deadline.
+close the wait for its answer. The application is inside close() or unsubscribe() all the while and runs the callback
+from there, so the callback is waited for however long it takes; all waiting for the network ends with the deadline.
 """
 
 from __future__ import annotations

@@ -2,20 +2,21 @@
 
 States are the proposal's (Apache Kafka wiki, "Consumer threading refactor design", section Rebalance States); the order
 of things is that of deployed clients (KIP-429, ConsumerCoordinator.onJoinPrepare and onJoinComplete): automatic commit,
-then the revocation callback, then JoinGroup; cooperative members revoke after SyncGroup, and only what moves, and commit
-once more before they do (librdkafka, rd_kafka_assignment_serve_removals): they have read on while the others joined.
+then the revocation callback, then JoinGroup; cooperative members revoke after SyncGroup, and only what moves, and
+commit once more before they do (librdkafka, rd_kafka_assignment_serve_removals): they have read on while the others
+joined.
 
     eager        STABLE - PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED - PREPARING_REBALANCE
                  - COMPLETING_REBALANCE - ASSIGNING_PARTITIONS - STABLE
-    cooperative  STABLE [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED, if topics were unsubscribed from]
+    cooperative  STABLE [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED, if topics were unsubscribed]
                  - PREPARING_REBALANCE - COMPLETING_REBALANCE
                  [- PREPARE_REVOCATION - REVOKING_PARTITION - PARTITION_REVOKED] - ASSIGNING_PARTITIONS - STABLE
     lost         REVOKING_PARTITION (kind lost, no commit) - UNJOINED - PREPARING_REBALANCE
 
 Three files belong together: this one decides what comes next, `joining` speaks with the coordinator, `leading` divides
 the partitions. A callback runs when the polling thread takes its event; this side only waits for the answer. If the
-membership is lost meanwhile, a callback that has not started becomes a "lost" one; one that runs ends as what it is, and
-what is owned then is lost afterwards.
+membership is lost meanwhile, a callback that has not started becomes a "lost" one; one that runs ends as what it is,
+and what is owned then is lost afterwards.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Membership(Rebalance):
         """Whoever wants to be in the group does, for as long as it wants to: whatever comes next, it comes sooner."""
         return self._wants_in
 
-    # What the application does -----------------------------------------------------------------------------------------
+    # What the application does
+    # -----------------------------------------------------------------------------------------
 
     def subscribe(self, event: Subscribe) -> None:
         """Other topics. Outside the group this alone does nothing (rule J7); in it the group must rebalance."""
@@ -203,7 +205,10 @@ class Membership(Rebalance):
             self._assign(assigned)
 
     def dropped(self) -> None:
-        """The assignment does not fit the subscription: what was owned before still is, and another round is due (rule J1)."""
+        """The assignment does not fit the subscription.
+
+        What was owned before still is, and another round is due (rule J1).
+        """
         self.rejoin_again = False
         self.enter(RebalanceState.STABLE)
         self.require_rejoin("received assignment does not match the current subscription")
@@ -313,7 +318,10 @@ class Membership(Rebalance):
             self._way_out.released()
 
     def fenced(self, error: KafkaError) -> None:
-        """Another process took over the instance id. To join again would take it back: each poll raises this (rule X2)."""
+        """Another process took over the instance id.
+
+        To join again would take it back: each poll raises this (rule X2).
+        """
         self._fencing = error
         self.awaiting_poll, self._wants_in = True, False
         self.lose_identity(keep_member_id=False)
@@ -321,7 +329,8 @@ class Membership(Rebalance):
     def poll_interval_expired(self) -> None:
         """The application has not polled for too long (KIP-62): leave, and wait for it. Ignored outside the group (P1).
 
-        A member whose round has failed, and which waits to join again, is still in the group, and may be as stuck as any.
+        A member whose round has failed, and which waits to join again, is still in the group, and may be as stuck as
+        any.
         """
         if self.leaving or self.state is RebalanceState.UNJOINED:
             return

@@ -1,8 +1,8 @@
 """The requests and answers that a consumer exchanges, without their versions.
 
 The core speaks in these objects; `groupspec.impl.network.codec` turns them into bytes of whatever version the two sides
-share, and leaves out or defaults the fields that a version lacks. Field names and meanings are those of Kafka's protocol
-guide (kafka.apache.org/protocol); times are in milliseconds.
+share, and leaves out or defaults the fields that a version lacks. Field names and meanings are those of Kafka's
+protocol guide (kafka.apache.org/protocol); times are in milliseconds.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ class FindCoordinatorRequest:
 
 @dataclass(frozen=True, slots=True)
 class JoinGroupRequest:
-    """Take part in the next generation. `protocols` maps assignor name to subscription bytes, in order of preference."""
+    """Take part in the next generation.
+
+    `protocols` maps assignor name to subscription bytes, in order of preference.
+    """
 
     group_id: str
     session_timeout_ms: int

@@ -109,7 +109,10 @@ class Metadata:
         self._stale = True
 
     def received(self, response: MetadataResponse) -> None:
-        """Take over what the answer says; topics with an error were dealt with before. Then the leader compares (J8)."""
+        """Take over what the answer says; topics with an error were dealt with before.
+
+        Then the leader compares (J8).
+        """
         self._in_flight = None
         for topic in response.topics:
             if topic.error is ErrorCode.NONE:

@@ -1,8 +1,8 @@
 """Committed offsets, and the position that a new partition starts from.
 
 A position comes from the committed offset; the reset policy applies only if the coordinator has answered that there is
-none (rules O1, O6), or the broker that the position does not exist: never because a question failed. Each answer belongs
-to the assignment and position that it was asked for (`epoch`), and is dropped if those have changed (rule O3).
+none (rules O1, O6), or the broker that the position does not exist: never because a question failed. Each answer
+belongs to the assignment and position that it was asked for (`epoch`), and is dropped if those have changed (rule O3).
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Offsets:
         self._refused = False  # until the application polls again
         self._may_report = False  # that there is no position: only to an application that has asked for records or it
 
-    # What is asked for -------------------------------------------------------------------------------------------------
+    # What is asked for
+    # -------------------------------------------------------------------------------------------------
 
     def demanded(self) -> None:
         """The application wants records, or a position: if none can be found it is told, each time that it asks."""
@@ -217,7 +218,8 @@ class Offsets:
             self._context.report(error)
         self._end(question, error=error)
 
-    # ListOffsets' answers ----------------------------------------------------------------------------------------------
+    # ListOffsets' answers
+    # ----------------------------------------------------------------------------------------------
 
     def listed(self, sent: Sent, response: ListOffsetsResponse, partitions: tuple[TopicPartition, ...]) -> None:
         """Beginnings or ends: positions, unless something else has set them meanwhile."""

@@ -5,8 +5,8 @@
     metadata     topics and their leaders           fetching                       records
 
 Each part is given what it needs: the context, the requests, and the parts that it calls. Imports go one way, from the
-decision to what carries it out. A part that calls one above it, to say what has happened, names what it calls there as a
-protocol (`rebalance.Rebalance` is the one of `membership`), and gets it by `attach`.
+decision to what carries it out. A part that calls one above it, to say what has happened, names what it calls there as
+a protocol (`rebalance.Rebalance` is the one of `membership`), and gets it by `attach`.
 """
 
 from __future__ import annotations
@@ -112,7 +112,10 @@ class Parts:
         )
 
     def polled(self, raises: bool) -> None:
-        """The application polled; first of all the poll interval starts anew (rule P2). If it only raises, that is all."""
+        """The application polled; first of all the poll interval starts anew (rule P2).
+
+        If it only raises, that is all.
+        """
         self.heartbeats.polled()
         self.context.note("poll")
         if raises:

@@ -178,7 +178,10 @@ class SubscriptionState:
             return p is not None and p.buffered is buffered
 
     def stop_at(self, buffered: Buffered) -> None:
-        """These can't be read: the partition stands still until a seek(), behind the others, which need not wait for it."""
+        """These can't be read.
+
+        The partition stands still until a seek(), behind the others, which need not wait for it.
+        """
         with self._lock:
             p = self._shared.partitions.get(buffered.partition)
             if p is not None and p.buffered is buffered:
@@ -404,7 +407,10 @@ class SubscriptionState:
             }
 
     def has_unprocessed(self, partitions: Iterable[TopicPartition] | None = None) -> bool:
-        """Whether the last poll() returned records of these partitions, or of any: only the next says that they are processed."""
+        """Whether the last poll() returned records of these partitions, or of any.
+
+        Only the next says that they are processed.
+        """
         with self._lock:
             states = self._shared.partitions
             asked = states if partitions is None else partitions

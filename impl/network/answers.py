@@ -39,7 +39,9 @@ from groupspec.impl.network.codec import Answer
 
 
 def error_code(code: ErrorCode | str | int) -> ErrorCode:
-    """An error code by its name, or its number. A number that Kafka does not have stays what it is, for hostile answers.
+    """An error code by its name, or its number.
+
+    A number that Kafka does not have stays what it is, for hostile answers.
 
     Raises ValueError for an unknown name.
     """

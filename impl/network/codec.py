@@ -1,7 +1,8 @@
 """Messages to bytes and back, in every version, for both sides of a connection.
 
-A message knows no version (`groupspec.impl.core.messages`). A field that a version lacks is left out on the way out, and
-has its default on the way in. "Frames" here are without their length prefix: `groupspec.impl.network.frames` has that.
+A message knows no version (`groupspec.impl.core.messages`). A field that a version lacks is left out on the way out,
+and has its default on the way in. "Frames" here are without their length prefix: `groupspec.impl.network.frames` has
+that.
 
 Every complaint about bytes is a `CodecError` that says which kind; see `groupspec.impl.network.errors`.
 """
@@ -102,7 +103,10 @@ def decode_response(api: str, version: int, data: bytes, topic_ids: TopicIds = _
 
 
 def decode_request(data: bytes, topic_ids: TopicIds = _NO_IDS) -> tuple[RequestHeader, Request]:
-    """Header and request. Raises MalformedMessage; UnservedRequest for an API or version that is not in API_VERSIONS."""
+    """Header and request.
+
+    Raises MalformedMessage; UnservedRequest for an API or version that is not in API_VERSIONS.
+    """
     header = read_header(data)
     if header.api not in API_VERSIONS:
         raise UnservedRequest(header, f"served are {', '.join(API_VERSIONS)}")

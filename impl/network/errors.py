@@ -1,4 +1,7 @@
-"""What can be wrong with bytes from a peer. All of it is a CodecError; nothing else leaves the codec because of bytes."""
+"""What can be wrong with bytes from a peer.
+
+All of it is a CodecError; nothing else leaves the codec because of bytes.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,15 @@ class CodecError(Exception):
 
 
 class FrameTooLarge(CodecError):
-    """A length prefix beyond the limit, or below zero. Nothing was allocated for it; the connection is beyond repair."""
+    """A length prefix beyond the limit, or below zero.
+
+    Nothing was allocated for it; the connection is beyond repair.
+    """
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
-            f"a frame announces {length} bytes; from 0 to {limit} are allowed: the other side does not speak Kafka's protocol"
+            f"a frame announces {length} bytes; from 0 to {limit} are allowed: the other side does not speak "
+            "Kafka's protocol"
         )
         self.length = length
 

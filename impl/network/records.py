@@ -1,4 +1,7 @@
-"""Records to record batches and back, with aiokafka's decoder: the fastest in Python, and with cramjam it knows every codec."""
+"""Records to record batches and back, with aiokafka's decoder.
+
+The fastest in Python, and with cramjam it knows every codec.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,10 @@ def _read_batch(partition: TopicPartition, data: bytes, from_offset: int) -> lis
 
 
 def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
-    """The offset at which to go on. The header of a bad batch may be wrong, too: the next one knows better, if it is here."""
+    """The offset at which to go on.
+
+    The header of a bad batch may be wrong, too: the next one knows better, if it is here.
+    """
     if len(data) - at >= _BATCH_START.size:
         (next_offset, _) = _BATCH_START.unpack_from(data, at)
         if start < next_offset < behind:
@@ -132,7 +138,9 @@ def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
 
 
 def _offset_behind(data: bytes, at: int, length: int) -> int:
-    """The offset after the batch that begins here, even if it holds no record to hand out; as far as its header is right.
+    """The offset after the batch that begins here, even if it holds no record to hand out.
+
+    As far as its header is right.
 
     Before format 2 a batch has the offset of its last record.
     """

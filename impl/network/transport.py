@@ -8,8 +8,9 @@ A request ends with its answer, or with `NoAnswer`: TIMED_OUT if its own time is
 DISCONNECTED for everything else that a closed connection takes with it. After a failure, a broker is left alone for a
 while that doubles with each further failure; requests for it wait, as far as their time allows.
 
-A host name may have several addresses ("localhost" on a machine with IPv6 has two). All are tried in turn, each for its part
-of the time that a connection has to come about; after a failure another one is the first (as Java's ClusterConnectionStates).
+A host name may have several addresses ("localhost" on a machine with IPv6 has two). All are tried in turn, each for its
+part of the time that a connection has to come about; after a failure another one is the first (as Java's
+ClusterConnectionStates).
 """
 
 from __future__ import annotations
@@ -378,7 +379,10 @@ class SocketTransport:
             return
         text = f"Can't connect to {place}: {problem}"
         if phase is not Phase.CONNECTING:
-            text = f"{place} does not answer as a Kafka broker does: {problem}. Is it one, on a listener without TLS or SASL?"
+            text = (
+                f"{place} does not answer as a Kafka broker does: {problem}. Is it one, on a listener without "
+                "TLS or SASL?"
+            )
         self._journal.seldom(__name__, f"{text}. Trying again", self._now_ms(), link.address)
 
     def _try_elsewhere(self, request: SendRequest, deadline_ms: int, tried: set[Address]) -> None:

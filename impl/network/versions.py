@@ -1,8 +1,8 @@
 """Which APIs and versions the two sides speak, and how they agree on one.
 
-The broker's side serves everything from the oldest version that Apache Kafka 4 still has to the newest. The client's side
-stops where topics are named by id instead of by name (Fetch 13, OffsetCommit 10, OffsetFetch 10: KIP-516, KIP-848): ids
-would buy it nothing but a second name for everything.
+The broker's side serves everything from the oldest version that Apache Kafka 4 still has to the newest. The client's
+side stops where topics are named by id instead of by name (Fetch 13, OffsetCommit 10, OffsetFetch 10: KIP-516,
+KIP-848): ids would buy it nothing but a second name for everything.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The only door to kio, which knows every message of the protocol in every version, one class each.
 
-Here such a class becomes something that no longer depends on the version. Writing: plain dicts with every field that any
-version has, from which `encode` picks those of the version at hand. Reading: a `Node`, whose fields are asked for by name
-and type, and are the given default in versions without them.
+Here such a class becomes something that no longer depends on the version. Writing: plain dicts with every field that
+any version has, from which `encode` picks those of the version at hand. Reading: a `Node`, whose fields are asked for
+by name and type, and are the given default in versions without them.
 """
 
 from __future__ import annotations

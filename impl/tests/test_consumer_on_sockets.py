@@ -196,7 +196,8 @@ def test_close_with_nobody_there() -> None:
     consumer.close(500)
 
 
-# What is left behind ------------------------------------------------------------------------------------------------------
+# What is left behind
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: ScriptedBroker) -> None:
@@ -262,7 +263,8 @@ def in_a_child(call: Callable[[], object]) -> str:
     return told
 
 
-# What is said -------------------------------------------------------------------------------------------------------------
+# What is said
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_the_log_tells_the_story_of_a_member(broker: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:

@@ -35,7 +35,8 @@ def two_that_talk(runtime: RunToIdleRuntime, said: list[str]) -> dict[str, Calla
     return {"a": lambda: talk("a"), "b": lambda: talk("b")}
 
 
-# Order -----------------------------------------------------------------------------------------------------------------
+# Order
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_thread_runs_until_it_waits() -> None:
@@ -78,7 +79,8 @@ def test_those_that_wait_go_on_in_the_order_in_which_they_became_ready() -> None
     assert run(story) == ["a0", "b1", "c2"]
 
 
-# Time ------------------------------------------------------------------------------------------------------------------
+# Time
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_time_stands_still_until_the_test_moves_it() -> None:
@@ -150,7 +152,8 @@ def test_the_test_may_join() -> None:
         assert runtime.now_ms() == 100
 
 
-# What goes wrong -------------------------------------------------------------------------------------------------------
+# What goes wrong
+# -------------------------------------------------------------------------------------------------------
 
 
 def crossed(runtime: RunToIdleRuntime, said: list[str]) -> dict[str, Callable[[], None]]:

@@ -1,7 +1,7 @@
 """One thread at a time in the consumer; and once it is being closed, nobody but the thread that closes it.
 
-wakeup() and close() may come from any thread, so what they change stands here, under one lock, with every check and what
-is done about it in one step (rules T2, T4, L4).
+wakeup() and close() may come from any thread, so what they change stands here, under one lock, with every check and
+what is done about it in one step (rules T2, T4, L4).
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ class WakeupError(KafkaError):
 
 
 class ForkedConsumerError(IllegalStateError):
-    """A child process used the consumer of its parent, of which it has only the memory: no thread, and no connection."""
+    """A child process used the consumer of its parent, of which it has only the memory.
+
+    No thread, and no connection.
+    """
 
 
 class CallGuard:
@@ -69,7 +72,10 @@ class CallGuard:
             )
 
     def is_foreign(self) -> bool:
-        """Whether this is another process than the consumer's, forked from it. Takes no lock: one may be held for ever."""
+        """Whether this is another process than the consumer's, forked from it.
+
+        Takes no lock: one may be held for ever.
+        """
         return self._runtime.process_id() != self._process
 
     def refuse_child(self, call: str) -> None:
@@ -77,7 +83,8 @@ class CallGuard:
         if self.is_foreign():
             raise ForkedConsumerError(
                 f"{call}: this consumer belongs to process {self._process}, and this is process "
-                f"{self._runtime.process_id()}, forked from it, without its threads and connections. Make a consumer after "
+                f"{self._runtime.process_id()}, forked from it, without its threads and connections. Make a "
+                "consumer after "
                 "the fork; the other one goes on in its own process"
             )
 

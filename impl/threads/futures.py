@@ -61,7 +61,10 @@ class Futures:
             future.done = True
 
     def fail_all(self, error: Exception) -> int:
-        """The end: complete every open future, and all that are made from now on, with this error; how many were open."""
+        """The end: complete every open future, and all that are made from now on, with this error.
+
+        How many were open.
+        """
         with self._lock:
             self._end = error
             left, self._open = self._open, {}

@@ -1,7 +1,7 @@
 """A network in memory: what was sent lies there to be looked at, and is answered when somebody says so.
 
-For tests of everything above the network. The one who answers may be the test, at idle, or a function that answers at once
-(`answer_always`). Time limits of requests are kept as by the real one: TIMED_OUT when the runtime's clock says so.
+For tests of everything above the network. The one who answers may be the test, at idle, or a function that answers at
+once (`answer_always`). Time limits of requests are kept as by the real one: TIMED_OUT when the runtime's clock says so.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ class MemoryTransport:
             del self._waiting[number]
             self._ready.append(ResponseReceived(number, NoAnswer(ErrorCode.TIMED_OUT)))
 
-    # The other side ----------------------------------------------------------------------------------------------------
+    # The other side
+    # ----------------------------------------------------------------------------------------------------
 
     def answer(self, request_id: int, response: Response) -> None:
         """Answer a request, be it one that was given up long ago or that was never sent, and wake who waits for it."""

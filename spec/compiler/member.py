@@ -1,12 +1,12 @@
 """One member, composed: the machines of `spec.member` run together over one set of variables.
 
-An event from outside goes to each machine that knows it; what a row emits for other machines is handled at once and to the
-end. So the whole reaction is one step, a pure function of the member's state, the event and its inputs. Timers, answers and
-the application are the member's environment: `offers` lists everything that it could do next.
+An event from outside goes to each machine that knows it; what a row emits for other machines is handled at once and to
+the end. So the whole reaction is one step, a pure function of the member's state, the event and its inputs. Timers,
+answers and the application are the member's environment: `offers` lists everything that it could do next.
 
-An event that meets an *error* row is one that a correct environment never brings about; it raises `IllegalEvent`, and nothing
-has happened. An error row met by an event between the machines would be a mistake of the specification itself, and raises
-`BrokenSpecification`.
+An event that meets an *error* row is one that a correct environment never brings about; it raises `IllegalEvent`, and
+nothing has happened. An error row met by an event between the machines would be a mistake of the specification itself,
+and raises `BrokenSpecification`.
 """
 
 from __future__ import annotations
@@ -130,7 +130,10 @@ class Member:
         }
 
     def replace_row(self, machine: str, row: Row) -> None:
-        """Put another row with the same guard in the place of the one with this id: how a test asks whether anybody notices."""
+        """Put another row with the same guard in the place of the one with this id.
+
+        How a test asks whether anybody notices.
+        """
         table, cells = self.tables[machine], self._cells[self.machines.index(machine)]
         rows = [compiled.row for compiled in cells[row.source, row.event].rows]
         assert all(old.guard == row.guard for old in rows if old.id == row.id), "the new row holds when the old one did"
@@ -212,7 +215,10 @@ class Member:
 
 
 class _Run:
-    """One reaction under way. The states are in the order of the member's machines, the values in that of its places."""
+    """One reaction under way.
+
+    The states are in the order of the member's machines, the values in that of its places.
+    """
 
     __slots__ = ("emitted", "member", "moves", "states", "values")
 

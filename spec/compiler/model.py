@@ -1,22 +1,22 @@
 """A model: variables, procedures and actions of a whole system, in a language that four engines can be given.
 
-A table says what one machine does. A *model* says what several of them do together: it is the form in which the composition
-of members, group and network is explored (Python and C), and written out as TLA+ and Promela. It is a program, not a
-relation, because a row that fires may make other machines fire, one after the other, within one step.
+A table says what one machine does. A *model* says what several of them do together: it is the form in which the
+composition of members, group and network is explored (Python and C), and written out as TLA+ and Promela. It is a
+program, not a relation, because a row that fires may make other machines fire, one after the other, within one step.
 
-A *state* is one value for each variable. An *action* is something that may happen: if its guard holds, its body is run to the
-end, and the outcome is the next state. Actions are deterministic; what is open (which member, which partition, which new
-leader) is a parameter, and each combination of parameters is an alternative of its own. A *procedure* is a body with a name.
-Procedures do not call each other in a circle.
+A *state* is one value for each variable. An *action* is something that may happen: if its guard holds, its body is run
+to the end, and the outcome is the next state. Actions are deterministic; what is open (which member, which partition,
+which new leader) is a parameter, and each combination of parameters is an alternative of its own. A *procedure* is a
+body with a name. Procedures do not call each other in a circle.
 
 **Expressions** are Python's: `and`, `or`, `not`, `==`, `!=`, `a if c else b`, names, constants, and
 
     identity[i]   owns[i][p]                     a value of one member; of one member and one partition
     all(joined[j] for j in members if j != i)    for every index; `any` likewise; the `if` may be missing
 
-An index is a name that a parameter, a procedure or a quantifier binds, or a whole number from 1. A variable that holds an index
-(`leader`) has the domain (0, 1, ..., n), where 0 is nobody, and may be compared with an index.
-Two values are compared, or one is assigned to the other, only if they have the same domain, or one of them is a constant.
+An index is a name that a parameter, a procedure or a quantifier binds, or a whole number from 1. A variable that holds
+an index (`leader`) has the domain (0, 1, ..., n), where 0 is nobody, and may be compared with an index. Two values are
+compared, or one is assigned to the other, only if they have the same domain, or one of them is a constant.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ class Set:
 
 @dataclass(frozen=True)
 class If:
-    """The body of the first branch whose condition holds; else `otherwise`. `notes` say what each branch is, for readers."""
+    """The body of the first branch whose condition holds; else `otherwise`.
+
+    `notes` say what each branch is, for readers.
+    """
 
     branches: tuple[tuple[str, Block], ...]
     otherwise: Block = ()
@@ -82,7 +85,10 @@ class For:
 
 @dataclass(frozen=True)
 class Call:
-    """A procedure's body. `arguments`: names of indices in scope, then expressions for its inputs, valued before the call."""
+    """A procedure's body.
+
+    `arguments`: names of indices in scope, then expressions for its inputs, valued before the call.
+    """
 
     procedure: str
     arguments: tuple[str, ...] = ()
@@ -121,7 +127,8 @@ class Action:
         guard: When it can happen; may read the parameters.
         body: What it does.
         kind: Who or what does it: `application`, `message`, `timer`, `network`, `group`: how it is drawn.
-        fair: Whether it must happen if it can, for liveness: weakly (if it stays possible), strongly (if it is so often).
+        fair: Whether it must happen if it can, for liveness: weakly (if it stays possible), strongly (if it is so
+            often).
         doc: One line for readers.
         arrow: (from, to, text), for the sequence diagram: `member i`, `group`, or empty for something local.
     """
@@ -142,9 +149,9 @@ class ModelProperty:
 
     Attributes:
         id: Lower case with hyphens: `one-owner`.
-        kind: *invariant*: `holds` in every state. *reachable*: `holds` in some state. *recoverable*: from every state a state
-            can be reached in which `holds`. *leads_to*: under the actions' fairness, each state in which `when` holds is
-            followed by one in which `holds`.
+        kind: *invariant*: `holds` in every state. *reachable*: `holds` in some state. *recoverable*: from every state a
+            state can be reached in which `holds`. *leads_to*: under the actions' fairness, each state in which `when`
+            holds is followed by one in which `holds`.
         holds: An expression without free indices.
         when: For leads_to.
         statement: In prose, as a reader should remember it.
@@ -166,7 +173,8 @@ class Scope:
     """Which system a model is of. A name says the same to readers; programs ask here.
 
     Attributes:
-        family: `base` is members, group and network; `open-member` one member in any environment; the others have one model each.
+        family: `base` is members, group and network; `open-member` one member in any environment; the others have one
+            model each.
         rebalance: The members' protocol, or `mixed` for an upgrade; empty if the model has no member.
         profile: `published` or `deployed`; empty if both say the same of it.
         features: Feature modules, each with variables of its own.

@@ -10,8 +10,8 @@ That holds if SPIN is told not to be clever:
     gcc -O2 -DSAFETY -DNOREDUCE -o pan pan.c   without partial-order reduction
     ./pan -E -m1000000                         -E: a state in which nothing can happen is no error
 
-Of the properties SPIN is asked for invariants and reachability. Liveness needs fairness of each action, where SPIN has that
-of processes; TLC checks it. That something stays possible is no formula of linear time; the explorer checks it.
+Of the properties SPIN is asked for invariants and reachability. Liveness needs fairness of each action, where SPIN has
+that of processes; TLC checks it. That something stays possible is no formula of linear time; the explorer checks it.
 """
 
 from __future__ import annotations

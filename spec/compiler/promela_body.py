@@ -1,8 +1,8 @@
 """A model's statements as C, for the parts of a Promela model that run within one step.
 
 Why C: a body calls bodies, five deep. Promela's `inline` puts the text of each where it is called, which makes tens of
-thousands of statements of one model, and SPIN ends with "d_step sequence too long". A C function is there once, takes its
-inputs by value, and leaves nothing behind, so that no variable has to be hidden from SPIN's states.
+thousands of statements of one model, and SPIN ends with "d_step sequence too long". A C function is there once, takes
+its inputs by value, and leaves nothing behind, so that no variable has to be hidden from SPIN's states.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ from groupspec.spec.compiler.tla_text import subscripts
 from groupspec.spec.terms import Value
 
 _PROMELA = """
-active assert atomic bit bool break byte c_code c_decl c_expr c_state c_track chan d_proctype d_step do else empty enabled
-eval false fi final for full get_p goto hidden if in init inline int len local ltl mtype nempty never nfull notrace np_ od
-of pc_value pid print printf printm priority proctype provided return run select separator set_p short show skip STDIN
-timeout trace true typedef unless unsigned xr xs X U V W R F G"""
+active assert atomic bit bool break byte c_code c_decl c_expr c_state c_track chan d_proctype d_step do else empty
+enabled eval false fi final for full get_p goto hidden if in init inline int len local ltl mtype nempty never nfull
+notrace np_ od of pc_value pid print printf printm priority proctype provided return run select separator set_p short
+show skip STDIN timeout trace true typedef unless unsigned xr xs X U V W R F G"""
 _C = """
 auto case char const continue default double enum extern float long register restrict signed sizeof static struct switch
 union void volatile while main"""

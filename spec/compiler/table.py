@@ -63,7 +63,8 @@ class Table:
         variables: Its own, and every other that its guards or effects read.
         rows: In the order of the file.
         effects: Those that its rows name.
-        places: Row id to the file and line in which it stands; "" to the file of the class. No part of what the table says.
+        places: Row id to the file and line in which it stands; "" to the file of the class. No part of what the table
+            says.
     """
 
     name: str

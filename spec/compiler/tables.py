@@ -21,7 +21,8 @@ MACHINES = (BrokerGroup, Commit, Connection, Rebalance, Subscription, Timeouts)
 
 
 OF_NO_PROTOCOL = frozenset({"broker_group", "commit"})
-"""Machines that know neither the rebalance protocol nor a profile: each has one table, not one for every combination."""
+"""Machines that know neither the rebalance protocol nor a profile: each has one table, not one for every combination.
+"""
 
 
 @cache

@@ -1,7 +1,7 @@
 r"""Statements that only assign, brought into one form: what is assigned to which part of the state.
 
-`For p: will_have[i][p] = False` assigns every element of `will_have[i]`. If no element's value depends on what was assigned to
-another one, the order does not matter, and it is `will_have[i] = [p \in Partitions |-> FALSE]`.
+`For p: will_have[i][p] = False` assigns every element of `will_have[i]`. If no element's value depends on what was
+assigned to another one, the order does not matter, and it is `will_have[i] = [p \in Partitions |-> FALSE]`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ def _is_element(target: ast.expr, index: str) -> bool:
 
 
 def _in_any_order(pairs: Sequence[tuple[ast.expr, ast.expr]]) -> bool:
-    """Whether a value reads what is assigned only at the very element that is assigned: no other step of the loop changes it."""
+    """Whether a value reads what is assigned only at the very element that is assigned.
+
+    No other step of the loop changes it.
+    """
     elements = {_name(target): ast.dump(target) for target, _ in pairs}
     if len(elements) < len(pairs):
         return False

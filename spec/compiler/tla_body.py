@@ -136,7 +136,10 @@ class BodyWriter:
     def _case(
         self, variable: ast.expr, groups: Mapping[Value, Sequence[_Row]], note: str, state: str, width: int
     ) -> Lines:
-        """`LET at == variable IN CASE at = value -> ...`; in brackets inside another one, whose next case would be its own."""
+        """`LET at == variable IN CASE at = value -> ...`.
+
+        In brackets inside another one, whose next case would be its own.
+        """
         self.cases += 1
         within, self.within_case = self.within_case, True
         at = self._unbound("at" if self.cases == 1 else f"at{self.cases}")
@@ -198,7 +201,10 @@ def _pieces(block: Block) -> list[list[Assigning] | Statement]:
 
 
 def _rows_by_value(statement: If) -> tuple[ast.expr, dict[Value, list[_Row]]] | None:
-    """The variable that each branch begins by comparing, and the branches by the value it is compared with; else None."""
+    """The variable that each branch begins by comparing, and the branches by the value it is compared with.
+
+    Else None.
+    """
     if len(statement.branches) < FEWEST_ROWS or statement.otherwise:
         return None
     variable: ast.expr | None = None

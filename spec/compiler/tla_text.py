@@ -1,7 +1,7 @@
 """TLA+ for what stands inside a model's bodies: expressions, and layout that keeps them readable.
 
-A piece of text is a list of lines that starts at column 0; whoever puts it somewhere indents all of it. That matters more
-here than elsewhere: TLA+ reads lists of conjuncts and disjuncts by the column they stand in.
+A piece of text is a list of lines that starts at column 0; whoever puts it somewhere indents all of it. That matters
+more here than elsewhere: TLA+ reads lists of conjuncts and disjuncts by the column they stand in.
 """
 
 from __future__ import annotations

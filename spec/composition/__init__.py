@@ -103,8 +103,11 @@ def _base(scope: Scope, size: int) -> ModelMaker:
 
 _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
-        "open-member-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside", "commit-what-is-owned", "commit-comes-first"}),
-        "open-member-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join", "commit-what-is-owned", "commit-comes-first", "to-a-known-coordinator", "taken-is-revoked"}),
+        "open-member-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside",
+                                                  "commit-what-is-owned", "commit-comes-first"}),
+        "open-member-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join",
+                                                        "commit-what-is-owned", "commit-comes-first",
+                                                        "to-a-known-coordinator", "taken-is-revoked"}),
         "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
         "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
     }
@@ -112,7 +115,10 @@ _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def expected_violations(model_name: str) -> frozenset[str]:
-    """The properties that a model is known to break, and must: those of the published profile (see the book of differences)."""
+    """The properties that a model is known to break, and must.
+
+    Those of the published profile (see the book of differences).
+    """
     return _EXPECTED.get(model_name, frozenset())
 
 

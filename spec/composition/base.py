@@ -1,17 +1,18 @@
 """Members, group and network together: what can happen, and in which words.
 
-An action is one thing that happens somewhere: an application does something, a timer runs out, a message arrives, a connection
-breaks, a process or the coordinator dies. Nothing is counted or rationed: whatever can happen once can happen again and again, in
-any order, so that there is no last disturbance after which things look better than they are. The state space is finite all the
-same, because the variables are.
+An action is one thing that happens somewhere: an application does something, a timer runs out, a message arrives, a
+connection breaks, a process or the coordinator dies. Nothing is counted or rationed: whatever can happen once can
+happen again and again, in any order, so that there is no last disturbance after which things look better than they are.
+The state space is finite all the same, because the variables are.
 
-The base model has, for each member, a request of a rebalance and a heartbeat in flight, which can be lost or late; expiry of the
-session, the poll interval and the rebalance; leaving and coming back; the death of the process and of the coordinator.
+The base model has, for each member, a request of a rebalance and a heartbeat in flight, which can be lost or late;
+expiry of the session, the poll interval and the rebalance; leaving and coming back; the death of the process and of the
+coordinator.
 
-What it leaves out, and what features bring back one at a time: how the coordinator is looked up (it is found again at once); commits;
-static members that restart; callbacks that take time (begin and end are one step); requests of a broken connection that still arrive.
-Left out everywhere: time itself. A timer may run out whenever it runs, so every property here holds whatever the timeouts are, and
-what depends on their lengths is proved in `spec.expiry`.
+What it leaves out, and what features bring back one at a time: how the coordinator is looked up (it is found again at
+once); commits; static members that restart; callbacks that take time (begin and end are one step); requests of a broken
+connection that still arrive. Left out everywhere: time itself. A timer may run out whenever it runs, so every property
+here holds whatever the timeouts are, and what depends on their lengths is proved in `spec.expiry`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ def base_model(
     replaced: Mapping[str, Table] | None = None,
     features: frozenset[str] = frozenset(),
 ) -> Model:
-    """The base model of `size` members and as many partitions. `replaced`: tables instead of the specification's, by machine."""
+    """The base model of `size` members and as many partitions.
+
+    `replaced`: tables instead of the specification's, by machine.
+    """
     scope = Scope("base", rebalance, profile, features)
     system = system_of(rebalance, profile, size, replaced or {}, features)
     codes = (*system.codes.values(), system.broker)

@@ -1,17 +1,18 @@
 """Two commits of one consumer: who waits for whom, and whether anything that was committed is taken back.
 
-Each commit is a machine of its own (`commit.py`); what `composition/open_commit.py` lets happen anyhow is real here. Whether a
-commit is behind another is who was asked for first; whether records are with the application is what its polls returned; and it
-can neither poll nor ask for anything while it waits for a commit. The members of this model are the commits.
+Each commit is a machine of its own (`commit.py`); what `composition/open_commit.py` lets happen anyhow is real here.
+Whether a commit is behind another is who was asked for first; whether records are with the application is what its
+polls returned; and it can neither poll nor ask for anything while it waits for a commit. The members of this model are
+the commits.
 
-**Order.** A commit waits for the one before it (rule M6), with one exception: the commit before a rebalance that waits for the
-application lets the other pass, because an application that waits for that other one would never poll (rule M4). Who has been
-passed goes second from then on.
+**Order.** A commit waits for the one before it (rule M6), with one exception: the commit before a rebalance that waits
+for the application lets the other pass, because an application that waits for that other one would never poll (rule
+M4). Who has been passed goes second from then on.
 
-**What is committed.** The application says what it commits when it asks. An automatic commit covers what has been processed, and
-that goes on: it must not cover more than had been processed when the application asked for the commit behind it, or else this
-one rewinds it (rule M6). So what it covers is fixed then, at the latest. `taken="sent"` is the model of a consumer that takes it
-whenever the request leaves.
+**What is committed.** The application says what it commits when it asks. An automatic commit covers what has been
+processed, and that goes on: it must not cover more than had been processed when the application asked for the commit
+behind it, or else this one rewinds it (rule M6). So what it covers is fixed then, at the latest. `taken="sent"` is the
+model of a consumer that takes it whenever the request leaves.
 
     a monitor's variable   is set when
     asked                somebody asks for a commit; no more when an ending is told
@@ -66,7 +67,8 @@ _MONITOR_VARIABLES: Final = (
     ModelVariable("first", (0, 1, 2), 0, (), "the one of the two that goes first"),
     ModelVariable("request", NO_YES, False, ("members",), "its OffsetCommit is in flight"),
     ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
-    ModelVariable("handed_out", NO_YES, False, (), "the application has records that it has not shown to have processed"),
+    ModelVariable("handed_out", NO_YES, False, (),
+                  "the application has records that it has not shown to have processed"),
     ModelVariable("dated", NO_YES, False, ("members",), "more is processed than when the application asked for it"),
     ModelVariable("overtaken", NO_YES, False, ("members",), "more than it covers was sent since it was asked for"),
     ModelVariable("fixed", NO_YES, False, ("members",), "what it covers was fixed when the other one was asked for"),
@@ -164,7 +166,8 @@ def _beginnings(code: MachineCode, taken: str) -> Iterator[Action]:
         "commit_async_called": ("async", may, "'something'"),
         "commit_async_called_with_nothing": ("async", may, "'nothing'"),
         "auto_commit_due": ("timed", conjunction(member, f"not {_any(AUTOMATIC.format('j'))}"), "'something'"),
-        "rebalance_commit_due": ("rebalance", f"{member} and not {_LATER_ONES}", "'nothing' if handed_out else 'something'"),
+        "rebalance_commit_due": ("rebalance", f"{member} and not {_LATER_ONES}",
+                                 "'nothing' if handed_out else 'something'"),
         "close_commit_due": ("close", conjunction(member, may, _NO_REBALANCE), "'something'"),
     }  # fmt: skip
     for name, (purpose, guard, covers) in begins.items():

@@ -81,5 +81,6 @@ def crashes(system: System, variables: list[ModelVariable]) -> Iterator[Action]:
         "broker_group == 'Empty' or broker_group == 'Stable'",
         (*dies, *returns, noticed),
         "group",
-        doc="the coordinator dies when the log has all that it knows, another broker reads the log, and everybody's connection breaks",
+        doc="the coordinator dies when the log has all that it knows, another broker reads the log, and "
+        "everybody's connection breaks",
     )

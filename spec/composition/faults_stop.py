@@ -1,10 +1,10 @@
 """Faults stop: the assumption under which liveness is claimed.
 
-A group in which faults never stop need not become stable. The claim is: once faults stop, in whatever state, the group becomes
-stable. In a model with the feature `faults-stop` that moment is an action; it may come at any time or never. After it, no
-application leaves, stalls or asks for a rebalance, no connection breaks, no process dies, and timeouts are longer than what they
-wait for: the session of a living member does not expire, and the join and sync phases end by their timeouts only if nobody is
-missing but ids that were forgotten.
+A group in which faults never stop need not become stable. The claim is: once faults stop, in whatever state, the group
+becomes stable. In a model with the feature `faults-stop` that moment is an action; it may come at any time or never.
+After it, no application leaves, stalls or asks for a rebalance, no connection breaks, no process dies, and timeouts are
+longer than what they wait for: the session of a living member does not expire, and the join and sync phases end by
+their timeouts only if nobody is missing but ids that were forgotten.
 """
 
 from __future__ import annotations

@@ -1,27 +1,32 @@
-"""The group's side of the composition: what its machine is told about the members, and what its acts do to their records.
+"""The group's side of the composition.
 
-The group keeps a record of each id: `registered` for the id that a member has, `forgotten` for one that it had. A record says
-whether a JoinGroup or SyncGroup of it is parked, and whether it has synced in this generation.
+What its machine is told about the members, and what its acts do to their records.
+
+The group keeps a record of each id: `registered` for the id that a member has, `forgotten` for one that it had. A
+record says whether a JoinGroup or SyncGroup of it is parked, and whether it has synced in this generation.
 
     the group emits            what happens
-    ANSWER_...                 the answer goes into the place of the request, under the name of the event that it will be
+    ANSWER_...                 the answer goes into the place of the request, named as the event that it will be
     PARK_JOIN, PARK_SYNC       the record says so; the network's place is `parked`
     COMPLETE_JOIN              who has not rejoined is dropped; a new generation; every parked JoinGroup is answered
     STORE_ASSIGNMENT           the leader's assignment is worked out, written to the log, and at once known to be there
     ANSWER_SYNCS               every parked SyncGroup is answered with its member's share
     RESTORE                    what the log has: members, generation, assignment; everything else is forgotten
 
-**Generations** are numbers in Kafka; only whether two are equal ever matters. So each is kept as its distance from the last one
-that the log has: `stored`, `next` (one that only memory has), `later` (two or more), and `older` for all before. Nothing is cut off
-and no number is used twice, save that what comes after `later` is `later` again, and `later` becomes `next` then: after a crash the
-group goes back to `stored`, so that a number may really come again, as it may in Kafka.
+**Generations** are numbers in Kafka; only whether two are equal ever matters. So each is kept as its distance from the
+last one that the log has: `stored`, `next` (one that only memory has), `later` (two or more), and `older` for all
+before. Nothing is cut off and no number is used twice, save that what comes after `later` is `later` again, and `later`
+becomes `next` then: after a crash the group goes back to `stored`, so that a number may really come again, as it may in
+Kafka.
 
-**The assignment** is any that gives a partition to its *home*, the member of the same number, if that is in the generation, and else
-to somebody who is (`k`, whom the action leaves open). Cooperative: a partition that another member still owns is given to nobody; its
-owner gives it up and rejoins. Claims are read when the leader's SyncGroup arrives, not when each JoinGroup was sent: between the two
-a member that stays in the generation neither gains nor gives up. Ids that were forgotten are given nothing.
+**The assignment** is any that gives a partition to its *home*, the member of the same number, if that is in the
+generation, and else to somebody who is (`k`, whom the action leaves open). Cooperative: a partition that another member
+still owns is given to nobody; its owner gives it up and rejoins. Claims are read when the leader's SyncGroup arrives,
+not when each JoinGroup was sent: between the two a member that stays in the generation neither gains nor gives up. Ids
+that were forgotten are given nothing.
 
-**The leader** that stays is the one it was. A new one is chosen by an action of its own (`leader_chosen`), before any SyncGroup counts.
+**The leader** that stays is the one it was. A new one is chosen by an action of its own (`leader_chosen`), before any
+SyncGroup counts.
 """
 
 from __future__ import annotations
@@ -39,7 +44,10 @@ GENERATIONS: Final = ("older", "stored", "next", "later")
 
 
 def frozen(features: frozenset[str]) -> Mapping[str, bool]:
-    """What a model leaves out of the group: limits, protocols that clash, and, without features, static members and ids before joining."""
+    """What a model leaves out of the group.
+
+    Limits, protocols that clash, and, without features, static members and ids before joining.
+    """
     return {
         **({} if static.FEATURE in features else dict.fromkeys(static.JOINS, False)),
         "in_session_range": True,
@@ -55,7 +63,10 @@ def frozen(features: frozenset[str]) -> Mapping[str, bool]:
 
 
 def variables(members: int, features: frozenset[str]) -> tuple[ModelVariable, ...]:
-    """The records of a group. With the feature `log`: and the record that survives the coordinator, whenever it dies."""
+    """The records of a group.
+
+    With the feature `log`: and the record that survives the coordinator, whenever it dies.
+    """
     log = "log" in features
     kept = (
         ModelVariable("stored", NO_YES, False, ("members",), "the log's last record has the member's id"),
@@ -146,7 +157,9 @@ _ACTS: Final[Mapping[str, Block]] = {
     "REMOVE_MEMBER": (Call("drop", ("i",)),),
     "REMOVE_UNSYNCED": (
         For("j", "members", (
-            Set((("registered[j]", "'absent' if registered[j] == 'unsynced' else registered[j]"), ("forgotten[j]", "'absent' if forgotten[j] == 'unsynced' else forgotten[j]"), ("leader", "0 if leader == j and registered[j] == 'unsynced' else leader"))),
+            Set((("registered[j]", "'absent' if registered[j] == 'unsynced' else registered[j]"),
+                 ("forgotten[j]", "'absent' if forgotten[j] == 'unsynced' else forgotten[j]"),
+                 ("leader", "0 if leader == j and registered[j] == 'unsynced' else leader"))),
         )),
     ),
     "PARK_JOIN": (Set((("registered[i]", "'parked_join'"), ("call[i]", "'parked'"))),),
@@ -157,9 +170,11 @@ _ACTS: Final[Mapping[str, Block]] = {
     "START_REBALANCE_TIMER": (For("j", "members", (Call("fail_sync", ("j",)),)),),
     "FAIL_PARKED_NOT_COORDINATOR": (For("j", "members", (Call("fail_parked", ("j",)),)),),
     "COMPLETE_JOIN": (Call("begin_generation"), For("j", "members", (Call("answer_join", ("j",)),))),
-    "COMPLETE_EMPTY": (Call("begin_generation"), For("j", "members", (Call("drop_unjoined", ("j",)),)), Call("write_record")),
+    "COMPLETE_EMPTY": (Call("begin_generation"), For("j", "members", (Call("drop_unjoined", ("j",)),)),
+                       Call("write_record")),
     "RESTORE": (For("j", "members", (Call("restore", ("j",)),)), Call("log_is_back")),
-    "group_join_phase_checked": (Call("broker_group_group_join_phase_checked", (ALL_JOINED, SOME_REJOINED, SOME_REJOINED)),),
+    "group_join_phase_checked": (Call("broker_group_group_join_phase_checked",
+                                      (ALL_JOINED, SOME_REJOINED, SOME_REJOINED)),),
 }  # fmt: skip
 
 
@@ -191,23 +206,29 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
     return [
         Procedure("forget_registered", (("i", "members"),), (), (
             If((("registered[i] != 'absent' or stored[i]" if log else "registered[i] != 'absent'", (
-                Set((("forgotten[i]", remembered(features)), ("registered[i]", "'absent'"), *own_log, ("leader", "0 if leader == i else leader"))),
+                Set((("forgotten[i]", remembered(features)), ("registered[i]", "'absent'"), *own_log,
+                     ("leader", "0 if leader == i else leader"))),
             )),)),
         ), "the member's id is one that it does not know of: it asks for another"),
         Procedure("drop", (("i", "members"),), (), (
             If((("about_forgotten", (Set((("forgotten[i]", "'absent'"),)),)),), otherwise=(
                 If((
-                    ("call[i] == 'parked' and registered[i] == 'parked_join'", (Set((("call[i]", "'join_unknown_member'"),)),)),
-                    ("call[i] == 'parked' and registered[i] == 'parked_sync'", (Set((("call[i]", "'sync_unknown_member'"),)),)),
+                    ("call[i] == 'parked' and registered[i] == 'parked_join'",
+                     (Set((("call[i]", "'join_unknown_member'"),)),)),
+                    ("call[i] == 'parked' and registered[i] == 'parked_sync'",
+                     (Set((("call[i]", "'sync_unknown_member'"),)),)),
                 )),
                 Set((("registered[i]", "'absent'"), ("leader", "0 if leader == i else leader"))),
             )),
         ), "the id is no member any more; what is parked of it is answered"),
         Procedure("drop_unjoined", one, (), (
-            Set((("registered[j]", "'pending' if registered[j] == 'pending' else 'absent'"), ("forgotten[j]", "'pending' if forgotten[j] == 'pending' else 'absent'"), ("leader", "0 if leader == j and registered[j] != 'pending' else leader"))),
+            Set((("registered[j]", "'pending' if registered[j] == 'pending' else 'absent'"),
+                 ("forgotten[j]", "'pending' if forgotten[j] == 'pending' else 'absent'"),
+                 ("leader", "0 if leader == j and registered[j] != 'pending' else leader"))),
         ), "nobody has rejoined"),
         Procedure("begin_generation", (), (), (
-            If((("generation == 'later'", (For("j", "members", (Set((("told[j]", "'next' if told[j] == 'later' else told[j]"),)),)),)),)),
+            If((("generation == 'later'",
+                 (For("j", "members", (Set((("told[j]", "'next' if told[j] == 'later' else told[j]"),)),)),)),)),
             Set((("generation", "'next' if generation == 'stored' else 'later'"),)),
         ) if log else (For("j", "members", (Set((("told[j]", "'older'"),)),)),), "the generation grows by one"),
         Procedure("answer_join", one, (), (
@@ -218,7 +239,9 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
                 )),
                 missed,
             )),
-            Set((("forgotten[j]", "'unsynced' if forgotten[j] == 'parked_join' else 'pending' if forgotten[j] == 'pending' else 'absent'"),)),
+            Set((("forgotten[j]",
+                  "'unsynced' if forgotten[j] == 'parked_join' else 'pending' if forgotten[j] == 'pending' else "
+                  "'absent'"),)),
         ), "the join phase is over for one member"),
         Procedure("answer_sync", one, (), (
             If((("registered[j] == 'parked_sync'", (
@@ -228,20 +251,28 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
             If((("forgotten[j] == 'parked_sync'", (Set((("forgotten[j]", "'member'"),)),)),)),
         ), "the assignment is there"),
         Procedure("fail_sync", one, (), (
-            If((("registered[j] == 'parked_sync' and call[j] == 'parked'", (Set((("call[j]", "'sync_rebalance_in_progress'"),)),)),)),
-            Set((("registered[j]", "'member' if registered[j] == 'parked_sync' or registered[j] == 'unsynced' else registered[j]"), ("forgotten[j]", "'member' if forgotten[j] == 'parked_sync' or forgotten[j] == 'unsynced' else forgotten[j]"))),
+            If((("registered[j] == 'parked_sync' and call[j] == 'parked'",
+                 (Set((("call[j]", "'sync_rebalance_in_progress'"),)),)),)),
+            Set((("registered[j]",
+                  "'member' if registered[j] == 'parked_sync' or registered[j] == 'unsynced' else registered[j]"),
+                 ("forgotten[j]",
+                  "'member' if forgotten[j] == 'parked_sync' or forgotten[j] == 'unsynced' else forgotten[j]"))),
         ), "the next rebalance begins: nobody has to sync any more"),
         Procedure("fail_parked", one, (), (
             If((
-                ("call[j] == 'parked' and registered[j] == 'parked_join'", (Set((("call[j]", "'join_coordinator_gone'"),)),)),
+                ("call[j] == 'parked' and registered[j] == 'parked_join'",
+                 (Set((("call[j]", "'join_coordinator_gone'"),)),)),
                 ("call[j] == 'parked'", (Set((("call[j]", "'sync_coordinator_gone'"),)),)),
             )),
-            Set((("registered[j]", "'absent'"), ("forgotten[j]", "'absent'")) if log else tuple((f"{name}[j]", f"'absent' if {name}[j] == 'absent' or {name}[j] == 'pending' else 'member'") for name in ("registered", "forgotten"))),
+            Set((("registered[j]", "'absent'"), ("forgotten[j]", "'absent'")) if log else
+                tuple((f"{name}[j]", f"'absent' if {name}[j] == 'absent' or {name}[j] == 'pending' else 'member'")
+                      for name in ("registered", "forgotten"))),
         ), "the coordinator forgets what it has in memory"),
         Procedure("requests_are_lost", (), (), (
             For("j", "members", (
                 If((
-                    ("(call[j] == 'JoinGroup' or call[j] == 'JoinGroup_again') and not call_late[j]", (Set((("call[j]", "'join_coordinator_gone'"),)),)),
+                    ("(call[j] == 'JoinGroup' or call[j] == 'JoinGroup_again') and not call_late[j]",
+                     (Set((("call[j]", "'join_coordinator_gone'"),)),)),
                     ("call[j] == 'SyncGroup' and not call_late[j]", (Set((("call[j]", "'sync_coordinator_gone'"),)),)),
                 )),
             )),
@@ -253,9 +284,11 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
 def _log_procedures() -> list[Procedure]:
     return [
         Procedure("restore", (("j", "members"),), (), (
-            Set((("registered[j]", "'member' if stored[j] else 'absent'"), ("forgotten[j]", "'member' if forgotten_stored[j] else 'absent'"))),
+            Set((("registered[j]", "'member' if stored[j] else 'absent'"),
+                 ("forgotten[j]", "'member' if forgotten_stored[j] else 'absent'"))),
         ), "what the log has of one member"),
-        Procedure("log_is_back", (), (), (Set((("generation", "'stored'"), ("leader", "0"))),), "the group is what the log says"),
+        Procedure("log_is_back", (), (), (Set((("generation", "'stored'"), ("leader", "0"))),),
+                  "the group is what the log says"),
         Procedure("write_record", (), (), (
             For("j", "members", (
                 Set((

@@ -1,12 +1,15 @@
-"""What must become of each event that the group hears, whatever state its machine is in: written from the request's side.
+"""What must become of each event that the group hears, whatever state its machine is in.
 
-A request passes checks in one order (rule G8), and the first one that it fails is its answer; what passes them all is accepted or
-waits. So for each kind of request there is a list of conditions in that order, over the facts of the request and the phase in which
-it found the group. Compare Apache Kafka's GroupMetadataManager (`classicGroupJoin`, `classicGroupSync`, `classicGroupHeartbeat`,
-`classicGroupLeave`) and ClassicGroup (`validateMember`, `validateOffsetCommit`).
+Written from the request's side.
 
-What else an event must change, and must leave alone, are claims over the records as they are when it is over. Each has the id of
-the property in `properties_of_group.py` that says what it means and where it comes from.
+A request passes checks in one order (rule G8), and the first one that it fails is its answer; what passes them all is
+accepted or waits. So for each kind of request there is a list of conditions in that order, over the facts of the
+request and the phase in which it found the group. Compare Apache Kafka's GroupMetadataManager (`classicGroupJoin`,
+`classicGroupSync`, `classicGroupHeartbeat`, `classicGroupLeave`) and ClassicGroup (`validateMember`,
+`validateOffsetCommit`).
+
+What else an event must change, and must leave alone, are claims over the records as they are when it is over. Each has
+the id of the property in `properties_of_group.py` that says what it means and where it comes from.
 """
 
 from __future__ import annotations
@@ -55,11 +58,18 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
             _LOADING,
             ("full-group-refuses", "not has_room", "GROUP_MAX_SIZE_REACHED"),
             ("protocol-is-shared", "not protocol_accepted", "INCONSISTENT_GROUP_PROTOCOL"),
-            ("strangers-are-told", "requester == 'unknown' or requester == 'member' and before == 'empty'", "UNKNOWN_MEMBER_ID"),
+            ("strangers-are-told", "requester == 'unknown' or requester == 'member' and before == 'empty'",
+             "UNKNOWN_MEMBER_ID"),
             _FENCED,
-            ("id-comes-first", "requester == 'none' and not fresh_instance and not replaces_static and requires_member_id", "MEMBER_ID_REQUIRED"),
-            ("unchanged-is-answered-at-once", "requester == 'member' and not metadata_changed and (before == 'syncing' or before == 'stable' and not is_leader)", "CURRENT_GENERATION"),
-            ("static-returns-in-peace", "requester == 'none' and replaces_static and before == 'stable' and not protocol_changes", "CURRENT_GENERATION"),
+            ("id-comes-first",
+             "requester == 'none' and not fresh_instance and not replaces_static and requires_member_id",
+             "MEMBER_ID_REQUIRED"),
+            ("unchanged-is-answered-at-once",
+             "requester == 'member' and not metadata_changed and (before == 'syncing' or before == 'stable' and not "
+             "is_leader)", "CURRENT_GENERATION"),
+            ("static-returns-in-peace",
+             "requester == 'none' and replaces_static and before == 'stable' and not protocol_changes",
+             "CURRENT_GENERATION"),
             ("joins-wait", "True", WAITS),
         ),
         "group_sync": (
@@ -73,7 +83,8 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
             ("syncs-wait", "before == 'syncing'", WAITS),
             ("assignment-is-given", "True", "STORED_ASSIGNMENT"),
         ),
-        "group_heartbeat": (_GONE, ("loading-group-keeps-its-members", "before == 'loading'", "NONE"), _FENCED, _NO_MEMBER, _OUTDATED, _JOINING, _FINE),
+        "group_heartbeat": (_GONE, ("loading-group-keeps-its-members", "before == 'loading'", "NONE"), _FENCED,
+                            _NO_MEMBER, _OUTDATED, _JOINING, _FINE),
         "group_commit": (
             _GONE,
             _LOADING,
@@ -90,7 +101,9 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
             _GONE,
             _LOADING,
             _FENCED,
-            ("strangers-are-told", f"requester == 'unknown' or {_NAMES_NOBODY} or before == 'empty' and requester != 'pending'", "UNKNOWN_MEMBER_ID"),
+            ("strangers-are-told",
+             f"requester == 'unknown' or {_NAMES_NOBODY} or before == 'empty' and requester != 'pending'",
+             "UNKNOWN_MEMBER_ID"),
             _FINE,
         ),
     }
@@ -105,9 +118,12 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
             ("who-joins-is-a-member", f"outcome != '{WAITS}' or member[i] and not pending[i]"),
             ("handed-out-id-is-pending", "outcome != 'MEMBER_ID_REQUIRED' or pending[i]"),
             ("members-go-for-a-reason", "removed == (outcome == 'GROUP_MAX_SIZE_REACHED' and requester == 'member')"),
-            ("static-is-replaced", f"replaced == (requester == 'none' and replaces_static and (outcome == '{WAITS}' or outcome == 'CURRENT_GENERATION'))"),
+            ("static-is-replaced",
+             f"replaced == (requester == 'none' and replaces_static and (outcome == '{WAITS}' or outcome == "
+             "'CURRENT_GENERATION'))"),
             ("rebalance-has-a-reason", f"begun == (outcome == '{WAITS}' and {_RUNNING})"),
-            ("first-member-waits-for-others", f"delayed == (outcome == '{WAITS}' and before == 'empty') and not (was_delayed and grew)"),
+            ("first-member-waits-for-others",
+             f"delayed == (outcome == '{WAITS}' and before == 'empty') and not (was_delayed and grew)"),
             ("waits-for-nobody-else", f"outcome != '{WAITS}' or not ({_IDLE})"),
             ("sign-of-life", "not kept"),
         ),
@@ -117,7 +133,9 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
             ("rebalance-has-a-reason", "not begun"),
             ("sign-of-life", "not kept"),
         ),
-        "group_heartbeat": (("sign-of-life", "kept == (before != 'loading' and (outcome == 'NONE' or outcome == 'REBALANCE_IN_PROGRESS'))"),),
+        "group_heartbeat": (("sign-of-life",
+                             "kept == (before != 'loading' and (outcome == 'NONE' or outcome == "
+                             "'REBALANCE_IN_PROGRESS'))"),),
         "group_commit": (("sign-of-life", "kept == (outcome == 'NONE' and requester == 'member')"),),
         "group_leave": (
             ("members-go-for-a-reason", f"removed == ({_ACCEPTED} and {_LEAVER}) and not (removed and member[i])"),
@@ -147,15 +165,21 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
             ("rebalance-has-a-reason", "begun == some_unsynced"),
             ("waits-for-nobody-else", f"not some_unsynced or not ({_IDLE})"),
         ),
-        "group_assignment_stored": (("given-out-when-stored", f"not generation_matches or phase == 'stable' and not {SYNC_PARKED}"), ("late-writes-do-nothing", "generation_matches or not acted")),
+        "group_assignment_stored": (("given-out-when-stored",
+                                     f"not generation_matches or phase == 'stable' and not {SYNC_PARKED}"),
+                                    ("late-writes-do-nothing", "generation_matches or not acted")),
         "group_assignment_lost": (
             ("rebalance-has-a-reason", "begun == generation_matches"),
             ("late-writes-do-nothing", "generation_matches or not acted"),
             ("waits-for-nobody-else", f"not generation_matches or not ({_IDLE})"),
         ),
-        "group_loaded": (("log-is-restored", f"phase == ('stable' if {SOME_LOGGED} else 'empty') and all(member[j] == logged[j] and not pending[j] and parked[j] == 'nothing' for j in members)"),),
+        "group_loaded": (("log-is-restored",
+                          f"phase == ('stable' if {SOME_LOGGED} else 'empty') and all(member[j] == logged[j] and not "
+                          "pending[j] and parked[j] == 'nothing' for j in members)"),),
         "group_unloaded": (("gone-group-lets-go", "clock == 'none' and all(parked[j] == 'nothing' for j in members)"),),
-        "group_deleted": (("deleted-is-forgotten", "phase == 'empty' and clock == 'none' and all(not member[j] and not pending[j] for j in members)"),),
+        "group_deleted": (("deleted-is-forgotten",
+                           "phase == 'empty' and clock == 'none' and all(not member[j] and not pending[j] for j in "
+                           "members)"),),
         "late": _NOTHING,
     }
 )  # fmt: skip

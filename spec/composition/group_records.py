@@ -1,8 +1,8 @@
-"""The group's records, as somebody keeps them who sees what passes between the coordinator, its clients, its clock and its log.
+"""The group's records, kept from what passes between the coordinator, its clients, its clock and its log.
 
-Each id that the group may know has a record: is it a member, is it pending, what of it is parked, has it yet to sync? Id 1 has an
-instance id, so it is a static member; the others are dynamic. The group's *acts* change the records as `group_words.py` says they
-do, and answers and timers are noted. Nothing here reads the machine's state.
+Each id that the group may know has a record: is it a member, is it pending, what of it is parked, has it yet to sync?
+Id 1 has an instance id, so it is a static member; the others are dynamic. The group's *acts* change the records as
+`group_words.py` says they do, and answers and timers are noted. Nothing here reads the machine's state.
 
     phase     what the group is about, told from the acts alone
     gone      its coordinator is
@@ -12,7 +12,8 @@ do, and answers and timers are noted. Nothing here reads the machine's state.
     syncing   the parked JoinGroups were answered, and the assignment was not given out since
     stable    the assignment was given out, or came from the log
 
-What happens within one event is kept until the event is over, and compared then with what should have happened (`group_claims.py`).
+What happens within one event is kept until the event is over, and compared then with what should have happened
+(`group_claims.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ RECORDS: Final = (
     ModelVariable("parked", ("nothing", "join", "sync"), "nothing", ("members",), "the request of it that waits"),
     ModelVariable("yet_to_sync", NO_YES, False, ("members",), "it has sent no SyncGroup in this generation"),
     ModelVariable("logged", NO_YES, False, ("members",), "the log's last record has the member"),
-    ModelVariable("offered", NO_YES, False, ("members",), "the record that was written last, and may not be there yet, has it"),
+    ModelVariable("offered", NO_YES, False, ("members",),
+                  "the record that was written last, and may not be there yet, has it"),
     ModelVariable("writing", NO_YES, False, (), "this generation's assignment is being written"),
     ModelVariable("old_writing", NO_YES, False, (), "an earlier generation's assignment is being written"),
 )  # fmt: skip
@@ -78,14 +80,16 @@ SOME_LOGGED: Final = "any(logged[j] for j in members)"
 SYNC_PARKED: Final = "any(parked[j] == 'sync' for j in members)"
 
 BEGIN: Final[Block] = (
-    Set((("before", "phase"), ("was_delayed", "clock == 'delay'"), ("some_waited", SOME_WAIT), ("static_stayed", f"member[{STATIC}]"), ("some_unsynced", SOME_UNSYNCED))),
+    Set((("before", "phase"), ("was_delayed", "clock == 'delay'"), ("some_waited", SOME_WAIT),
+         ("static_stayed", f"member[{STATIC}]"), ("some_unsynced", SOME_UNSYNCED))),
 )  # fmt: skip
 """What is noted before the group hears of an event."""
 
 END: Final[Block] = (Set(tuple((v.name, repr(v.initial)) for v in MOMENTARY)),)
 """The event is over."""
 
-_GONE: Final = (("member[{0}]", "False"), ("is_new[{0}]", "False"), ("parked[{0}]", "'nothing'"), ("yet_to_sync[{0}]", "False"))  # fmt: skip
+_GONE: Final = (("member[{0}]", "False"), ("is_new[{0}]", "False"), ("parked[{0}]", "'nothing'"),
+                ("yet_to_sync[{0}]", "False"))  # fmt: skip
 
 
 def _one(*assignments: tuple[str, str]) -> Block:
@@ -105,7 +109,8 @@ def _each_forgotten(when: str) -> Block:
     return (For("j", "members", (If(((when, (Set(_forget("j")),)),)),)),)
 
 
-OF_WORDS: Final = ("answered-once", "grows-once-a-phase", "somebody-has-rejoined", "nobody-is-left", "waits-for-all", "lost-write-is-told", "given-out-when-stored")  # fmt: skip
+OF_WORDS: Final = ("answered-once", "grows-once-a-phase", "somebody-has-rejoined", "nobody-is-left", "waits-for-all",
+                   "lost-write-is-told", "given-out-when-stored")  # fmt: skip
 """The properties that are checked where the group says something."""
 
 _PARK: Final = claim("answered-once", "outcome == 'none'")
@@ -122,8 +127,10 @@ _ACTS: Final[Mapping[str, Block]] = MappingProxyType(
         "PARK_JOIN": (_PARK, *_one(("outcome", f"'{WAITS}'"), ("parked[i]", "'join'"))),
         "PARK_SYNC": (_PARK, *_one(("outcome", f"'{WAITS}'"), ("parked[i]", "'sync'"), ("yet_to_sync[i]", "False"))),
         "KEEP_ALIVE": _one(("kept", "True")),
-        "STORE_ASSIGNMENT": (*_one(("stored", "True"), ("writing", "True"), ("old_writing", "False")), *each(("offered[j]", "member[j]"))),
-        "ANSWER_SYNCS": (claim("given-out-when-stored", "phase == 'syncing'"), *_one(("phase", "'stable'")), *each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]"))),
+        "STORE_ASSIGNMENT": (*_one(("stored", "True"), ("writing", "True"), ("old_writing", "False")),
+                             *each(("offered[j]", "member[j]"))),
+        "ANSWER_SYNCS": (claim("given-out-when-stored", "phase == 'syncing'"), *_one(("phase", "'stable'")),
+                         *each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]"))),
         "FAIL_PARKED_SYNCS": each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]")),
         "FAIL_PARKED_NOT_COORDINATOR": each(("parked[j]", "'nothing'")),
         "COMPLETE_JOIN": (
@@ -143,9 +150,11 @@ _ACTS: Final[Mapping[str, Block]] = MappingProxyType(
             *_one(("phase", f"'stable' if {SOME_LOGGED} else 'empty'")),
             *each(*_forget("j")[1:], ("member[j]", "logged[j]"), ("pending[j]", "False")),
         ),
-        "START_INITIAL_DELAY": _one(("phase", "'joining'"), ("clock", "'delay'"), ("newcomer", "False"), ("delayed", "True")),
+        "START_INITIAL_DELAY": _one(("phase", "'joining'"), ("clock", "'delay'"), ("newcomer", "False"),
+                                    ("delayed", "True")),
         "START_REBALANCE_TIMER": (
-            *_one(("phase", "'joining'"), ("clock", "'rebalance'"), ("newcomer", "False"), ("begun", "True"), ("old_writing", "old_writing or writing"), ("writing", "False")),
+            *_one(("phase", "'joining'"), ("clock", "'rebalance'"), ("newcomer", "False"), ("begun", "True"),
+                  ("old_writing", "old_writing or writing"), ("writing", "False")),
             *each(("yet_to_sync[j]", "False")),
         ),
         "START_SYNC_TIMER": _one(("clock", "'sync'"), ("newcomer", "False")),

@@ -1,6 +1,9 @@
-"""The requests and sessions that may reach the group alone: which facts go together, and when a correct client may send them.
+"""The requests and sessions that may reach the group alone.
 
-The facts of a request are the inputs of its event. Each combination that the group could tell from another is an action of its own.
+Which facts go together, and when a correct client may send them.
+
+The facts of a request are the inputs of its event. Each combination that the group could tell from another is an action
+of its own.
 """
 
 from __future__ import annotations
@@ -75,7 +78,8 @@ def _joins() -> Iterator[Facts]:
 def _syncs() -> Iterator[Facts]:
     for requester, current, protocol, leads in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
         if requester == "member" or not leads:
-            yield {"requester": requester, "generation_matches": current, "protocol_accepted": protocol, "is_leader": leads}  # fmt: skip
+            yield {"requester": requester, "generation_matches": current, "protocol_accepted": protocol,
+                   "is_leader": leads}  # fmt: skip
 
 
 def _heartbeats() -> Iterator[Facts]:
@@ -86,7 +90,8 @@ def _heartbeats() -> Iterator[Facts]:
 def _commits() -> Iterator[Facts]:
     for requester, current, known, told in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
         if known or requester != "pending":
-            yield {"requester": requester, "generation_matches": current, "group_known": known, "told_of_missing_group": told}  # fmt: skip
+            yield {"requester": requester, "generation_matches": current, "group_known": known,
+                   "told_of_missing_group": told}  # fmt: skip
 
 
 def _leaves() -> Iterator[Facts]:

@@ -1,9 +1,9 @@
 """A machine's table as procedures of a model: one for each event, made from its rows.
 
-A row becomes a branch: its condition is the state and the guard, its body the assignments of its effects, in order, and then
-what it emits, in order. A word that other machines hear becomes calls of their procedures, right there, so that everything
-that an event sets off is one step, exactly as in `compiler.member`. What is left for the composition to say is what the other
-words mean (a JoinGroup goes into the network).
+A row becomes a branch: its condition is the state and the guard, its body the assignments of its effects, in order, and
+then what it emits, in order. A word that other machines hear becomes calls of their procedures, right there, so that
+everything that an event sets off is one step, exactly as in `compiler.member`. What is left for the composition to say
+is what the other words mean (a JoinGroup goes into the network).
 
 Two things make a model smaller than the tables, and both are named where a model is put together:
 
@@ -115,7 +115,10 @@ class MachineCode:
             yield self.call(word, {name: repr(value) for name, value in inputs.items()})
 
     def stimuli(self, known: Collection[str]) -> Iterator[tuple[Event, dict[str, Value], Block]]:
-        """Whatever can reach a machine that is alone: an event, what comes with it, and what the machine makes of it."""
+        """Whatever can reach a machine that is alone.
+
+        An event, what comes with it, and what the machine makes of it.
+        """
         for event in self.table.events:
             if event.name == TURN_ENDED:
                 continue

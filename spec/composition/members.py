@@ -1,4 +1,6 @@
-"""The members' side of the composition: what a member's words do to the network, and what its effects mean for real partitions.
+"""The members' side of the composition.
+
+What a member's words do to the network, and what its effects mean for real partitions.
 
 Who sends what to whom, from a member's side:
 
@@ -9,18 +11,20 @@ Who sends what to whom, from a member's side:
     Heartbeat         it arrives at once, and `beat` is the answer
     coordinator_lost  the connection is gone: `call` and `beat` are empty
 
-Each member has one connection to the coordinator, with one request of a rebalance on it (`call`) and one heartbeat (`beat`): first
-the request, then, in the same place, its answer, named as the event that it will be. What a member gives up (it leaves, it loses
-its identity) stays in the network and is *late*: a late request is thrown away when it arrives, a late answer reaches the member
-as one. A new request takes the place of a late one. A heartbeat arrives as it is sent, and its answer is in flight unless it is NONE, which
-says nothing whenever it comes; one that is given up is gone (that late answers to heartbeats change nothing holds of the member alone).
+Each member has one connection to the coordinator, with one request of a rebalance on it (`call`) and one heartbeat
+(`beat`): first the request, then, in the same place, its answer, named as the event that it will be. What a member
+gives up (it leaves, it loses its identity) stays in the network and is *late*: a late request is thrown away when it
+arrives, a late answer reaches the member as one. A new request takes the place of a late one. A heartbeat arrives as it
+is sent, and its answer is in flight unless it is NONE, which says nothing whenever it comes; one that is given up is
+gone (that late answers to heartbeats change nothing holds of the member alone).
 
-A LeaveGroup that arrives does to the group what the end of that id's session does, and one that is lost leaves the id to its session. So
-the base model has no LeaveGroup in flight: the session of a forgotten id may run out at once, which is the LeaveGroup that arrives. The
-feature `leave` has it all the same.
+A LeaveGroup that arrives does to the group what the end of that id's session does, and one that is lost leaves the id
+to its session. So the base model has no LeaveGroup in flight: the session of a forgotten id may run out at once, which
+is the LeaveGroup that arrives. The feature `leave` has it all the same.
 
-An id that a member forgets is not gone from the group: it moves to `forgotten`, where it lives until its LeaveGroup arrives, its
-session runs out, or a rebalance goes on without it. There is one such place for each member; the id forgotten last has it.
+An id that a member forgets is not gone from the group: it moves to `forgotten`, where it lives until its LeaveGroup
+arrives, its session runs out, or a rebalance goes on without it. There is one such place for each member; the id
+forgotten last has it.
 """
 
 from __future__ import annotations
@@ -92,8 +96,9 @@ UPGRADE: Final = ModelVariable(
     "upgraded", NO_YES, False, ("members",), "the process runs the cooperative protocol; before, the eager one"
 )
 UPGRADED: Final = MappingProxyType({"eager": "not upgraded[i]", "cooperative": "upgraded[i]"})
-"""What the two constants mean in a rolling upgrade from eager to cooperative (KIP-429, second round): the assignor is the cooperative one
-for all, since all support it by then; whoever has been restarted keeps its partitions while it joins, the others give them up first."""
+"""What the two constants mean in a rolling upgrade from eager to cooperative (KIP-429, second round): the assignor is
+the cooperative one for all, since all support it by then; whoever has been restarted keeps its partitions while it
+joins, the others give them up first."""
 
 TAKES: Final = "any(owns[i][p] and not share[i][p] for p in partitions)"
 RETAINS: Final = "any(owns[i][p] and share[i][p] for p in partitions)"

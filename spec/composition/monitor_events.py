@@ -1,4 +1,7 @@
-"""What reaches a member: what the monitor makes of it, what must hold when the member has done with it (see `monitor.py`)."""
+"""What reaches a member.
+
+What the monitor makes of it, what must hold when the member has done with it (see `monitor.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What leaves a member, or passes between its machines: what must hold then, and what the monitor makes of it (see `monitor.py`)."""
+"""What leaves a member, or passes between its machines.
+
+What must hold then, and what the monitor makes of it (see `monitor.py`).
+"""
 
 from __future__ import annotations
 

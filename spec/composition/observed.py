@@ -1,4 +1,7 @@
-"""What a machine says, kept in variables until the next event: so two models can be compared by their words, not by their states only."""
+"""What a machine says, kept in variables until the next event.
+
+So two models can be compared by their words, not by their states only.
+"""
 
 from __future__ import annotations
 

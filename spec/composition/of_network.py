@@ -45,7 +45,10 @@ def network(system: System) -> Iterator[Action]:
         doc="JoinGroup with a member id",
         arrow=("member i", "group", "JoinGroup"),
     )
-    leads = f"leader == i and broker_group == 'CompletingRebalance' and registered[i] == 'unsynced' and {group.matches(system.features)}"
+    leads = (
+        "leader == i and broker_group == 'CompletingRebalance' and registered[i] == 'unsynced' and "
+        f"{group.matches(system.features)}"
+    )
     receives = "(registered[k] == 'unsynced' or registered[k] == 'parked_sync')"
     brings = If(((leads, group.assign(system.rebalance != "eager")),))
     chosen = "(leader != 0 or broker_group != 'CompletingRebalance')"
@@ -142,7 +145,10 @@ def network(system: System) -> Iterator[Action]:
 
 
 def _absent(features: frozenset[str]) -> frozenset[str]:
-    """Answers that nobody gives in a model without certain features: a coordinator that cannot fall back disowns no generation."""
+    """Answers that nobody gives in a model without certain features.
+
+    A coordinator that cannot fall back disowns no generation.
+    """
     of_ids = () if "ids" in features else ("join_member_id_required",)
     of_log = (
         () if "log" in features else ("join_coordinator_gone", "sync_coordinator_gone", "heartbeat_coordinator_gone")
@@ -155,8 +161,14 @@ def _one_of(slot: str, values: tuple[str, ...]) -> str:
     return " or ".join(f"{slot} == '{value}'" for value in values)
 
 
-JOINING = f"not call_late[i] and ({_one_of('call[i]', ('JoinGroup', 'JoinGroup_again', *members.JOIN_ANSWERS))} or call[i] == 'parked' and rebalance[i] == 'PREPARING_REBALANCE')"
-SYNCING = f"not call_late[i] and ({_one_of('call[i]', ('SyncGroup', *members.SYNC_ANSWERS))} or call[i] == 'parked' and rebalance[i] == 'COMPLETING_REBALANCE')"
+JOINING = (
+    f"not call_late[i] and ({_one_of('call[i]', ('JoinGroup', 'JoinGroup_again', *members.JOIN_ANSWERS))} or "
+    "call[i] == 'parked' and rebalance[i] == 'PREPARING_REBALANCE')"
+)
+SYNCING = (
+    f"not call_late[i] and ({_one_of('call[i]', ('SyncGroup', *members.SYNC_ANSWERS))} or call[i] == 'parked' "
+    "and rebalance[i] == 'COMPLETING_REBALANCE')"
+)
 BEATING = "timeouts[i] == 'IN_FLIGHT'"
 
 

@@ -1,27 +1,31 @@
-"""One commit in any environment: whatever the application, the group, the coordinator and the clock could do, in any order.
+"""One commit in any environment.
 
-The environment may do anything but answer a commit that is not out. What it did is kept in a monitor of its own, in words of the
-wire and of the application: who has asked for a commit, what the consumer is to the group, which request is in flight and as
-whom it went, what was told. The monitor never reads the machine's own opinion; the properties compare the two.
+Whatever the application, the group, the coordinator and the clock could do, in any order.
 
-Two claims belong together wherever a commit ends. What ends it for good leaves an ending *owed*, and nothing may stay owed when
-the step is over; and whatever ending is told must be the one that the facts give for what has just happened (`ENDINGS`).
+The environment may do anything but answer a commit that is not out. What it did is kept in a monitor of its own, in
+words of the wire and of the application: who has asked for a commit, what the consumer is to the group, which request
+is in flight and as whom it went, what was told. The monitor never reads the machine's own opinion; the properties
+compare the two.
+
+Two claims belong together wherever a commit ends. What ends it for good leaves an ending *owed*, and nothing may stay
+owed when the step is over; and whatever ending is told must be the one that the facts give for what has just happened
+(`ENDINGS`).
 
     a monitor's variable   is set when
     asked                somebody asks for a commit, and nobody's is under way; no more when an ending is told
     stands, offsets      the consumer becomes something else to the group, or what would be committed changes
     somebody             the coordinator is found; no more when it is lost
     earlier, handed_out  the commit is asked for; no more when the earlier ones are done, or the application polls
-    request              an OffsetCommit leaves: as nobody, or as a member; no more when it is answered or cannot be any more
+    request              an OffsetCommit is in flight: as nobody, or as a member
     same_since           it leaves; no more when the identity changes
     failed_once          an attempt has failed, though not for good
     resting              the same, if whoever waits waits on; no more when the retry backoff is over
     owed                 something has happened that ends the commit; no more when an ending is told
     told                 an ending is told; no more when the next thing happens
 
-**Fairness.** A commit ends in the end, and for that nobody need answer, and the application need not poll. It is enough that
-deadlines and request timeouts pass (an unanswered request counts as a coordinator that is gone), that a coordinator is found if
-it is looked for, and that the earlier commits are done: which is the same claim of those.
+**Fairness.** A commit ends in the end, and for that nobody need answer, and the application need not poll. It is enough
+that deadlines and request timeouts pass (an unanswered request counts as a coordinator that is gone), that a
+coordinator is found if it is looked for, and that the earlier commits are done: which is the same claim of those.
 """
 
 from __future__ import annotations
@@ -57,8 +61,10 @@ _MONITOR_VARIABLES: Final = (
     ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, or something"),
     ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
     ModelVariable("earlier", NO_YES, False, (), "commits that were asked for before are under way"),
-    ModelVariable("handed_out", NO_YES, False, (), "the application has records that it has not shown to have processed"),
-    ModelVariable("request", ("none", "nobody", "member"), "none", (), "an OffsetCommit is in flight, and as whom it went"),
+    ModelVariable("handed_out", NO_YES, False, (),
+                  "the application has records that it has not shown to have processed"),
+    ModelVariable("request", ("none", "nobody", "member"), "none", (),
+                  "an OffsetCommit is in flight, and as whom it went"),
     ModelVariable("same_since", NO_YES, True, (), "member id and generation are what they were when it left"),
     ModelVariable("failed_once", NO_YES, False, (), "an attempt of this commit has failed, though not for good"),
     ModelVariable("resting", NO_YES, False, (), "the retry backoff after it has not passed"),
@@ -71,7 +77,10 @@ PERSISTS: Final = "(asked == 'sync' or asked == 'rebalance' or asked == 'close')
 AUTOMATIC: Final = "(asked == 'timed' or asked == 'rebalance' or asked == 'close')"
 IN_TURN: Final = "not earlier and not handed_out"
 MAY_BE_SENT: Final = "(stands == 'manual' or stands == 'member')"
-DUE: Final = f"asked != 'nothing' and request == 'none' and {IN_TURN} and offsets != 'nothing' and {MAY_BE_SENT} and somebody and not resting"
+DUE: Final = (
+    f"asked != 'nothing' and request == 'none' and {IN_TURN} and offsets != 'nothing' and {MAY_BE_SENT} and "
+    "somebody and not resting"
+)
 """When the request may leave, and must."""
 _OUTDATED: Final = "not same_since and stands == 'in_round'"
 
@@ -126,7 +135,8 @@ ENDINGS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "COMMIT_CLOSED": {"stopped": "True"},
     }
 )  # fmt: skip
-"""Ending to the events that may bring it, and when. Kafka ConsumerCoordinator.OffsetCommitResponseHandler has the answers."""
+"""Ending to the events that may bring it, and when. Kafka ConsumerCoordinator.OffsetCommitResponseHandler has the
+answers."""
 
 
 def assertion_of(word: str) -> str:
@@ -161,12 +171,23 @@ _EVENTS: Final[Mapping[str, _Note]] = MappingProxyType(
     {
         "commit_sync_called": ("True", _NOBODYS, (("asked", "'sync'"), *_BEGUN)),
         "commit_async_called": ("True", _NOBODYS, (("asked", "'async'"), *_BEGUN)),
-        "auto_commit_due": ("True", f"{_NOBODYS} and auto_commit and covers_now != 'nothing' and (stands == 'member' or stands == 'manual')", (("asked", "'timed'"), *_BEGUN)),
-        "rebalance_commit_due": ("True", f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or unprocessed_now)", (("asked", "'rebalance'"), ("handed_out", "unprocessed_now"), *_BEGUN)),
-        "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')", (("asked", "'close'"), *_BEGUN)),
+        "auto_commit_due": ("True",
+                            f"{_NOBODYS} and auto_commit and covers_now != 'nothing' and (stands == 'member' or stands "
+                            "== 'manual')", (("asked", "'timed'"), *_BEGUN)),
+        "rebalance_commit_due": ("True",
+                                 f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or "
+                                 "unprocessed_now)",
+                                 (("asked", "'rebalance'"), ("handed_out", "unprocessed_now"), *_BEGUN)),
+        "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')",
+                             (("asked", "'close'"), *_BEGUN)),
         "earlier_commits_done": ("True", "earlier", (("earlier", "False"),)),
-        "application_polled": ("True", "handed_out", (("handed_out", "False"), ("offsets", "'something' if offsets == 'nothing' else offsets"))),
-        "commit_standing_changed": ("True", "True", (("stands", "standing_now"), ("offsets", "covers_now"), ("same_since", "same_since and same_identity"), ("owed", f"owed or standing_now == 'outside' and {AUTOMATIC}"))),
+        "application_polled": ("True", "handed_out",
+                               (("handed_out", "False"),
+                                ("offsets", "'something' if offsets == 'nothing' else offsets"))),
+        "commit_standing_changed": ("True", "True",
+                                    (("stands", "standing_now"), ("offsets", "covers_now"),
+                                     ("same_since", "same_since and same_identity"),
+                                     ("owed", f"owed or standing_now == 'outside' and {AUTOMATIC}"))),
         "coordinator_found": ("True", "True", (("somebody", "True"),)),
         "coordinator_lost": ("True", "True", (("somebody", "False"), *_FAILED)),
         "commit_backoff_elapsed": ("True", "True", (("resting", "False"),)),
@@ -174,7 +195,8 @@ _EVENTS: Final[Mapping[str, _Note]] = MappingProxyType(
         "rebalance_given_up": ("True", "asked == 'rebalance'", (("owed", "True"),)),
         "stopped": ("True", "asked != 'nothing'", (("owed", "True"),)),
         "lookup_retriable": ("True", "asked == 'async' and request == 'none'", (("owed", "True"),)),
-        "lookup_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'", (("owed", "True"),)),
+        "lookup_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'",
+                         (("owed", "True"),)),
         "commit_retriable": (_OUT, "True", _FAILED),
         "commit_coordinator_gone": (_OUT, "True", _FAILED),
         "commit_accepted": (_OUT, "True", _LAST),

@@ -1,22 +1,22 @@
 """One group in any environment: whatever its clients, its log, its clock and its brokers could do to it, in any order.
 
-Nothing of the group's table is frozen. The environment is the most general one that is still correct: any request may come at any
-time, from a member, a pending id, a newcomer, a stranger, or the old id of a static member; any timer may run out, also just after
-it was stopped; the log takes or refuses what is written, now or after the group has gone on; the coordinator may be gone, the
-next one reads what the log has, and the group may be deleted.
+Nothing of the group's table is frozen. The environment is the most general one that is still correct: any request may
+come at any time, from a member, a pending id, a newcomer, a stranger, or the old id of a static member; any timer may
+run out, also just after it was stopped; the log takes or refuses what is written, now or after the group has gone on;
+the coordinator may be gone, the next one reads what the log has, and the group may be deleted.
 
-What the group's machine must know of its members is read off records that the model keeps (`group_records.py`): who is a member,
-whose id is pending, whose request waits, who has yet to sync, which timer runs, what the log has. They change with what the group
-says, and never with the state that it believes itself in. What must become of each event is said on its own, from the request's side
-(`group_claims.py`), and the properties compare (`spec/properties_of_group.py`).
+What the group's machine must know of its members is read off records that the model keeps (`group_records.py`): who is
+a member, whose id is pending, whose request waits, who has yet to sync, which timer runs, what the log has. They change
+with what the group says, and never with the state that it believes itself in. What must become of each event is said on
+its own, from the request's side (`group_claims.py`), and the properties compare (`spec/properties_of_group.py`).
 
-**What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have joined, whether
-someone has, whether one is left. (With a third id the same holds, in twenty times as many states; the tests look.) Who leads, whether
-a request names the group's generation, and whether there is room or a common protocol is open at each request, and not remembered.
-A client may send a request while another of it is parked: the first one is forgotten then, as its connection is. Time is left out: a
-timer that runs may run out. Of two writes that are under way only the last is followed to its end; that the group is empty is in the
-log at once. An Empty group is also asked by ids that say they are a member's, or were replaced, and may be full: that cannot be, but
-the table has an answer.
+**What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have
+joined, whether someone has, whether one is left. (With a third id the same holds, in twenty times as many states; the
+tests look.) Who leads, whether a request names the group's generation, and whether there is room or a common protocol
+is open at each request, and not remembered. A client may send a request while another of it is parked: the first one is
+forgotten then, as its connection is. Time is left out: a timer that runs may run out. Of two writes that are under way
+only the last is followed to its end; that the group is empty is in the log at once. An Empty group is also asked by ids
+that say they are a member's, or were replaced, and may be full: that cannot be, but the table has an answer.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def open_group_model(
 ) -> Model:
     """The model, of `size` ids. `replaced`: another table in the place of the specification's.
 
-    `observed`: what ends with an event is kept until the next one, and so is which answers were given. Two models are compared by
-    those. What the acts do stands in the records.
+    `observed`: what ends with an event is kept until the next one, and so is which answers were given. Two models are
+    compared by those. What the acts do stands in the records.
     """
     code = group_code(replaced or tables()[MACHINE, "eager", "deployed"], observed)
     variables = [*code.variables(), *RECORDS, *MOMENTARY]
@@ -185,7 +185,10 @@ def _action(
     check: str = "",
     fair: Fairness = "",
 ) -> Action:
-    """An event reaches the group. `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed."""
+    """An event reaches the group.
+
+    `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed.
+    """
     given = {name: repr(value) for name, value in (facts or {}).items()}
     index = ("i",) if event in OF_ONE_MEMBER else ()
     claimed = Call(check or after(event), () if check else (*index, *(given[fact] for fact in FACTS.get(event, ()))))

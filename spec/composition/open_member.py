@@ -1,11 +1,11 @@
 """One member in any environment: whatever the application, the coordinator and the clock could do, in any order.
 
-This model has everything that the member's tables have: no variable is frozen, no event is left out. The environment is the most
-general one that is still correct: it may do anything but what an error row forbids (answer a request that is not out, end a callback
-that has not begun). So a safety property that holds here holds for the member in every group.
+This model has everything that the member's tables have: no variable is frozen, no event is left out. The environment is
+the most general one that is still correct: it may do anything but what an error row forbids (answer a request that is
+not out, end a callback that has not begun). So a safety property that holds here holds for the member in every group.
 
-What the member sends is monitored by a few variables of the model's own (`monitor`): which requests are out, what the listener was
-told. They follow the member and do not lead it.
+What the member sends is monitored by a few variables of the model's own (`monitor`): which requests are out, what the
+listener was told. They follow the member and do not lead it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,12 @@ def open_member_model(
     replaced: Mapping[str, Table] | None = None,
     observed: bool = False,
 ) -> Model:
-    """The model. `replaced`: other tables in the place of the specification's, by machine: how the properties are tested.
+    """The model.
 
-    `observed`: each word that leaves the member has a variable that says whether the last event made the member say it. Two models
-    are compared by those.
+    `replaced`: other tables in the place of the specification's, by machine: how the properties are tested.
+
+    `observed`: each word that leaves the member has a variable that says whether the last event made the member say it.
+    Two models are compared by those.
     """
     used = {name: (replaced or {}).get(name, tables()[name, rebalance, profile]) for name in member.MACHINES}
     codes = {name: machine_code(table, used, observed) for name, table in used.items()}

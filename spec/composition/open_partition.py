@@ -1,15 +1,17 @@
-"""One partition in any environment: whatever the application, the rebalance and the leader's answers could do to it, in any order.
+"""One partition in any environment.
 
-The environment may do anything but take a partition away that was not paused first, and answer a fetch that is not out. What it did is
-kept in a monitor of its own, in words of the wire and of the application: what the member has said of the partition, what the application
-asked for, which fetches are under way, whether records wait. The monitor never reads the machine's own opinion; the properties compare the
-two.
+Whatever the application, the rebalance and the leader's answers could do to it, in any order.
+
+The environment may do anything but take a partition away that was not paused first, and answer a fetch that is not out.
+What it did is kept in a monitor of its own, in words of the wire and of the application: what the member has said of
+the partition, what the application asked for, which fetches are under way, whether records wait. The monitor never
+reads the machine's own opinion; the properties compare the two.
 
     a monitor's variable   is set when
     said_of_it           the member adds the partition, enables it, gives it up, removes it
     position_known       a position is found or sought; no more when it is out of range or the partition comes or goes
     wished_paused        the application pauses or resumes it while it is there
-    fetch_sent           a Fetch leaves; no more when it is answered, or when it is for an earlier position or assignment
+    fetch_sent           a Fetch for the present position and assignment is in flight
     old_sent             that fetch is under way still
     records_wait         its records have come; no more when they are returned, or when they are of an earlier position
     records_wanted       a poll finds nothing; no more when records have come
@@ -41,12 +43,14 @@ FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
 ASSERTIONS: Final = (ILLEGAL, FETCH_WHEN_FETCHABLE)
 
 _MONITOR_VARIABLES: Final = (
-    ModelVariable("said_of_it", ("nothing", "added", "enabled", "pending"), "nothing", (), "what the member last said of the partition"),
+    ModelVariable("said_of_it", ("nothing", "added", "enabled", "pending"), "nothing", (),
+                  "what the member last said of the partition"),
     ModelVariable("position_known", NO_YES, False, (), "a position was found or sought, and nothing has ended it"),
     ModelVariable("wished_paused", NO_YES, False, (), "the application has paused the partition that it has now"),
     ModelVariable("fetch_sent", NO_YES, False, (), "a fetch for the present position is in flight"),
     ModelVariable("old_sent", NO_YES, False, (), "a fetch for an earlier position or assignment is in flight"),
-    ModelVariable("records_wait", NO_YES, False, (), "records of the present position have come, and were not all returned"),
+    ModelVariable("records_wait", NO_YES, False, (),
+                  "records of the present position have come, and were not all returned"),
     ModelVariable("records_wanted", NO_YES, False, (), "a poll wants records, and none have come since"),
 )  # fmt: skip
 
@@ -65,21 +69,32 @@ _EVENTS: Final[Mapping[tuple[str, bool], _Note]] = MappingProxyType(
         ("partition_added", True): ("True", "said_of_it == 'nothing'", (*_ANEW, ("said_of_it", "'added'"))),
         ("partition_enabled", True): ("True", "said_of_it == 'added'", (("said_of_it", "'enabled'"),)),
         ("revocation_pending", True): ("True", "said_of_it != 'nothing'", (("said_of_it", "'pending'"),)),
-        ("partition_removed", True): ("said_of_it == 'pending' or said_of_it == 'nothing'", "said_of_it == 'pending'", (*_ANEW, ("said_of_it", "'nothing'"))),
-        ("position_found", True): ("True", "said_of_it == 'enabled' and not position_known", (("position_known", "True"), *_OUTDATED)),
-        ("sought", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'", (("position_known", "True"), *_OUTDATED)),
-        ("paused_by_user", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'", (("wished_paused", "True"),)),
-        ("resumed_by_user", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'", (("wished_paused", "False"),)),
+        ("partition_removed", True): ("said_of_it == 'pending' or said_of_it == 'nothing'", "said_of_it == 'pending'",
+                                      (*_ANEW, ("said_of_it", "'nothing'"))),
+        ("position_found", True): ("True", "said_of_it == 'enabled' and not position_known",
+                                   (("position_known", "True"), *_OUTDATED)),
+        ("sought", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'",
+                           (("position_known", "True"), *_OUTDATED)),
+        ("paused_by_user", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'",
+                                   (("wished_paused", "True"),)),
+        ("resumed_by_user", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'",
+                                    (("wished_paused", "False"),)),
         ("fetch_requested", True): ("True", "True", (("records_wanted", "True"),)),
-        ("fetch_answered", True): ("fetch_sent", "True", (("fetch_sent", "False"), ("records_wait", "records_wait or said_of_it == 'enabled'"), ("records_wanted", "records_wanted and said_of_it != 'enabled'"))),
+        ("fetch_answered", True): ("fetch_sent", "True",
+                                   (("fetch_sent", "False"),
+                                    ("records_wait", "records_wait or said_of_it == 'enabled'"),
+                                    ("records_wanted", "records_wanted and said_of_it != 'enabled'"))),
         ("fetch_failed", True): ("fetch_sent", "True", (("fetch_sent", "False"),)),
-        ("fetch_out_of_range", True): ("fetch_sent", "True", (("fetch_sent", "False"), ("position_known", "False"), ("records_wait", "False"))),
+        ("fetch_out_of_range", True): ("fetch_sent", "True",
+                                       (("fetch_sent", "False"), ("position_known", "False"),
+                                        ("records_wait", "False"))),
         ("fetch_answered", False): ("old_sent", "True", (("old_sent", "False"),)),
         ("fetch_failed", False): ("old_sent", "True", (("old_sent", "False"),)),
         ("fetch_out_of_range", False): ("old_sent", "True", (("old_sent", "False"),)),
     }
 )  # fmt: skip
-"""(event, whether it is current) to what the monitor makes of it. An event that is not named may always come, and is not noted."""
+"""(event, whether it is current) to what the monitor makes of it. An event that is not named may always come, and is
+not noted."""
 
 
 def open_partition_model(properties: tuple[ModelProperty, ...] = (), replaced: Table | None = None) -> Model:

@@ -1,7 +1,8 @@
 """A model with some of its variables frozen: they keep one value, and everything that this decides is decided.
 
-A feature that a model leaves out is a variable that never changes. Freezing it takes it out of guards and bodies, and with it the
-branches and actions that could not happen any more, so that what is left is what a reader would have written without it.
+A feature that a model leaves out is a variable that never changes. Freezing it takes it out of guards and bodies, and
+with it the branches and actions that could not happen any more, so that what is left is what a reader would have
+written without it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def frozen_block(block: Block, frozen: Mapping[str, Value]) -> Block:
 
 def fold(text: str, frozen: Mapping[str, Value]) -> str:
     """The expression with the frozen variables replaced, and what that decides folded away."""
-    # The same few expressions come again and again, from one model to the next. (True and 1 are equal, their texts are not.)
+    # The same few expressions come again and again, from one model to the next. (True and 1 are equal, their texts are
+    # not.)
     return _folded(text, tuple(sorted((name, repr(value), value) for name, value in frozen.items())))
 
 

@@ -1,12 +1,13 @@
 """What one member of a run sees, in the events of its tables.
 
-A trace tells a run of a model in the model's actions. Of a model of one member these are events of the tables, with their inputs in
-the name (`join_accepted_current`). In a model of a group an action is something that happens somewhere; what member i makes of
-it is a few events of its own: that its JoinGroup arrived is none, that the connection broke is a failed request and, because these
-models find the coordinator again at once, the answer to a lookup.
+A trace tells a run of a model in the model's actions. Of a model of one member these are events of the tables, with
+their inputs in the name (`join_accepted_current`). In a model of a group an action is something that happens somewhere;
+what member i makes of it is a few events of its own: that its JoinGroup arrived is none, that the connection broke is a
+failed request and, because these models find the coordinator again at once, the answer to a lookup.
 
-`project(trace, i)` is that translation. The member's whole machines run along, under the trace's own tables, and must come to the
-states that the model has: a translation that says something else than the model is an error, and raises `NotProjectable`.
+`project(trace, i)` is that translation. The member's whole machines run along, under the trace's own tables, and must
+come to the states that the model has: a translation that says something else than the model is an error, and raises
+`NotProjectable`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ _ELSEWHERE: Final = frozenset(
 """Actions that happen in the group or on the way to it: no member sees them before an answer comes."""
 
 _BREAKS: Final = ("connection_breaks_in_join", "connection_breaks_in_sync", "connection_breaks_in_heartbeat")
-"""How a connection breaks, by what its member waits for: where everybody's breaks, the first of these that is possible."""
+"""How a connection breaks, by what its member waits for: where everybody's breaks, the first of these that is possible.
+"""
 
 
 class NotProjectable(Exception):

@@ -1,32 +1,32 @@
 """The two threads of a consumer and the two queues between them, as a model.
 
-The polling thread is the application's: it calls `poll`, `commit`, `close`. The background thread alone talks to brokers. What
-the application asks for goes to the background as *server events*, in one FIFO queue; what the background needs of the
-application goes back as *consumer events*, in another, and is taken by nothing but a poll, or by `close()` (rules Q1, Q2). The
-background takes one event at a time. An event that needs a coordinator while none is known is laid aside, in order, and holds
-up nothing else (rule Q3).
+The polling thread is the application's: it calls `poll`, `commit`, `close`. The background thread alone talks to
+brokers. What the application asks for goes to the background as *server events*, in one FIFO queue; what the background
+needs of the application goes back as *consumer events*, in another, and is taken by nothing but a poll, or by `close()`
+(rules Q1, Q2). The background takes one event at a time. An event that needs a coordinator while none is known is laid
+aside, in order, and holds up nothing else (rule Q3).
 
-**Calls.** A call is made with a future, which is there before the event is in the queue, and completes exactly once (rule T3):
-done, its time over, or cancelled because the consumer closes. A caller that waits may be woken; the future completes all the
-same, only nobody waits for it any more. So a call's end is one thing, and its future's another.
+**Calls.** A call is made with a future, which is there before the event is in the queue, and completes exactly once
+(rule T3): done, its time over, or cancelled because the consumer closes. A caller that waits may be woken; the future
+completes all the same, only nobody waits for it any more. So a call's end is one thing, and its future's another.
 
-**wakeup()** sets a flag. It is looked at where the application waits: at the beginning of a poll, before a waiting call is
-sent, and while that waits; whoever finds it set takes it down and raises (rules T4, Q6). Nowhere else: not in calls that do
-not wait, not in a call made inside a callback, not in `close()`.
+**wakeup()** sets a flag. It is looked at where the application waits: at the beginning of a poll, before a waiting call
+is sent, and while that waits; whoever finds it set takes it down and raises (rules T4, Q6). Nowhere else: not in calls
+that do not wait, not in a call made inside a callback, not in `close()`.
 
-**Callbacks.** REVOKE_PARTITIONS lies in the consumer-event queue until a poll takes it; the listener runs on the polling
-thread, and may itself call and wait; its end is answered through the server-event queue, behind whatever the listener asked
-for (rule Q2).
+**Callbacks.** REVOKE_PARTITIONS lies in the consumer-event queue until a poll takes it; the listener runs on the
+polling thread, and may itself call and wait; its end is answered through the server-event queue, behind whatever the
+listener asked for (rule Q2).
 
-**close()** is a server event too. From then on the background does what is left of its queue, has the last callback run if
-something is owned, and stops; at the deadline it stops without (rule L2). What it finds undone is cancelled. `close()` returns
-when it has stopped, and only then may the network go (rule L4).
+**close()** is a server event too. From then on the background does what is left of its queue, has the last callback run
+if something is owned, and stops; at the deadline it stops without (rule L2). What it finds undone is cancelled.
+`close()` returns when it has stopped, and only then may the network go (rule L4).
 
-Left out: what the events mean (the machines have that), more than one thread that calls, and that a queue could be full of
-anything but this run's events: it has room for as many as there are calls, and who finds it full tries again.
+Left out: what the events mean (the machines have that), more than one thread that calls, and that a queue could be full
+of anything but this run's events: it has room for as many as there are calls, and who finds it full tries again.
 
-Sources: threading refactor proposal (Apache Kafka wiki), "Channel and Events", "Background thread and its lifecycle", "Test
-Plan"; Kafka KafkaConsumer.wakeup, KafkaConsumer.close.
+Sources: threading refactor proposal (Apache Kafka wiki), "Channel and Events", "Background thread and its lifecycle",
+"Test Plan"; Kafka KafkaConsumer.wakeup, KafkaConsumer.close.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ def _procedures(calls: int) -> tuple[Procedure, ...]:
     )
 
 
-# What happens -----------------------------------------------------------------------------------------------------------
+# What happens
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _actions(calls: int) -> tuple[Action, ...]:

@@ -1,13 +1,14 @@
 """The language of the models of time: automata with clocks, whose limits are names and not numbers.
 
-A *part* (a member's heartbeat thread, a wire, a coordinator's timer) is in one place at a time. Clocks all run at the same
-speed; an edge may be taken when its guard holds, and sets some clocks back to zero. A place may say how long it can last
-(`while_`): before that is over, some edge must be taken. Parts that know the same action take it together, all or none, as
-in CSP; there is nothing else between them. Time is whole milliseconds; what happens in the same millisecond may happen in
-either order, as on a real machine, where a message can come just before or just after the look at the clock.
+A *part* (a member's heartbeat thread, a wire, a coordinator's timer) is in one place at a time. Clocks all run at the
+same speed; an edge may be taken when its guard holds, and sets some clocks back to zero. A place may say how long it
+can last (`while_`): before that is over, some edge must be taken. Parts that know the same action take it together, all
+or none, as in CSP; there is nothing else between them. Time is whole milliseconds; what happens in the same millisecond
+may happen in either order, as on a real machine, where a message can come just before or just after the look at the
+clock.
 
-A guard is a text: see `linear.parse`. Which side of a limit counts as expired is not said in the model but chosen when it
-is explored, so that one model serves both arithmetics.
+A guard is a text: see `linear.parse`. Which side of a limit counts as expired is not said in the model but chosen when
+it is explored, so that one model serves both arithmetics.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One automaton. The first place of `places` is where it begins; their values say what holds as long as it is there."""
+    """One automaton.
+
+    The first place of `places` is where it begins; their values say what holds as long as it is there.
+    """
 
     name: str
     places: dict[str, tuple[str, ...]]

@@ -1,15 +1,17 @@
 """Whole numbers and the inequalities between them: all the arithmetic that the proofs about time need.
 
 An inequality is a tuple of whole numbers: one coefficient for each name of the space, then a constant. It says that the
-sum is not negative. Every quantity here (a timeout, a latency, the reading of a clock) is a whole number of milliseconds
-and never negative, so neither is written down. A set of inequalities that must all hold is a *zone*.
+sum is not negative. Every quantity here (a timeout, a latency, the reading of a clock) is a whole number of
+milliseconds and never negative, so neither is written down. A set of inequalities that must all hold is a *zone*.
 
 Two operations carry everything:
 
-- `point`: a solution of a zone, or None. It is the dual simplex method with whole numbers and Bland's rule, so it always
-  ends and never rounds. No solution among the fractions means none among the whole numbers, which makes "None" a proof.
+- `point`: a solution of a zone, or None. It is the dual simplex method with whole numbers and Bland's rule, so it
+  always ends and never rounds. No solution among the fractions means none among the whole numbers, which makes "None" a
+  proof.
 - `eliminate`: the zone without one of its variables, "there is a value for which all hold" (Fourier and Motzkin). It is
-  exact for whole numbers where in every pair of inequalities one has the coefficient 1 or -1, and refuses anything else.
+  exact for whole numbers where in every pair of inequalities one has the coefficient 1 or -1, and refuses anything
+  else.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ def parse(text: str, names: Sequence[str], arithmetic: int) -> list[Inequality]:
     """The inequalities that a text stands for.
 
     Args:
-        text: A comparison (`a + 2 * b <= c`), or one of `expired(reading, limit)`, `running(reading, limit)`: not expired,
-            and `until(reading, limit)`: not past the first instant at which it is expired.
+        text: A comparison (`a + 2 * b <= c`), or one of `expired(reading, limit)`, `running(reading, limit)`: not
+            expired, and `until(reading, limit)`: not past the first instant at which it is expired.
         names: The names of the space, in the order of the coefficients.
         arithmetic: STRICT or NON_STRICT, or in a mutant any other whole number.
 
@@ -220,7 +222,10 @@ def _reduced(inequality: Inequality) -> Inequality:
 
 
 def _pivot(table: list[list[int]], scales: list[int], leaving: int, column: int) -> None:
-    """Exchange a basic variable for a free one. Each row says: scale x basic variable = sum of the free ones + constant."""
+    """Exchange a basic variable for a free one.
+
+    Each row says: scale x basic variable = sum of the free ones + constant.
+    """
     row = table[leaving]
     factor = row[column]
     new = [-number for number in row]

@@ -8,16 +8,16 @@ The limits are parameters, all in whole milliseconds:
     backoff         retry.backoff.ms
     request         request.timeout.ms
     latency         the longest from sending a request until its answer is there; the broker has it somewhere in between
-    granularity     how late the member may look at a clock that is due. A loop that sleeps for retry.backoff.ms when nothing
-                    is due, as the heartbeat thread of the articles does, has granularity = backoff; one that is woken by the
-                    next deadline has 0
+    granularity     how late the member may look at a clock that is due. A loop that sleeps for retry.backoff.ms when
+                    nothing is due, as the heartbeat thread of the articles does, has granularity = backoff; one that
+                    is woken by the next deadline has 0
     processing      the longest from one poll() to the next
     callback        the longest that the application's revocation callback and the commit before it take
     assignment      the longest that a leader computes
     lookup          the longest that finding the coordinator anew takes
 
-What a limit of the *network* or the *application* bounds may always be shorter, down to nothing. What a *timeout* bounds
-is exact, but for the two arithmetics: `expired(clock, limit)` is `clock >= limit` or `clock > limit`.
+What a limit of the *network* or the *application* bounds may always be shorter, down to nothing. What a *timeout*
+bounds is exact, but for the two arithmetics: `expired(clock, limit)` is `clock >= limit` or `clock > limit`.
 
     who                     sees                                        decides
     heartbeat thread        its own clock since the last heartbeat      when to send the next
@@ -27,9 +27,9 @@ is exact, but for the two arithmetics: `expired(clock, limit)` is `clock >= limi
     application             nothing                                     when to call poll()
     member, poll interval   calls of poll()                             to leave the group
 
-Two things that look alike are kept apart on purpose: the session clock of the coordinator, which starts when a heartbeat
-*arrives*, and the member's own, which starts when its answer *arrives*. The whole arithmetic of KIP-62 hangs on who can
-see what when.
+Two things that look alike are kept apart on purpose: the session clock of the coordinator, which starts when a
+heartbeat *arrives*, and the member's own, which starts when its answer *arrives*. The whole arithmetic of KIP-62 hangs
+on who can see what when.
 
 Sources: KIP-62, 'Proposed Changes'; Kafka AbstractCoordinator.HeartbeatThread, Heartbeat and Timer (0.10 to 4.0);
 coordinator: ClassicGroup, GroupMetadataManager (4.0); rules H1, H2, H5, H7, P1, P2, G1, G5, G6, G9.
@@ -135,7 +135,8 @@ WIRE_READ_LATE = Part(
 )
 
 SILENT_WIRE = Part(
-    "a wire that goes silent: it swallows a heartbeat, and whatever is sent behind it, until the request times out and the "
+    "a wire that goes silent: it swallows a heartbeat, and whatever is sent behind it, until the request "
+    "times out and the "
     "connection is given up",
     {**WIRE.places, "SWALLOWED": ("wire <= request",), "EMPTY_AGAIN": (), "GOING_AGAIN": ("wire <= latency",)},
     (
@@ -240,7 +241,8 @@ BEATS_UNTIL_ANNOUNCED = Part(
 )
 
 NEWS_READ_LATE = Part(
-    "a heartbeat that comes just before the other member joins, and the next one, whose answer lies unread until the next "
+    "a heartbeat that comes just before the other member joins, and the next one, whose answer lies unread "
+    "until the next "
     "turn of the loop",
     {
         "DUE": (),
@@ -264,7 +266,8 @@ NEWS_READ_LATE = Part(
 )
 
 JOINS_IN_POLL = Part(
-    "the application's thread: it rejoins in the first poll() after it was told (KIP-62). Its last poll() before that may "
+    "the application's thread: it rejoins in the first poll() after it was told (KIP-62). Its last poll() "
+    "before that may "
     "have been at any time, even a moment ago",
     {
         "POLLING": (),
@@ -353,7 +356,8 @@ _WORKS = "working <= processing"
 _BACK = "wire <= latency"
 
 OLD_MEMBER = Part(
-    "a member from before KIP-62, with its wire: it sends, and reads answers, only inside poll(). P or W: in poll(), or "
+    "a member from before KIP-62, with its wire: it sends, and reads answers, only inside poll(). P or W: in "
+    "poll(), or "
     "working; then no heartbeat out, one on its way, its answer on its way, its answer unread",
     {
         "P_IDLE": ("beat <= interval",),
@@ -416,7 +420,8 @@ OLD_JOIN = Part(
     ),
 )
 
-# A crash ----------------------------------------------------------------------------------------------------------------
+# A crash
+# ----------------------------------------------------------------------------------------------------------------
 
 CRASHED = Part(
     "a member that crashes; a heartbeat that it has just sent may still arrive",
@@ -434,7 +439,8 @@ _UNTIL_SESSION = "until(heard, session)"
 _UNTIL_ROUND = "until(round, rebalance)"
 
 ROUND_WITH_A_CRASH = Part(
-    "a rebalance that all but one have joined; it ends when that one's session or the round itself expires, and waits no "
+    "a rebalance that all but one have joined; it ends when that one's session or the round itself expires, "
+    "and waits no "
     "longer. The coordinator has heard of the member as late as can be: in the moment of its crash, or after it",
     {
         "STABLE": (),

@@ -1,8 +1,8 @@
 """The same models with numbers in them: explored one millisecond at a time, without any of the algebra.
 
-This is the check on `zones`: it shares the models and nothing else. For given values of the parameters there are finitely
-many states, since a clock far beyond every limit need not be told from one a little further on. What is found is the
-shortest run, which is also how a boundary case is shown.
+This is the check on `zones`: it shares the models and nothing else. For given values of the parameters there are
+finitely many states, since a clock far beyond every limit need not be told from one a little further on. What is found
+is the shortest run, which is also how a boundary case is shown.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""What exploration says about time: for which configurations a member that lives, polls and is connected can be put out.
+"""What exploration says about time.
+
+For which configurations a member that lives, polls and is connected can be put out.
 
 Each theorem is a question to a system of parts (`parts.py`): can some part come to the place `goal`? Its answer is a
-condition over the parameters, written as a list of cases; each case is what must hold all together. The proof (`proofs.py`)
-shows both directions for all whole numbers: where no case holds, the goal can't be reached; where one holds, it can.
+condition over the parameters, written as a list of cases; each case is what must hold all together. The proof
+(`proofs.py`) shows both directions for all whole numbers: where no case holds, the goal can't be reached; where one
+holds, it can.
 
-`expired(sum, limit)` means `sum >= limit` where clocks are non-strict (Kafka since 2.1), `sum > limit` where they are strict
-(Kafka up to 2.0, kafka-python): each theorem is proved in both arithmetics, and they never differ by more than one
-millisecond. `typical` is an example in small numbers, without `limit`: the setting that decides, whose largest value that
-does not save the member is the boundary case; one more and it is safe.
+`expired(sum, limit)` means `sum >= limit` where clocks are non-strict (Kafka since 2.1), `sum > limit` where they are
+strict (Kafka up to 2.0, kafka-python): each theorem is proved in both arithmetics, and they never differ by more than
+one millisecond. `typical` is an example in small numbers, without `limit`: the setting that decides, whose largest
+value that does not save the member is the boundary case; one more and it is safe.
 """
 
 from __future__ import annotations
@@ -108,9 +111,12 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + latency, session)",),
             ("expired(granularity + 2 * latency, session)",),
         ),
-        "A heartbeat interval below the session timeout, which is all that a client checks, does not suffice: what counts is "
-        "interval + latency, and that its loop may look at the clock late. One heartbeat arrives at once, the next as late "
-        "as can be. Where the latency exceeds the interval, a member that has one heartbeat out at a time beats once per "
+        "A heartbeat interval below the session timeout, which is all that a client checks, does not "
+        "suffice: what counts is "
+        "interval + latency, and that its loop may look at the clock late. One heartbeat arrives at once, "
+        "the next as late "
+        "as can be. Where the latency exceeds the interval, a member that has one heartbeat out at a time "
+        "beats once per "
         "latency.",
         f"{_KIP62}; Kafka Heartbeat.shouldHeartbeat; KafkaConsumer's check of heartbeat.interval.ms",
         ("H1", "H2", "H7"),
@@ -119,14 +125,17 @@ _THEOREMS: Final = (
     ),
     Theorem(
         "session-stable-pipelined",
-        "The same of a member that sends a heartbeat at every interval, whether or not the last one was answered (Java)",
+        "The same of a member that sends a heartbeat at every interval, whether or not the last one was "
+        "answered (Java)",
         (ONE_BEAT, THE_NEXT_BEAT, SESSION_BETWEEN_TWO),
         _BEAT,
         "EXPELLED",
         (("expired(interval + granularity + latency, session)",),),
-        "Where the latency exceeds the interval, rule H7 has its price: with the defaults of KIP-62 a member that has one "
+        "Where the latency exceeds the interval, rule H7 has its price: with the defaults of KIP-62 a member "
+        "that has one "
         "heartbeat out at a time bears a latency of 4,949 ms, one that does not 6,899 ms.",
-        "Kafka Heartbeat.sentHeartbeat (the timer restarts at the send); AbstractCoordinator.HeartbeatThread.run (no test "
+        "Kafka Heartbeat.sentHeartbeat (the timer restarts at the send); "
+        "AbstractCoordinator.HeartbeatThread.run (no test "
         "whether one is in flight)",
         ("H2", "H7"),
         "session",
@@ -134,7 +143,8 @@ _THEOREMS: Final = (
     ),
     Theorem(
         "session-first-beat-deployed",
-        "Can a leader be expelled before its first heartbeat, when heartbeats begin with the answer to JoinGroup, but none "
+        "Can a leader be expelled before its first heartbeat, when heartbeats begin with the answer to "
+        "JoinGroup, but none "
         "is sent while it computes (Java)?",
         (FIRST_BEAT_AFTER_COMPUTING, LEADER, WIRE, SESSION_OF_LEADER),
         ("interval", "granularity", "latency", "assignment", "session"),
@@ -143,10 +153,13 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + latency, session)",),
             ("expired(assignment + 2 * latency, session)",),
         ),
-        "A leader that computes for a session timeout is expelled while it computes, in Kafka's client too: its assignor runs "
-        "in the monitor that every turn of the heartbeat thread needs. Only the leader is: a follower's SyncGroup is parked, "
+        "A leader that computes for a session timeout is expelled while it computes, in Kafka's client too: "
+        "its assignor runs "
+        "in the monitor that every turn of the heartbeat thread needs. Only the leader is: a follower's "
+        "SyncGroup is parked, "
         "and a parked request is a sign of life.",
-        "Kafka 2.6.1 and later, AbstractCoordinator.JoinGroupResponseHandler.handle (onLeaderElected inside the monitor), "
+        "Kafka 2.6.1 and later, AbstractCoordinator.JoinGroupResponseHandler.handle (onLeaderElected inside "
+        "the monitor), "
         "HeartbeatThread.run; ClassicGroupMember.hasSatisfiedHeartbeat",
         ("H1", "H3", "G5"),
         "session",
@@ -165,8 +178,10 @@ _THEOREMS: Final = (
                 "expired(assignment + 2 * latency, session)",
             ),
         ),
-        "It would be safe however long it computes: this is what rule H1 asks for, and what costs a thread that waits for "
-        "nothing. The first heartbeat after a join stays the most endangered one: the coordinator's clock starts when the "
+        "It would be safe however long it computes: this is what rule H1 asks for, and what costs a thread "
+        "that waits for "
+        "nothing. The first heartbeat after a join stays the most endangered one: the coordinator's clock "
+        "starts when the "
         "join completes, the member's when it hears of it.",
         "rule H1; KAFKA-10122",
         ("H1", "H3"),
@@ -183,7 +198,8 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + 2 * latency, session)",),
             ("expired(assignment + 2 * latency, session)",),
         ),
-        "What the gate costs beyond the time of computing is a latency: after SyncGroup the first heartbeat is late for "
+        "What the gate costs beyond the time of computing is a latency: after SyncGroup the first heartbeat "
+        "is late for "
         "everybody.",
         "Chrząszcz, 'What does the heartbeat thread do in Kafka Consumer?'; Kafka up to 2.6.0, "
         "AbstractCoordinator.HeartbeatThread.run",
@@ -201,9 +217,12 @@ _THEOREMS: Final = (
             ("expired(interval + 2 * granularity + request + backoff + latency, session)",),
             ("expired(interval + 2 * granularity + request + lookup + latency, session)",),
         ),
-        "The request timeout decides, not the interval: with Kafka's defaults (30 s of 45 s) one swallowed heartbeat costs two "
-        "thirds of a session, with the session of 10 s that KIP-62 proposes the membership. Having several out does not help: "
-        "one TCP connection does not lose one request and deliver the next, and what Java sends behind the first is swallowed "
+        "The request timeout decides, not the interval: with Kafka's defaults (30 s of 45 s) one swallowed "
+        "heartbeat costs two "
+        "thirds of a session, with the session of 10 s that KIP-62 proposes the membership. Having several "
+        "out does not help: "
+        "one TCP connection does not lose one request and deliver the next, and what Java sends behind the "
+        "first is swallowed "
         "with it.",
         "KIP-62, 'Public Interfaces' (10 s); KIP-735 (45 s); Kafka NetworkClient.handleTimedOutRequests, "
         "InFlightRequests.completeNext (answers come in the order of the requests)",
@@ -222,7 +241,8 @@ _THEOREMS: Final = (
             ("expired(interval + 2 * granularity + 2 * latency + backoff, session)",),
             ("expired(interval + 2 * granularity + 2 * latency + lookup, session)",),
         ),
-        "A failure that is seen costs one more latency and the longer of backoff and lookup: the next heartbeat must not wait "
+        "A failure that is seen costs one more latency and the longer of backoff and lookup: the next "
+        "heartbeat must not wait "
         "for the interval. The same bound holds when the coordinator moves, since the new one starts its clocks anew.",
         "Kafka Heartbeat.failHeartbeat; rules H4, D1",
         ("H4", "D1", "D3"),
@@ -238,7 +258,8 @@ _THEOREMS: Final = (
         "IN_DOUBT",
         (("expired(interval + granularity + latency, session)",),),
         "Iff its coordinator's can, as long as the latency is below the interval. Where heartbeat.interval.ms equals "
-        "session.timeout.ms and the network takes no time, the two arithmetics differ: non-strict clocks expire, strict ones "
+        "session.timeout.ms and the network takes no time, the two arithmetics differ: non-strict clocks "
+        "expire, strict ones "
         "never do.",
         "Kafka HeartbeatThread: session timer before poll timer; rule H5",
         ("H5",),
@@ -252,7 +273,8 @@ _THEOREMS: Final = (
         _BEAT,
         "IN_DOUBT",
         (("expired(interval + 2 * granularity + latency, session)",),),
-        "An answer that lies unread costs one more turn of the loop. Kafka's heartbeat thread reads the network first, in "
+        "An answer that lies unread costs one more turn of the loop. Kafka's heartbeat thread reads the "
+        "network first, in "
         "every turn, and so doubts no sooner than the first theorem says, however late it wakes.",
         "Kafka AbstractCoordinator.HeartbeatThread.run (client.pollNoWakeup before the checks)",
         ("H5",),
@@ -266,7 +288,8 @@ _THEOREMS: Final = (
         _BEAT,
         "STILL_IN",
         (("expired(interval + granularity + latency, session)", "running(0, session)"),),
-        "Always when it can expire at all: the heartbeat has arrived, its answer is on the way. So the member's own clock "
+        "Always when it can expire at all: the heartbeat has arrived, its answer is on the way. So the "
+        "member's own clock "
         "proves nothing about its membership: it may look for the coordinator, and must keep its identity (rule H5).",
         "Kafka HeartbeatThread: markCoordinatorUnknown, no reset of the generation; librdkafka resets it",
         ("H5",),
@@ -293,7 +316,8 @@ _THEOREMS: Final = (
         ("processing", "session", "max_poll"),
         "LEFT",
         (("expired(processing, max_poll)", "expired(processing, session)"),),
-        "It differs from what is deployed only where max.poll.interval.ms is below session.timeout.ms, and there it is the "
+        "It differs from what is deployed only where max.poll.interval.ms is below session.timeout.ms, and "
+        "there it is the "
         "more patient one.",
         _KIP62,
         ("P1", "P2"),
@@ -315,7 +339,8 @@ _THEOREMS: Final = (
     ),
     Theorem(
         "rebalance-in-poll",
-        "Can a member that polls be expelled by a rebalance, when it rejoins in poll() and all have the same limit (KIP-62)?",
+        "Can a member that polls be expelled by a rebalance, when it rejoins in poll() and all have the same "
+        "limit (KIP-62)?",
         (BEATS_UNTIL_ANNOUNCED, ANNOUNCING_WIRE, JOINS_IN_POLL, barrier("max_poll")),
         _REBALANCE,
         "EXPELLED",
@@ -323,10 +348,13 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + 2 * latency + processing + callback, max_poll)",),
             ("expired(granularity + 3 * latency + processing + callback, max_poll)",),
         ),
-        "Yes, and this is where KIP-62 errs: max.poll.interval.ms is not 'the maximum time before a consumer can be expected "
-        "to rejoin'. The coordinator's clock starts when another member joins; this one hears of it up to a heartbeat interval "
+        "Yes, and this is where KIP-62 errs: max.poll.interval.ms is not 'the maximum time before a consumer "
+        "can be expected "
+        "to rejoin'. The coordinator's clock starts when another member joins; this one hears of it up to a "
+        "heartbeat interval "
         "and a latency later, may just have polled, and still has to revoke, to commit and to send its JoinGroup. An "
-        "application that always polls in time must do so in max.poll.interval.ms less heartbeat.interval.ms, the commit, the "
+        "application that always polls in time must do so in max.poll.interval.ms less "
+        "heartbeat.interval.ms, the commit, the "
         "callback and two latencies.",
         f"{_KIP62}: 'Decoupling the rebalance timeout'",
         ("P1", "J5", "G1"),
@@ -340,10 +368,13 @@ _THEOREMS: Final = (
         _REBALANCE,
         "EXPELLED",
         (("expired(interval + 2 * granularity + 2 * latency + processing + callback, max_poll)",),),
-        "One more turn: with Kafka's defaults and a latency of 50 ms an application must poll within 296,699 ms. A poll() does "
-        "not shorten it: it asks whether to rejoin before it reads the network, and returns records of a buffer without "
+        "One more turn: with Kafka's defaults and a latency of 50 ms an application must poll within 296,699 "
+        "ms. A poll() does "
+        "not shorten it: it asks whether to rejoin before it reads the network, and returns records of a "
+        "buffer without "
         "asking again.",
-        "Kafka AbstractCoordinator.HeartbeatThread.run (wait(retryBackoffMs)); ConsumerCoordinator.poll (rejoinNeededOrPending "
+        "Kafka AbstractCoordinator.HeartbeatThread.run (wait(retryBackoffMs)); ConsumerCoordinator.poll "
+        "(rejoinNeededOrPending "
         "before the network is read)",
         ("P1", "J5", "G1"),
         "max_poll",
@@ -360,7 +391,8 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + 2 * latency + processing + callback, max_poll)",),
             ("expired(granularity + 3 * latency + processing + callback, max_poll)",),
         ),
-        "For every positive heartbeat interval there are processing times below max.poll.interval.ms with which a rebalance "
+        "For every positive heartbeat interval there are processing times below max.poll.interval.ms with "
+        "which a rebalance "
         "expels a member that did nothing wrong.",
         f"{_KIP62}: 'Decoupling the rebalance timeout'",
         ("P1", "J5", "G1"),
@@ -384,7 +416,8 @@ _THEOREMS: Final = (
                 "expired(granularity + 3 * latency + processing + callback, other_max_poll)",
             ),
         ),
-        "The longest limit of the group protects everybody: one member with a limit that is longer by what the first theorem "
+        "The longest limit of the group protects everybody: one member with a limit that is longer by what "
+        "the first theorem "
         "names (an interval, two latencies, the callback) makes it impossible to expel the polite.",
         f"{_KIP62}: the maximum rebalance timeout across all members",
         ("G1", "P1"),
@@ -393,7 +426,8 @@ _THEOREMS: Final = (
     ),
     Theorem(
         "rebalance-at-once",
-        "Can a member be expelled by a rebalance when it rejoins by itself, asynchronously to poll (the refactored design)?",
+        "Can a member be expelled by a rebalance when it rejoins by itself, asynchronously to poll (the "
+        "refactored design)?",
         (BEATS_UNTIL_ANNOUNCED, ANNOUNCING_WIRE, JOINS_AT_ONCE, barrier("max_poll")),
         ("interval", "granularity", "latency", "max_poll"),
         "EXPELLED",
@@ -401,7 +435,8 @@ _THEOREMS: Final = (
             ("expired(interval + granularity + 2 * latency, max_poll)",),
             ("expired(granularity + 3 * latency, max_poll)",),
         ),
-        "The processing time has gone from the condition: this is what moving the rebalance to the background thread buys a "
+        "The processing time has gone from the condition: this is what moving the rebalance to the "
+        "background thread buys a "
         "cooperative member. An eager one still has to wait for its callback, and so for poll().",
         "Threading refactor proposal (Apache Kafka wiki), 'Asynchronous Background Thread'; KIP-429",
         ("J7", "K1", "G1"),
@@ -428,7 +463,8 @@ _THEOREMS: Final = (
         ("latency", "session", "rebalance", "delay"),
         "LATE",
         (("until(delay, session + latency)", "until(delay, rebalance)"),),
-        "For its session timeout and a latency (its last heartbeat may arrive after its death), or for the rebalance timeout, "
+        "For its session timeout and a latency (its last heartbeat may arrive after its death), or for the "
+        "rebalance timeout, "
         "whichever is shorter: KIP-62's promise that a small session timeout makes rebalances survive a crash holds.",
         f"{_KIP62}: 'handle hard crashes more gracefully'",
         ("G5", "G1"),
@@ -443,7 +479,8 @@ _THEOREMS: Final = (
         ("granularity", "latency", "max_poll", "rebalance", "delay"),
         "LATE",
         (("until(delay, max_poll + granularity + latency)", "until(delay, rebalance)"),),
-        "For its own max.poll.interval.ms, even where the rebalance timeout of the group is longer because of somebody else's; "
+        "For its own max.poll.interval.ms, even where the rebalance timeout of the group is longer because "
+        "of somebody else's; "
         "then it leaves by itself.",
         f"{_KIP62}: the maximum rebalance timeout across all members",
         ("P1", "G6"),
@@ -460,7 +497,8 @@ _THEOREMS: Final = (
             ("expired(interval + latency + processing, session)",),
             ("expired(2 * latency + processing, session)",),
         ),
-        "The processing time stands in the session's condition: this is what KIP-62 removes. Keeping the processing time below "
+        "The processing time stands in the session's condition: this is what KIP-62 removes. Keeping the "
+        "processing time below "
         "the session timeout was never enough; it had to be below the session less an interval and a latency.",
         "KIP-62, 'Motivation'",
         ("H1",),
@@ -487,7 +525,8 @@ _THEOREMS: Final = (
         ("interval", "latency", "processing", "callback", "other_max_poll", "session"),
         "EXPELLED",
         tuple((*case, case[0].replace("session", "other_max_poll")) for case in _OLD_REBALANCE),
-        "The first upgraded member protects the others: the maximum counts, and with KIP-62's default of five minutes nobody "
+        "The first upgraded member protects the others: the maximum counts, and with KIP-62's default of "
+        "five minutes nobody "
         "is expelled by a rebalance any more.",
         "KIP-62, 'Compatibility' and 'Test Plan' (two members with conflicting values)",
         ("G1",),

@@ -1,12 +1,13 @@
 """Exploring a model of time for all values at once.
 
 What is explored is not a state but a *zone*: the places, and every reading of the clocks and every choice of the
-parameters with which they can be reached, as inequalities. Letting time pass, taking an edge and restarting a clock turn
-zones into zones exactly. A zone inside another that is known already says nothing new. When nothing new is left, what the
-zones of the goal say about the parameters is the answer: the goal can be reached with these values, and with no others.
+parameters with which they can be reached, as inequalities. Letting time pass, taking an edge and restarting a clock
+turn zones into zones exactly. A zone inside another that is known already says nothing new. When nothing new is left,
+what the zones of the goal say about the parameters is the answer: the goal can be reached with these values, and with
+no others.
 
-These are the regions of a timed automaton with its parameters left open. Nothing forces such an exploration to end; here
-every clock is restarted in every round, and it does. A bound turns the opposite into an error.
+These are the regions of a timed automaton with its parameters left open. Nothing forces such an exploration to end;
+here every clock is restarted in every round, and it does. A bound turns the opposite into an error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A model as C: a struct with a byte for each value, a function for each body, and one that tries every alternative.
 
-What is written here is different for each model; the search itself is the same for all, and stands in `worker_pool.c` and
-`search.c`, which are appended. Names are kept, with a letter before them (`v_` variable, `i_` index, `n_` input,
+What is written here is different for each model; the search itself is the same for all, and stands in `worker_pool.c`
+and `search.c`, which are appended. Names are kept, with a letter before them (`v_` variable, `i_` index, `n_` input,
 `p_` procedure, `a_` action), so that no name of a model can mean anything to C.
 """
 
@@ -90,7 +90,10 @@ class _Writer:
             yield "}"
 
     def _functions(self, procedure: Procedure, head: str, texts: list[list[str]]) -> Iterator[str]:
-        """Each version as a function of its own, and each text a call of it: C compilers need very long for one that is huge."""
+        """Each version as a function of its own, and each text a call of it.
+
+        C compilers need very long for one that is huge.
+        """
         names = ["s", *(f"i_{name}" for name, _ in procedure.indices), *(f"n_{name}" for name, _ in procedure.inputs)]
         for number, text in enumerate(texts):
             own = f"p_{procedure.name}_{number}"
@@ -110,7 +113,10 @@ class _Writer:
             yield f"static void a_{known.action.name}(State *s{parameters}) {{"
             yield from self._versions(first + number, [self._block(body, 1) for _, body in known.versions])
             yield "}"
-        yield "/* Every alternative that is possible in s, or so many: the states after, and the alternatives' numbers. */"
+        yield (
+            "/* Every alternative that is possible in s, or so many: the states after, and the alternatives' "
+            "numbers. */"
+        )
         yield "static int successors(const State *s, State *out, uint16_t *numbers, int most) {"
         yield "    int n = 0, number = 0;"
         for known in self.program.actions:

@@ -3,9 +3,9 @@
 A renaming gives member k and partition k the new number r(k), in every array and in every variable that holds an index.
 The renamings of a state form its orbit, and one of them is kept for all, always the same.
 
-It could be the one whose packed number is smallest; but then all n! had to be tried. So members are first put in order by
-what each has for itself (its *key*: the values of all variables that are indexed by members alone). Only renamings that
-keep the keys in order are tried; where all keys differ, that is one. Of these the smallest packed number is kept.
+It could be the one whose packed number is smallest; but then all n! had to be tried. So members are first put in order
+by what each has for itself (its *key*: the values of all variables that are indexed by members alone). Only renamings
+that keep the keys in order are tried; where all keys differ, that is one. Of these the smallest packed number is kept.
 """
 
 from __future__ import annotations

@@ -39,7 +39,10 @@ def holds(model: Model, state: State, text: str, indices: Mapping[str, object] |
 
 
 def enabled(model: Model, state: State, only: str | None = None) -> Iterator[tuple[str, dict[str, int]]]:
-    """Every alternative that is possible in a state, in the order of the engines; of one action `only`, if one is named."""
+    """Every alternative that is possible in a state, in the order of the engines.
+
+    Of one action `only`, if one is named.
+    """
     for action in model.actions:
         if only not in (None, action.name):
             continue

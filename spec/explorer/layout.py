@@ -1,10 +1,11 @@
 """How a state is kept: as codes, one byte a value, and packed, as few bits a value as its domain needs.
 
 The *codes* of a state are bytes, one for each variable and index, in the order of declaration; a code is the value's
-place in its domain. Both engines compute on codes. *Packed* is one whole number of so many 64-bit words: what is stored,
-compared and hashed. No value lies across two words, so that C gets at it with one shift.
+place in its domain. Both engines compute on codes. *Packed* is one whole number of so many 64-bit words: what is
+stored, compared and hashed. No value lies across two words, so that C gets at it with one shift.
 
-An *alternative* is an action with its parameters: they are numbered from 0, in the order in which both engines try them.
+An *alternative* is an action with its parameters: they are numbered from 0, in the order in which both engines try
+them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Liveness: does what must follow always follow, if the actions are as fair as they say?
 
-*When* leads to *holds* unless a run gets from a state in which *when* holds into a circle, without ever meeting *holds*, and can
-stay there fairly. So the states reached that way are cut into strongly connected parts; a part in which a run may stay for ever
-is a counterexample. Staying must be fair:
+*When* leads to *holds* unless a run gets from a state in which *when* holds into a circle, without ever meeting
+*holds*, and can stay there fairly. So the states reached that way are cut into strongly connected parts; a part in
+which a run may stay for ever is a counterexample. Staying must be fair:
 
 - a *weakly* fair action that is possible in every state of the part must also happen within it;
-- a *strongly* fair one that is possible in any state of it must happen within it, or the run must avoid those states: the part is
-  searched again without them.
+- a *strongly* fair one that is possible in any state of it must happen within it, or the run must avoid those states:
+  the part is searched again without them.
 
 A run may also stop: a state counts as a part of its own, in which nothing happens. As in TLA+, an action counts as
 possible where it changes the state, and each combination of an action's parameters is an action of its own.

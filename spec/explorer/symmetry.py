@@ -1,10 +1,10 @@
 """Is a model symmetric, so that states that differ only in who is called 1 and who 2 can be one state?
 
-If it is, whatever can happen in a state can happen renamed in the renamed one, and one of each orbit is enough. How many
-renamings it has says how many states it stands for, and the sum of these must be what is counted without folding.
+If it is, whatever can happen in a state can happen renamed in the renamed one, and one of each orbit is enough. How
+many renamings it has says how many states it stands for, and the sum of these must be what is counted without folding.
 
-Whether a variable with the domain (0, 1, ..., n) holds an index or merely counts is nowhere declared. It holds one if it is
-compared with an index, assigned one, or the same is true of a variable that it is compared with or assigned to.
+Whether a variable with the domain (0, 1, ..., n) holds an index or merely counts is nowhere declared. It holds one if
+it is compared with an index, assigned one, or the same is true of a variable that it is compared with or assigned to.
 """
 
 from __future__ import annotations
@@ -92,7 +92,10 @@ def asymmetry(prepared: Program, walk: int = 1500, seed: int = 1) -> str:
         mirrored, after = fold.apply(codes), generated.successors(codes)
         for known, holds in zip(prepared.properties, generated.holds, strict=True):
             if bool(holds(codes)) is not bool(holds(mirrored)):
-                return f"property {known.claim.id} says one thing of a state and another of it renamed: {layout.decode(codes)}"
+                return (
+                    f"property {known.claim.id} says one thing of a state and another of it renamed: "
+                    f"{layout.decode(codes)}"
+                )
         expected = sorted((_action_of(layout, number), fold.apply(one)) for number, one in after)
         found = sorted((_action_of(layout, number), one) for number, one in generated.successors(mirrored))
         if expected != found:

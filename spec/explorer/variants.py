@@ -1,10 +1,12 @@
-"""Hundreds of models that differ from one base in a body or two: explored with a few compilations, and compared with it.
+"""Hundreds of models that differ from one base in a body or two.
 
-Mutation testing asks of each: which property is violated? And of those that violate none: can anyone see a difference at
-all? The second question is a search through pairs. Base and variant run side by side, as one model with every variable
-twice. An action that both can do is done by both; one that only one of them can do sets the variable `differs`. If that
-never happens, and what is shown is the same in every state of the pair, nobody who looks at what is shown and at what can
-happen can tell them apart.
+Explored with a few compilations, and compared with it.
+
+Mutation testing asks of each: which property is violated? And of those that violate none: can anyone see a difference
+at all? The second question is a search through pairs. Base and variant run side by side, as one model with every
+variable twice. An action that both can do is done by both; one that only one of them can do sets the variable
+`differs`. If that never happens, and what is shown is the same in every state of the pair, nobody who looks at what is
+shown and at what can happen can tell them apart.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def explore_variants(
         variants: By name; they may differ from the base in guards and bodies only.
         limits: For each of them.
         engine: As in `explore`.
-        optimise: For the C compiler, which needs as long for a body that runs once as for one that runs a million times.
+        optimise: For the C compiler, which needs as long for a body that runs once as for one that runs a million
+            times.
         stop_at_violation: False: explore to the end, so that every violated property is found.
         progress: Told the name and the outcome after each.
 

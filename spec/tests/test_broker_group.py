@@ -1,7 +1,7 @@
 """The group's machine against what brokers do: the state x request matrix, and the stories of the rules G1 to G13.
 
-The matrix is data of its own, written from the behaviour of Apache Kafka's coordinator (ClassicGroup, GroupMetadataManager), not
-from the table.
+The matrix is data of its own, written from the behaviour of Apache Kafka's coordinator (ClassicGroup,
+GroupMetadataManager), not from the table.
 """
 
 from __future__ import annotations
@@ -29,49 +29,55 @@ _LEADER: Final[dict[str, Value]] = {"is_leader": True}
 _OLD: Final[dict[str, Value]] = {"generation_matches": False}
 _BAD: Final[dict[str, Value]] = {"protocol_accepted": False}
 
-# Outcome: an error (by the code of the protocol), 0 for success, `park`, `->` for "the group prepares to rebalance, the request is
-# parked", `0 ->` for "answered, and the group prepares to rebalance"; `x` where the coordinator cannot be.
+# Outcome: an error (by the code of the protocol), 0 for success, `park`, `->` for "the group prepares to rebalance, the
+# request is parked", `0 ->` for "answered, and the group prepares to rebalance"; `x` where the coordinator cannot be.
 # fmt: off
 MATRIX: Final[tuple[tuple[str, str, Mapping[str, Value], tuple[str, str, str, str, str, str, str]], ...]] = (
-    # request, event,            inputs                                       missing  Empty  Prep.   Compl.   Stable   Dead  Loading
-    ("JoinGroup v4 dynamic",      "group_join",      _NEW,                                 ("79", "79", "79",   "79",    "79",    "16", "14")),
-    ("JoinGroup v3 dynamic",      "group_join",      {**_NEW, "requires_member_id": False}, ("->", "->", "park", "->",    "->",    "16", "14")),
-    ("JoinGroup pending id",      "group_join",      _PENDING,                             ("x",  "->", "park", "->",    "->",    "16", "14")),
-    ("JoinGroup new static",      "group_join",      _STATIC,                              ("->", "->", "park", "->",    "->",    "16", "14")),
-    ("JoinGroup static is back",  "group_join",      _BACK,                                ("x",  "x",  "park", "->",    "now",   "16", "14")),
-    ("… another protocol",        "group_join",      {**_BACK, "protocol_changes": True},  ("x",  "x",  "park", "->",    "->",    "16", "14")),
-    ("JoinGroup same metadata",   "group_join",      {},                                   ("25", "25", "park", "now",   "now",   "16", "14")),
-    ("… of the leader",           "group_join",      _LEADER,                              ("25", "25", "park", "now",   "->",    "16", "14")),
-    ("JoinGroup new metadata",    "group_join",      _CHANGED,                             ("25", "25", "park", "->",    "->",    "16", "14")),
-    ("JoinGroup unknown id",      "group_join",      _UNKNOWN,                             ("25", "25", "25",   "25",    "25",    "16", "14")),
-    ("JoinGroup fenced",          "group_join",      _FENCED,                              ("x",  "82", "82",   "82",    "82",    "16", "14")),
-    ("JoinGroup other protocols", "group_join",      _BAD,                                 ("23", "23", "23",   "23",    "23",    "16", "14")),
-    ("JoinGroup session timeout", "group_join",      {"in_session_range": False},          ("26", "26", "26",   "26",    "26",    "26", "26")),
-    ("JoinGroup, no room",        "group_join",      {**_NEW, "has_room": False},          ("x",  "x",  "81",   "81",    "81",    "16", "14")),
-    ("SyncGroup",                 "group_sync",      {},                                   ("25", "25", "27",   "park",  "bytes", "16", "14")),
-    ("SyncGroup of the leader",   "group_sync",      _LEADER,                              ("25", "25", "27",   "store", "bytes", "16", "14")),
-    ("SyncGroup old generation",  "group_sync",      _OLD,                                 ("25", "25", "22",   "22",    "22",    "16", "14")),
-    ("SyncGroup other protocol",  "group_sync",      _BAD,                                 ("25", "25", "23",   "23",    "23",    "16", "14")),
-    ("… and old generation",      "group_sync",      {**_BAD, **_OLD},                     ("25", "25", "22",   "22",    "22",    "16", "14")),
-    ("SyncGroup fenced",          "group_sync",      {**_FENCED, **_OLD},                  ("x",  "82", "82",   "82",    "82",    "16", "14")),
-    ("SyncGroup unknown",         "group_sync",      {**_UNKNOWN, **_OLD},                 ("25", "25", "25",   "25",    "25",    "16", "14")),
-    ("Heartbeat",                 "group_heartbeat", {},                                   ("25", "25", "27 alive", "0 alive", "0 alive", "16", "0")),
-    ("Heartbeat old generation",  "group_heartbeat", _OLD,                                 ("25", "25", "22",   "22",    "22",    "16", "0")),
-    ("Heartbeat fenced",          "group_heartbeat", {**_FENCED, **_OLD},                  ("x",  "82", "82",   "82",    "82",    "16", "0")),
-    ("Heartbeat unknown",         "group_heartbeat", {**_UNKNOWN, **_OLD},                 ("25", "25", "25",   "25",    "25",    "16", "0")),
-    ("Heartbeat pending id",      "group_heartbeat", _PENDING,                             ("25", "25", "25",   "25",    "25",    "16", "0")),
-    ("OffsetCommit",              "group_commit",    {},                                   ("69", "25", "0 alive", "27", "0 alive", "16", "14")),
-    ("OffsetCommit v8",           "group_commit",    {"told_of_missing_group": False},     ("22", "25", "0 alive", "27", "0 alive", "16", "14")),
-    ("OffsetCommit no member",    "group_commit",    _NEW,                                 ("0",  "0",  "25",   "25",    "25",    "16", "14")),
-    ("OffsetCommit old",          "group_commit",    _OLD,                                 ("69", "25", "22",   "22",    "22",    "16", "14")),
-    ("OffsetCommit fenced",       "group_commit",    {**_FENCED, **_OLD},                  ("69", "82", "82",   "82",    "82",    "16", "14")),
-    ("OffsetCommit unknown",      "group_commit",    {**_UNKNOWN, **_OLD},                 ("69", "25", "25",   "25",    "25",    "16", "14")),
-    ("LeaveGroup",                "group_leave",     {},                                   ("25", "25", "0",    "0 ->",  "0 ->",  "16", "14")),
-    ("LeaveGroup pending id",     "group_leave",     _PENDING,                             ("x",  "0",  "0",    "0 ->",  "0 ->",  "16", "14")),
-    ("LeaveGroup by instance id", "group_leave",     _BACK,                                ("25", "25", "0",    "0 ->",  "0 ->",  "16", "14")),
-    ("LeaveGroup no id",          "group_leave",     _NEW,                                 ("25", "25", "25",   "25",    "25",    "16", "14")),
-    ("LeaveGroup fenced",         "group_leave",     _FENCED,                              ("x",  "82", "82",   "82",    "82",    "16", "14")),
-    ("LeaveGroup unknown",        "group_leave",     _UNKNOWN,                             ("25", "25", "25",   "25",    "25",    "16", "14")),
+    # request, event,            inputs                                       missing  Empty  Prep.   Compl.   Stable
+    # Dead  Loading
+    ("JoinGroup v4 dynamic", "group_join", _NEW, ("79", "79", "79", "79", "79", "16", "14")),
+    ("JoinGroup v3 dynamic", "group_join", {**_NEW, "requires_member_id": False},
+     ("->", "->", "park", "->", "->", "16", "14")),
+    ("JoinGroup pending id", "group_join", _PENDING, ("x", "->", "park", "->", "->", "16", "14")),
+    ("JoinGroup new static", "group_join", _STATIC, ("->", "->", "park", "->", "->", "16", "14")),
+    ("JoinGroup static is back", "group_join", _BACK, ("x", "x", "park", "->", "now", "16", "14")),
+    ("… another protocol", "group_join", {**_BACK, "protocol_changes": True},
+     ("x", "x", "park", "->", "->", "16", "14")),
+    ("JoinGroup same metadata", "group_join", {}, ("25", "25", "park", "now", "now", "16", "14")),
+    ("… of the leader", "group_join", _LEADER, ("25", "25", "park", "now", "->", "16", "14")),
+    ("JoinGroup new metadata", "group_join", _CHANGED, ("25", "25", "park", "->", "->", "16", "14")),
+    ("JoinGroup unknown id", "group_join", _UNKNOWN, ("25", "25", "25", "25", "25", "16", "14")),
+    ("JoinGroup fenced", "group_join", _FENCED, ("x", "82", "82", "82", "82", "16", "14")),
+    ("JoinGroup other protocols", "group_join", _BAD, ("23", "23", "23", "23", "23", "16", "14")),
+    ("JoinGroup session timeout", "group_join", {"in_session_range": False},
+     ("26", "26", "26", "26", "26", "26", "26")),
+    ("JoinGroup, no room", "group_join", {**_NEW, "has_room": False},
+     ("x", "x", "81", "81", "81", "16", "14")),
+    ("SyncGroup", "group_sync", {}, ("25", "25", "27", "park", "bytes", "16", "14")),
+    ("SyncGroup of the leader", "group_sync", _LEADER, ("25", "25", "27", "store", "bytes", "16", "14")),
+    ("SyncGroup old generation", "group_sync", _OLD, ("25", "25", "22", "22", "22", "16", "14")),
+    ("SyncGroup other protocol", "group_sync", _BAD, ("25", "25", "23", "23", "23", "16", "14")),
+    ("… and old generation", "group_sync", {**_BAD, **_OLD}, ("25", "25", "22", "22", "22", "16", "14")),
+    ("SyncGroup fenced", "group_sync", {**_FENCED, **_OLD}, ("x", "82", "82", "82", "82", "16", "14")),
+    ("SyncGroup unknown", "group_sync", {**_UNKNOWN, **_OLD}, ("25", "25", "25", "25", "25", "16", "14")),
+    ("Heartbeat", "group_heartbeat", {}, ("25", "25", "27 alive", "0 alive", "0 alive", "16", "0")),
+    ("Heartbeat old generation", "group_heartbeat", _OLD, ("25", "25", "22", "22", "22", "16", "0")),
+    ("Heartbeat fenced", "group_heartbeat", {**_FENCED, **_OLD}, ("x", "82", "82", "82", "82", "16", "0")),
+    ("Heartbeat unknown", "group_heartbeat", {**_UNKNOWN, **_OLD}, ("25", "25", "25", "25", "25", "16", "0")),
+    ("Heartbeat pending id", "group_heartbeat", _PENDING, ("25", "25", "25", "25", "25", "16", "0")),
+    ("OffsetCommit", "group_commit", {}, ("69", "25", "0 alive", "27", "0 alive", "16", "14")),
+    ("OffsetCommit v8", "group_commit", {"told_of_missing_group": False},
+     ("22", "25", "0 alive", "27", "0 alive", "16", "14")),
+    ("OffsetCommit no member", "group_commit", _NEW, ("0", "0", "25", "25", "25", "16", "14")),
+    ("OffsetCommit old", "group_commit", _OLD, ("69", "25", "22", "22", "22", "16", "14")),
+    ("OffsetCommit fenced", "group_commit", {**_FENCED, **_OLD}, ("69", "82", "82", "82", "82", "16", "14")),
+    ("OffsetCommit unknown", "group_commit", {**_UNKNOWN, **_OLD}, ("69", "25", "25", "25", "25", "16", "14")),
+    ("LeaveGroup", "group_leave", {}, ("25", "25", "0", "0 ->", "0 ->", "16", "14")),
+    ("LeaveGroup pending id", "group_leave", _PENDING, ("x", "0", "0", "0 ->", "0 ->", "16", "14")),
+    ("LeaveGroup by instance id", "group_leave", _BACK, ("25", "25", "0", "0 ->", "0 ->", "16", "14")),
+    ("LeaveGroup no id", "group_leave", _NEW, ("25", "25", "25", "25", "25", "16", "14")),
+    ("LeaveGroup fenced", "group_leave", _FENCED, ("x", "82", "82", "82", "82", "16", "14")),
+    ("LeaveGroup unknown", "group_leave", _UNKNOWN, ("25", "25", "25", "25", "25", "16", "14")),
 )
 # fmt: on
 
@@ -292,7 +298,8 @@ LEGAL: Final = {
     "Stable": {"CompletingRebalance"},
     "Dead": {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"},
 }
-"""State -> the states that a group may come from (Kafka ClassicGroupState). Loading is its coordinator's state, not its own."""
+"""State -> the states that a group may come from (Kafka ClassicGroupState). Loading is its coordinator's state, not its
+own."""
 
 
 def test_G13_states_follow_each_other_as_in_kafka() -> None:

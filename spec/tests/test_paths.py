@@ -1,6 +1,7 @@
 """The six paths of a rebalance, literally: three as the proposal publishes them, three as they are deployed.
 
-Each test is one story told to the composed member: what happens from outside, and through which states the rebalance goes.
+Each test is one story told to the composed member: what happens from outside, and through which states the rebalance
+goes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the machines' prose says about who hears what, against the tables.
 
-Prose goes stale where it repeats what the rows say. So each word by which machines are coupled stands in the text of the machine
-that says it, or reads it; and no text names a word that there is not.
+Prose goes stale where it repeats what the rows say. So each word by which machines are coupled stands in the text of
+the machine that says it, or reads it; and no text names a word that there is not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The two queues hold what is claimed of them, and every claim is worth something: a way to break the queues denies it."""
+"""The two queues hold what is claimed of them, and every claim is worth something.
+
+A way to break the queues denies it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every source is of a form that leads somewhere: a KIP, an issue, a class and method of Kafka, an issue of a named project, a text.
+"""Every source is of a form that leads somewhere.
+
+A KIP, an issue, a class and method of Kafka, an issue of a named project, a text.
 
 Whether the class says so is for a person to read; that there is a class to read is checked here.
 """
@@ -24,12 +26,15 @@ FORMS = {
     "KIP": rf"KIP-\d+(?:, (?:{SECTION}|on[A-Z]\w+))?{NOTE}",
     "issue of Kafka": rf"KAFKA-\d+(?:, KAFKA-\d+| / \d+)*(?: follow-up)?{NOTE}",
     "change of Kafka": rf"MINOR (?:#\d+|[0-9a-f]{{7}}){NOTE}",
-    "class of Kafka": rf"Kafka (?:{VERSION} and later, |up to {VERSION}, )?{CLASS}(?:, {CLASS}|, \w+)*(?: javadoc)?{NOTE}",
+    "class of Kafka": rf"Kafka (?:{VERSION} and later, |up to {VERSION}, )?{CLASS}(?:, {CLASS}|, \w+)*"
+    rf"(?: javadoc)?{NOTE}",
     "another class of Kafka": rf"(?=[A-Z][a-z]+[A-Z.]){CLASS}(?:, {CLASS})*{NOTE}",
     "setting of Kafka": rf"Kafka configuration [a-z]+(?:\.[a-z]+)+{NOTE}",
-    "other project": rf"(?:same in )?{PROJECT} {WHERE}{NOTE}(?:(?:, | / |/| and ){WHERE}{NOTE}|, {PROJECT} {WHERE}|, [a-z ]+)*",
+    "other project": rf"(?:same in )?{PROJECT} {WHERE}{NOTE}(?:(?:, | / |/| and ){WHERE}{NOTE}|, {PROJECT} {WHERE}|, "
+    r"[a-z ]+)*",
     "proposal": rf"Threading refactor proposal \(Apache Kafka wiki\)(?:, {SECTION}(?: and {SECTION})?)?",
-    "article": rf"(?:Chrząszcz, {SECTION} \(2019\)|{SECTION} \([^()]+\)|'Learning Kafka with Python: [^']+', {SECTION})",
+    "article": rf"(?:Chrząszcz, {SECTION} \(2019\)|{SECTION} \([^()]+\)"
+    rf"|'Learning Kafka with Python: [^']+', {SECTION})",
     "theorem": r"theorem [a-z-]+: .+",
 }
 

@@ -1,4 +1,7 @@
-"""The book as a site: every link leads somewhere, nothing is loaded, two builds are one, and everything has its place."""
+"""The book as a site.
+
+Every link leads somewhere, nothing is loaded, two builds are one, and everything has its place.
+"""
 
 from __future__ import annotations
 

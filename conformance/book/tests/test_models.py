@@ -1,4 +1,7 @@
-"""Models, properties and findings in the book: pages appear with what they are about, and chapters without pages do not."""
+"""Models, properties and findings in the book.
+
+Pages appear with what they are about, and chapters without pages do not.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,8 @@ def test_a_model_says_who_sends_what_to_whom_and_what_its_actions_do() -> None:
 
 def test_a_body_is_written_as_it_is_read() -> None:
     body = (
-        If((("a", (Set((("x", "1"), ("y", "x")), "both"),)), ("b", (Call("p", ("i",)),))), (Call("q"),), ("first", "", "rest")),
+        If((("a", (Set((("x", "1"), ("y", "x")), "both"),)), ("b", (Call("p", ("i",)),))), (Call("q"),),
+           ("first", "", "rest")),
         For("i", "members", (Set((("z[i]", "0"),)),)),
     )  # fmt: skip
     assert code(body).split("\n") == [

@@ -77,7 +77,8 @@ def test_nine_broken_properties_have_four_causes() -> None:
 
 def test_Q4_the_missing_join_comes_out_of_a_general_property() -> None:
     broken, kept = runs.explored("open-member-cooperative-published"), runs.explored("open-member-cooperative-deployed")
-    general = {name: next(p for p in found.model.properties if p.id == "sync-after-join") for name, found in (("published", broken), ("deployed", kept))}  # fmt: skip
+    general = {name: next(p for p in found.model.properties if p.id == "sync-after-join") for name,
+               found in (("published", broken), ("deployed", kept))}  # fmt: skip
     assert general["published"] == general["deployed"], "the same property, not one made for the occasion"
     published = replay_on_tables(broken.violations["sync-after-join"])
     sent = [word for event in published.events for word in event.sent if word in ("JoinGroup", "SyncGroup")]
@@ -109,7 +110,8 @@ def test_what_the_deployed_profile_can_reach_the_reference_reaches_with_equal_em
     [
         ("base-ids-cooperative-deployed-2", [("join_member_id_required_arrives", 1), ("join_again_arrives", 1)]),
         ("base-log-eager-deployed-2", [("coordinator_dies", 0), ("coordinator_returns", 0)]),
-        ("base-eager-deployed-2", [("initial_delay_ends", 0), ("join_accepted_arrives", 1), ("sync_arrives", 1), ("coordinator_restarts", 0)]),
+        ("base-eager-deployed-2",
+         [("initial_delay_ends", 0), ("join_accepted_arrives", 1), ("sync_arrives", 1), ("coordinator_restarts", 0)]),
     ],
     ids=["ids", "log", "restart"],
 )  # fmt: skip

@@ -59,7 +59,7 @@ def a_refused_commit_stays_without_consequence() -> None:
 
 @breaker("BUG-81", "J9")
 def a_refused_commit_loses_the_assignment_in_a_round() -> None:
-    """ILLEGAL_GENERATION for a commit is judged although a JoinGroup is out, whose answer decides about the identity."""
+    """ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight."""
     instead(Commits, "_is_judged_by_membership", lambda self: not self._is_standalone())
 
 

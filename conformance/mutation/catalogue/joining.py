@@ -19,7 +19,8 @@ from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
 
-# Rounds ------------------------------------------------------------------------------------------------------------------
+# Rounds
+# ------------------------------------------------------------------------------------------------------------------
 
 
 @breaker("BUG-17", "J1")
@@ -83,7 +84,10 @@ def the_rejoin_is_forgotten_at_the_join() -> None:
 
 @breaker("BUG-10", "J2")
 def a_rejoin_is_needed_only_if_something_differs() -> None:
-    """Whether to join again is derived from the subscription: if it is the one that was joined with, nothing is to be done."""
+    """Whether to join again is derived from the subscription.
+
+    If it is the one that was joined with, nothing is to be done.
+    """
 
     def make(original: Method) -> Method:
         def may_join(self: Membership) -> bool:
@@ -225,7 +229,8 @@ def what_changes_during_the_round_is_missed() -> None:
     around(Joining, "sync_accepted", make)
 
 
-# Synchronising -----------------------------------------------------------------------------------------------------------
+# Synchronising
+# -----------------------------------------------------------------------------------------------------------
 
 
 @breaker("S1-stable-after-join", "S1")
@@ -272,7 +277,8 @@ def who_gets_nothing_leaves() -> None:
     around(Membership, "synced", make)
 
 
-# Ownership ---------------------------------------------------------------------------------------------------------------
+# Ownership
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @breaker("BUG-78", "K1 C2")
@@ -338,7 +344,10 @@ def partitions_change_hands_in_one_round() -> None:
 
 @breaker("BUG-82", "K4")
 def the_first_assignor_decides() -> None:
-    """Eager or cooperative: the first configured assignor says so for the callbacks, the negotiated one for the rest."""
+    """Eager or cooperative.
+
+    The first configured assignor says so for the callbacks, the negotiated one for the rest.
+    """
 
     def cooperative(self: Config) -> bool:
         return self.partition_assignment_strategy[0].startswith("cooperative")
@@ -364,7 +373,8 @@ def an_eager_member_remembers_what_it_gave_up() -> None:
     around(Joining, "_metadata", make)
 
 
-# Order -------------------------------------------------------------------------------------------------------------------
+# Order
+# -------------------------------------------------------------------------------------------------------------------
 
 
 @breaker("Q4-callback-before-commit", "Q4 M3")

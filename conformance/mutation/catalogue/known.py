@@ -1,4 +1,7 @@
-"""The mutants of the wire kit, which its scenarios notice, are breakers too: the quick checks have to notice them as well."""
+"""The mutants of the wire kit, which its scenarios notice, are breakers too.
+
+The quick checks have to notice them as well.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The mutants: what each breaks, where that must show, and the change that breaks it.
 
-Ids are those of `groupspec.spec.known_bugs` where a real bug breaks the rule; others begin with the rule's id. `scenarios` are
-those that must go red: what else goes red is the matrix's affair (`groupspec.conformance.mutation.tests`).
+Ids are those of `groupspec.spec.known_bugs` where a real bug breaks the rule; others begin with the rule's id.
+`scenarios` are those that must go red: what else goes red is the matrix's affair
+(`groupspec.conformance.mutation.tests`).
 """
 
 from __future__ import annotations

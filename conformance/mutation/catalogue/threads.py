@@ -245,7 +245,10 @@ def who_stops_waiting_cancels_the_work() -> None:
 
 @breaker("BUG-74", "T4")
 def a_wakeup_counts_only_while_waiting() -> None:
-    """wakeup() interrupts a call that waits; if records are there the call returns them, and the wakeup is forgotten."""
+    """wakeup() interrupts a call that waits.
+
+    If records are there the call returns them, and the wakeup is forgotten.
+    """
 
     def make(original: Method) -> Method:
         def poll_until(self: Consumer, deadline_ms: int) -> object:

@@ -29,7 +29,8 @@ def undone() -> Iterator[None]:
     _seams.undo()
 
 
-# The breakers ------------------------------------------------------------------------------------------------------------
+# The breakers
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("identifier", [one.id for one in BREAKERS.values() if not one.of_spec])
@@ -70,7 +71,8 @@ def test_the_mutants_of_the_wire_kit_are_breakers_too() -> None:
     assert set(MUTANTS) <= set(BREAKERS)
 
 
-# The checks --------------------------------------------------------------------------------------------------------------
+# The checks
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_story_carries_the_rules_of_its_name_and_all_its_cases() -> None:
@@ -105,7 +107,8 @@ def test_a_breaker_that_is_broken_itself_is_not_taken_for_one_that_is_noticed() 
     assert "can't be put in" in found.defect
 
 
-# The committed matrix ----------------------------------------------------------------------------------------------------
+# The committed matrix
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_what_is_committed_is_fresh_and_leaves_no_gap() -> None:

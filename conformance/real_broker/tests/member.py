@@ -8,7 +8,8 @@ end of stdin is a close, too.
 The n-th record of a test topic lies in partition n % partitions and has the text of n as its value: so each record says
 where it belongs, and one that is lost, moved or repeated is seen.
 
-Run as `python -m groupspec.conformance.real_broker.tests.member SETTINGS`, settings being JSON (see `member_protocol.MemberSettings`).
+Run as `python -m groupspec.conformance.real_broker.tests.member SETTINGS`, settings being JSON (see
+`member_protocol.MemberSettings`).
 """
 
 from __future__ import annotations

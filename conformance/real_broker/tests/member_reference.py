@@ -1,4 +1,7 @@
-"""A member that is the reference implementation; its trace is written line by line, so that a kill loses at most one."""
+"""A member that is the reference implementation.
+
+Its trace is written line by line, so that a kill loses at most one.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which states of the rebalance machine a recorded trace went through, round by round.
 
-A round leads from STABLE or UNJOINED to the next STABLE or UNJOINED. The states are those of the specification; the trace
-shows when they are entered: a request was sent, an answer came, a callback began or ended. (PREPARE_REVOCATION leaves no
-event of its own: it is what comes before a revocation callback.)
+A round leads from STABLE or UNJOINED to the next STABLE or UNJOINED. The states are those of the specification; the
+trace shows when they are entered: a request was sent, an answer came, a callback began or ended. (PREPARE_REVOCATION
+leaves no event of its own: it is what comes before a revocation callback.)
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Groups on Apache Kafka: members come, are killed, close; every record is read, and twice only where that is allowed.
 
-The story is the same for every mix of clients. A member reads alone; a second one joins and takes half; it is killed in the
-middle of its reading, and after its session timeout the first one has everything again; another one joins, reads, closes;
-the first reads to the end and closes. More than 100,000 records go through. A record may be read twice only if the killed
-member read it and had not committed it: that is what at-least-once means. Handing over in good order repeats nothing.
+The story is the same for every mix of clients. A member reads alone; a second one joins and takes half; it is killed in
+the middle of its reading, and after its session timeout the first one has everything again; another one joins, reads,
+closes; the first reads to the end and closes. More than 100,000 records go through. A record may be read twice only if
+the killed member read it and had not committed it: that is what at-least-once means. Handing over in good order repeats
+nothing.
 """
 
 from __future__ import annotations
@@ -173,7 +174,8 @@ COOPERATIVE_TAKEN = (
     "STABLE > PREPARING_REBALANCE > COMPLETING_REBALANCE > PREPARE_REVOCATION > REVOKING_PARTITION"
     " > PARTITION_REVOKED > ASSIGNING_PARTITIONS > STABLE"
 )
-# A newcomer whose SyncGroup comes when the old owner has let go already and joined again: it goes with the second round.
+# A newcomer whose SyncGroup comes when the old owner has let go already and joined again: it goes with the second
+# round.
 OVERTAKEN = (
     "UNJOINED > PREPARING_REBALANCE > COMPLETING_REBALANCE > PREPARING_REBALANCE"
     " > COMPLETING_REBALANCE > ASSIGNING_PARTITIONS > STABLE"
@@ -214,7 +216,10 @@ def check_traces(story: Story, members: set[str]) -> None:
 
 
 def check_commits(one: Round) -> None:
-    """A commit belongs before the callback, and before the JoinGroup; none is made from JoinGroup to SyncGroup's answer."""
+    """A commit belongs before the callback, and before the JoinGroup.
+
+    None is made from JoinGroup to SyncGroup's answer.
+    """
     names = one.names()
     if one.path() == EAGER:
         assert "commit_sent" not in names[names.index("revoked_started") : names.index("sync_answered")], names

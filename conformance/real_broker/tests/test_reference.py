@@ -1,8 +1,8 @@
 """The reference consumer alone, on Apache Kafka, where it once lost records, stood still, or let partitions starve.
 
-The experiments of a review from outside, made short: an application that raises, a storm of seeks, records of every codec,
-one partition with records beside others. What they hold is held in virtual time, too, beside the reference itself; here real
-threads, a real broker and the records of another client's producer have their say.
+The experiments of a review from outside, made short: an application that raises, a storm of seeks, records of every
+codec, one partition with records beside others. What they hold is held in virtual time, too, beside the reference
+itself; here real threads, a real broker and the records of another client's producer have their say.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ def test_O3_no_partition_stands_still_after_a_storm_of_seeks(broker: RealBroker)
 
 
 def test_partitions_share_and_none_waits_for_those_at_their_end(broker: RealBroker) -> None:
-    """Four are full and four are empty: fetches of the empty ones do not hold the others up, and no full one starves."""
+    """Four are full and four are empty.
+
+    Fetches of the empty ones do not hold the others up, and no full one starves.
+    """
     topic, count = "shares", 40_000
     broker.create_topic(topic, 8)
     producer = Producer(

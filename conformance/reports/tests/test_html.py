@@ -1,4 +1,7 @@
-"""The report: everything in one file, everything that failed opens, and nothing that a client says can break the page."""
+"""The report.
+
+Everything in one file, everything that failed opens, and nothing that a client says can break the page.
+"""
 
 from __future__ import annotations
 
@@ -223,7 +226,10 @@ def test_a_demo_without_results_says_what_to_run_and_a_single_command_has_no_emp
 
 
 def test_svgs_lose_their_prolog_links_and_ids() -> None:
-    svg = '<?xml version="1.0"?>\n<svg width="1pt"><g id="a"><a xlink:href="#" xlink:title="J1 &lt; 2"><path id="b"/></a></g></svg>\n'
+    svg = (
+        '<?xml version="1.0"?>\n<svg width="1pt"><g id="a"><a xlink:href="#" xlink:title="J1 &lt; 2"><path '
+        'id="b"/></a></g></svg>\n'
+    )
     assert embedded(svg) == '<svg width="1pt"><g><g><title>J1 &lt; 2</title><path/></g></g></svg>'
 
 

@@ -1,4 +1,7 @@
-"""The committed scores: enough is killed, little is equivalent, no property is idle, and trying a sample anew says the same."""
+"""The committed scores.
+
+Enough is killed, little is equivalent, no property is idle, and trying a sample anew says the same.
+"""
 
 from __future__ import annotations
 

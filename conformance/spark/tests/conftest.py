@@ -1,6 +1,7 @@
 """One Spark session for all tests of the folder: starting one takes longer than most of them.
 
-It ends with the folder: tests of others, in the same process, try what ends every program that this process has started.
+It ends with the folder: tests of others, in the same process, try what ends every program that this process has
+started.
 """
 
 from __future__ import annotations

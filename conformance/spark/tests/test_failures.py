@@ -1,4 +1,7 @@
-"""What goes wrong in a task of Spark: tried again without doubling anything, and told on the driver in its own words."""
+"""What goes wrong in a task of Spark.
+
+Tried again without doubling anything, and told on the driver in its own words.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.exhaustive]
 def test_a_task_that_fails_after_writing_is_tried_again_and_nothing_is_doubled(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The first attempt of each task writes a bucket and dies; its file stays in the workspace and never gets into the layout."""
+    """The first attempt of each task writes a bucket and dies.
+
+    Its file stays in the workspace and never gets into the layout.
+    """
 
     def dies_once(path: Path, events: pa.Table) -> layout.Written:
         from pyspark import TaskContext

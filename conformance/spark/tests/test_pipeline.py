@@ -1,4 +1,7 @@
-"""Spark and the local engine give one verdict, field by field: whatever the files, their order, buckets and partitions."""
+"""Spark and the local engine give one verdict, field by field.
+
+Whatever the files, their order, buckets and partitions.
+"""
 
 from __future__ import annotations
 

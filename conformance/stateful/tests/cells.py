@@ -1,9 +1,9 @@
 """Every cell of the deployed tables that the environment can reach: how to get there, and what is injected.
 
-A cell here is one row of one machine's table: what happens in this state, on this event, under this guard. It can be injected if
-its event comes from outside (an internal event can't be), and if some run of the composed member reaches a state in which the
-row is the one that answers. Late answers need a request that was given up: their runs begin with a prelude that leaves
-one of each kind behind.
+A cell here is one row of one machine's table: what happens in this state, on this event, under this guard. It can be
+injected if its event comes from outside (an internal event can't be), and if some run of the composed member reaches a
+state in which the row is the one that answers. Late answers need a request that was given up: their runs begin with a
+prelude that leaves one of each kind behind.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A consumer and the group, coordinator and application around it: the stage on which one commit is watched (`commits.py`)."""
+"""A consumer and the group, coordinator and application around it.
+
+The stage on which one commit is watched (`commits.py`).
+"""
 
 from __future__ import annotations
 
@@ -221,7 +224,8 @@ class CommitStage:
         self._begin()
         self.emitted.extend(told)
 
-    # Requests, and what comes of them -----------------------------------------------------------------------------------
+    # Requests, and what comes of them
+    # -----------------------------------------------------------------------------------
 
     def _future(self) -> int:
         self._futures += 1

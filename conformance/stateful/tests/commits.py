@@ -1,12 +1,12 @@
 """One commit in lockstep: the commit machine against the reference core's queue of commits.
 
 The machine is told what the consumer is to the group; to bring that about, the adapter does whatever the group and the
-application would do for it: a rebalance, an expulsion, an assignment by hand. The core may then do more than the one event
-says (it forgets the coordinator, a rebalance begins with a commit of its own): what has happened besides is read off the core,
-and the machine is told.
+application would do for it: a rebalance, an expulsion, an assignment by hand. The core may then do more than the one
+event says (it forgets the coordinator, a rebalance begins with a commit of its own): what has happened besides is read
+off the core, and the machine is told.
 
-Compared are requests and the identity that they carry, how the commits of the application end, and whether one is under way
-or out. How an automatic commit ends is told to nobody.
+Compared are requests and the identity that they carry, how the commits of the application end, and whether one is under
+way or out. How an automatic commit ends is told to nobody.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Telling two specifications apart: the shortest run on which they say different things.
 
-Two members that differ in one row may agree for a long time: a flag set now shows only when a coordinator is lost later. The
-search runs both side by side, breadth-first over pairs of states, until they differ in what an implementation can be asked
-about (states, ownership, timers), in what they send, or in whether they accept an event. If no pair is left, nothing that
-anybody could observe tells them apart: they are the same specification.
+Two members that differ in one row may agree for a long time: a flag set now shows only when a coordinator is lost
+later. The search runs both side by side, breadth-first over pairs of states, until they differ in what an
+implementation can be asked about (states, ownership, timers), in what they send, or in whether they accept an event. If
+no pair is left, nothing that anybody could observe tells them apart: they are the same specification.
 """
 
 from __future__ import annotations

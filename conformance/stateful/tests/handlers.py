@@ -1,9 +1,9 @@
 """Does every handler matter? The suite, in the order in which it finds the lack of one handler soonest.
 
-The suite has two parts: *walks*, every transition of the specification along its shortest route, with each of the errors that
-mean the same in turn; and the whole table of request handling. A handler that does nothing must make one of them fail. All
-handlers get the same walks and cases; only the order differs: first the cases about the handler's input, then the routes on
-which that input happens, shortest first, then all the rest.
+The suite has two parts: *walks*, every transition of the specification along its shortest route, with each of the
+errors that mean the same in turn; and the whole table of request handling. A handler that does nothing must make one of
+them fail. All handlers get the same walks and cases; only the order differs: first the cases about the handler's input,
+then the routes on which that input happens, shortest first, then all the rest.
 """
 
 from __future__ import annotations

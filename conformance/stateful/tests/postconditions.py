@@ -1,4 +1,7 @@
-"""What has to follow from cases: a meaning, on a sans-IO core, for each of the words that `spec/request_handling.py` uses."""
+"""What has to follow from cases.
+
+A meaning, on a sans-IO core, for each of the words that `spec/request_handling.py` uses.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,8 @@ def _is_not_sent(stage: Stage, request: str, duration_ms: int) -> None:
     stage.require(f"{request} within {duration_ms} ms", 0, stage.count(request))
 
 
-# Postconditions ---------------------------------------------------------------------------------------------------------
+# Postconditions
+# ---------------------------------------------------------------------------------------------------------
 
 
 def _well(stage: Stage, case: Handling) -> None:

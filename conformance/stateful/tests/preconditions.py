@@ -65,7 +65,8 @@ def happens(stage: Stage, case: Handling) -> None:
         stage.answer(case.request, error_of(case))
 
 
-# Preconditions -----------------------------------------------------------------------------------------------------------
+# Preconditions
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _position_sought(stage: Stage, case: Handling) -> None:

@@ -1,8 +1,8 @@
 """Request handling, checked: what the specification's table says must follow does follow, until all is well again.
 
-`spec/request_handling.py` says, for each precondition and event, which postcondition must hold; both are names from closed
-lists. `preconditions.py` establishes the precondition on a core, `postconditions.py` checks the postcondition. What to
-expect stands in the table alone.
+`spec/request_handling.py` says, for each precondition and event, which postcondition must hold; both are names from
+closed lists. `preconditions.py` establishes the precondition on a core, `postconditions.py` checks the postcondition.
+What to expect stands in the table alone.
 """
 
 from __future__ import annotations

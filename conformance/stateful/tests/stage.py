@@ -1,8 +1,10 @@
-"""A stage for one sans-IO core: time, brokers that answer at once unless told to hold back, an application that listens.
+"""A stage for one sans-IO core.
 
-What is held back stays open until a test answers it, well or badly. Everything that the core says is written down in order,
-so that a test can ask what followed from what. The core is driven by its front door alone: `handle`, `advance`, its timers
-by name, `describe()`.
+Time, brokers that answer at once unless told to hold back, an application that listens.
+
+What is held back stays open until a test answers it, well or badly. Everything that the core says is written down in
+order, so that a test can ask what followed from what. The core is driven by its front door alone: `handle`, `advance`,
+its timers by name, `describe()`.
 """
 
 from __future__ import annotations

@@ -90,7 +90,8 @@ def test_every_cell_that_can_be_injected_is_as_the_table_says(
     kinds = Counter(cell.row.kind for cell in found)
     with capsys.disabled():
         print(
-            f"\n{rebalance}: {len(found)} cells injected {dict(kinds)}; {left_out} left out (internal events, or never reached)"
+            f"\n{rebalance}: {len(found)} cells injected {dict(kinds)}; {left_out} left out (internal "
+            "events, or never reached)"
         )
     assert set(kinds) == set(KINDS)
     assert any(cell.row.reason == "late" for cell in found)

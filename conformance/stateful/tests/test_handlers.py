@@ -1,7 +1,8 @@
 """No handler of the core is there for nothing: replace any one by a no-op, and the suite fails.
 
-The handlers come from the core's own dispatch table, what is expected from the specification. The two have vocabularies of their
-own, and these are compared too: whatever the core accepts is specified, and whatever is specified the core accepts.
+The handlers come from the core's own dispatch table, what is expected from the specification. The two have vocabularies
+of their own, and these are compared too: whatever the core accepts is specified, and whatever is specified the core
+accepts.
 """
 
 from __future__ import annotations

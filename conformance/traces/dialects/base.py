@@ -108,5 +108,6 @@ class Dialect(Protocol):
     def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog | None:
         """Turn lines into events; None when the dialect is recognised and not supported yet.
 
-        `group` keeps only events of that group, and those about the whole broker: a busy broker has thousands of groups.
+        `group` keeps only events of that group, and those about the whole broker: a busy broker has thousands of
+        groups.
         """

@@ -209,7 +209,10 @@ class BrokerCoordinatorLog:
         return sum(1 for line in written if _BROKER_LINE.search(line)) / max(1, len(written))
 
     def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog:
-        """The events of the group (None: of all groups) in the log. The variant is that of the last coordinator line."""
+        """The events of the group (None: of all groups) in the log.
+
+        The variant is that of the last coordinator line.
+        """
         log = ParsedLog(dialect=self.name)
         for number, line in enumerate(lines, start=1):
             log.lines += 1

@@ -1,11 +1,12 @@
 """What stands around a program's message: colours, JSON, CSV, the logger's name, the thread.
 
-A broker's log reaches its reader through a log4j layout, a container runtime and a collector, and each puts something around
-the line. `unwrap` takes off what the collector added; `message_in` finds the end of the message in what is left.
+A broker's log reaches its reader through a log4j layout, a container runtime and a collector, and each puts something
+around the line. `unwrap` takes off what the collector added; `message_in` finds the end of the message in what is left.
 
-Known: any text in front (host, container, `grep -H`, journald, CRI, compose); ANSI colours; JSON lines (docker's json-file,
-ECS, logstash, log4j's JsonLayout and JsonTemplateLayout, journald's export, GELF), also with text in front; a quoted field of
-CSV or logfmt (Splunk); and after the message the logger, whole or abbreviated, and the thread (Strimzi).
+Known: any text in front (host, container, `grep -H`, journald, CRI, compose); ANSI colours; JSON lines (docker's
+json-file, ECS, logstash, log4j's JsonLayout and JsonTemplateLayout, journald's export, GELF), also with text in front;
+a quoted field of CSV or logfmt (Splunk); and after the message the logger, whole or abbreviated, and the thread
+(Strimzi).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TIME_KEYS: Final = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "_ti
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
-    """A line as the program wrote it, and the time and level that JSON has in fields of their own ("" when it has none)."""
+    """A line as the program wrote it, and its time and level from JSON fields ("" where there are none)."""
 
     text: str
     stamp: str = ""

@@ -42,7 +42,10 @@ class Skipped:
 
 @dataclass(slots=True)
 class Logs:
-    """Everything that was read: the accounts of the files, those left out, and the group's events in the order of time."""
+    """Everything that was read.
+
+    The accounts of the files, those left out, and the group's events in the order of time.
+    """
 
     parsed: dict[str, ParsedLog] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)

@@ -1,8 +1,10 @@
-"""Times as log layouts print them: with a date or as seconds since 1970, with a zone, with the zone's name, or with none.
+"""Times as log layouts print them.
 
-A time without a zone is read in the zone that the user gives (UTC unless told otherwise); a zone in the line wins. A zone's
-name that stands for several offsets (`CST`) is no guess to make: it is read only if the given zone has that name at that
-time. A date without a year (syslog, journald) is the last such day before the log was last written.
+With a date or as seconds since 1970, with a zone, with the zone's name, or with none.
+
+A time without a zone is read in the zone that the user gives (UTC unless told otherwise); a zone in the line wins. A
+zone's name that stands for several offsets (`CST`) is no guess to make: it is read only if the given zone has that name
+at that time. A date without a year (syslog, journald) is the last such day before the log was last written.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ _CLOCK: Final = r"(?P<time>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
 _LEVEL: Final = r"(?:INFO|WARN|ERROR|DEBUG|TRACE|FATAL)\b"
 _ZONE: Final = rf" ?(?P<zone>Z\b|[+-]\d\d(?::?\d\d)?(?!\d)|(?!{_LEVEL})[A-Z]{{3,5}}\b|[A-Z][a-z]+/[A-Z]\w+)?"
 
-# Tried in this order; of each form the last one in the line's head counts, because collectors put a time of their own in
-# front of the program's.
+# Tried in this order; of each form the last one in the line's head counts, because collectors put a time of their own
+# in front of the program's.
 _FORMS: Final = tuple(
     re.compile(form)
     for form in (
@@ -94,7 +96,10 @@ class Clock:
         return latest.year - ((month, day) > (latest.month, latest.day))
 
     def _zone(self, name: str, moment: datetime) -> tzinfo:
-        """The zone that a line prints: an offset, a place, an abbreviation; the one that the user gave if it prints none."""
+        """The zone that a line prints: an offset, a place, an abbreviation.
+
+        The one that the user gave if it prints none.
+        """
         if not name:
             return self.zone
         if name in {"Z", "UTC", "GMT"}:

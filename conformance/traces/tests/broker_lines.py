@@ -1,4 +1,7 @@
-"""Lines as coordinators write them, for tests: a small book of the 4.x messages, and a clock that counts the milliseconds."""
+"""Lines as coordinators write them, for tests.
+
+A small book of the 4.x messages, and a clock that counts the milliseconds.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Defects: edits of recorded traces, at least one for every trace rule.
 
-A checker that was only ever shown correct traces may find nothing at all. Each defect here takes the recording of a group and
-spoils it in one place, so that exactly one rule is broken, and says which; a test applies every defect wherever it can be
-applied and expects that one finding and no other. Nothing in this file knows how the checker works: it imports only the schema.
+A checker that was only ever shown correct traces may find nothing at all. Each defect here takes the recording of a
+group and spoils it in one place, so that exactly one rule is broken, and says which; a test applies every defect
+wherever it can be applied and expects that one finding and no other. Nothing in this file knows how the checker works:
+it imports only the schema.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def _defect(rule: str) -> Callable[[Edit], Edit]:
     return register
 
 
-# Tools -------------------------------------------------------------------------------------------------------------------
+# Tools
+# -------------------------------------------------------------------------------------------------------------------
 
 
 def _places(group: Group, *events: str) -> Iterator[tuple[int, int]]:
@@ -88,7 +90,10 @@ def _settings(trace: Trace) -> Settings:
 
 
 def _generations(trace: Trace) -> Iterator[tuple[int, int]]:
-    """From where to where each generation goes on undisturbed: after `assigned`, to the next event that is no routine."""
+    """From where to where each generation goes on undisturbed.
+
+    After `assigned`, to the next event that is no routine.
+    """
     routine = ("poll", "heartbeat_sent", "heartbeat_answered", "commit_sent", "commit_answered")
     for place, line in enumerate(trace):
         if line.event == "assigned":
@@ -98,7 +103,8 @@ def _generations(trace: Trace) -> Iterator[tuple[int, int]]:
             yield place + 1, end
 
 
-# The recording -----------------------------------------------------------------------------------------------------------
+# The recording
+# -----------------------------------------------------------------------------------------------------------
 
 
 @_defect("T-SEQUENCE-GAP")
@@ -141,7 +147,8 @@ def two_hosts_share_a_client_id(group: Group) -> Iterator[Group]:
         yield _with(group, member, sorted([*trace, *other], key=lambda line: line.seq))
 
 
-# Generations -------------------------------------------------------------------------------------------------------------
+# Generations
+# -------------------------------------------------------------------------------------------------------------
 
 
 @_defect("T-GENERATION-BACKWARDS")
@@ -239,12 +246,13 @@ def a_sync_is_of_another_generation(group: Group) -> Iterator[Group]:
             yield _change(group, member, place, generation=group[member][place].generation + step)
 
 
-# Heartbeats and polls ----------------------------------------------------------------------------------------------------
+# Heartbeats and polls
+# ----------------------------------------------------------------------------------------------------
 
 
 @_defect("T-HEARTBEAT-GAP")
 def heartbeats_stop_for_a_session(group: Group) -> Iterator[Group]:
-    """In the longest stretch of each generation no heartbeat is sent for longer than the session timeout, and a second."""
+    """In the longest stretch of each generation no heartbeat is sent for the session timeout and a second more."""
     for member, trace in enumerate(group):
         yield from _silenced(group, member, _settings(trace).session_timeout_ms * 1000)
 
@@ -260,7 +268,10 @@ def heartbeats_come_too_seldom(group: Group) -> Iterator[Group]:
 
 
 def _silenced(group: Group, member: int, longer_us: int) -> Iterator[Group]:
-    """The member without its heartbeats of such a time; it polls meanwhile, or its process might as well stand still."""
+    """The member without its heartbeats of such a time.
+
+    It polls meanwhile, or its process might as well stand still.
+    """
     trace = group[member]
     for start, end in _generations(trace):
         beats = [p for p in range(start, end) if trace[p].event == "heartbeat_sent"]
@@ -279,7 +290,10 @@ def _silenced(group: Group, member: int, longer_us: int) -> Iterator[Group]:
 
 @_defect("T-STANDSTILL")
 def the_process_is_stopped_for_a_while(group: Group) -> Iterator[Group]:
-    """SIGSTOP, or a clock that is set forward: in a generation nothing at all happens for longer than the session timeout."""
+    """SIGSTOP, or a clock that is set forward.
+
+    In a generation nothing at all happens for longer than the session timeout.
+    """
     for member, trace in enumerate(group):
         step_us = _settings(trace).session_timeout_ms * 1000 + 1_000_000
         for start, end in _generations(trace):
@@ -330,7 +344,8 @@ def a_heartbeat_is_sent_while_joining(group: Group) -> Iterator[Group]:
                 yield _insert(group, member, place + 1, "heartbeat_sent")
 
 
-# Requests and answers ----------------------------------------------------------------------------------------------------
+# Requests and answers
+# ----------------------------------------------------------------------------------------------------
 
 
 @_defect("T-TWO-JOINS")
@@ -367,7 +382,8 @@ def a_static_member_leaves_for_not_polling(group: Group) -> Iterator[Group]:
             yield _change(group, member, 0, detail=msgspec.Raw(msgspec.json.encode(settings)))
 
 
-# Partitions --------------------------------------------------------------------------------------------------------------
+# Partitions
+# --------------------------------------------------------------------------------------------------------------
 
 
 @_defect("T-ASSIGNED-OWNED")
@@ -436,7 +452,7 @@ def _owned_in(trace: Trace, generation: int) -> set[str]:
 
 
 def _owned_later(trace: Sequence[TraceLine], partition: str) -> bool:
-    """Whether the member gets the partition itself, or has another assignment with it, before it gives anything back."""
+    """Whether the member is assigned the partition (again) before it revokes anything."""
     generation = trace[0].generation
     for line in trace:
         if line.event in ("revoked_started", "lost_started"):
@@ -458,7 +474,8 @@ def _add_until_released(trace: Trace, place: int, partition: str) -> Trace:
     return spoilt
 
 
-# Transitions -------------------------------------------------------------------------------------------------------------
+# Transitions
+# -------------------------------------------------------------------------------------------------------------
 
 
 @_defect("T-ILLEGAL-TRANSITION")
@@ -496,12 +513,16 @@ def partitions_are_lost_that_nobody_took(group: Group) -> Iterator[Group]:
                 yield _insert(group, member, end, "lost_started")
 
 
-# The group ---------------------------------------------------------------------------------------------------------------
+# The group
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @_defect("T-STALE-ACCEPTED")
 def a_zombie_is_still_heard(group: Group) -> Iterator[Group]:
-    """A member never hears that the group has moved on: its heartbeats of the first generation are accepted for a minute."""
+    """A member never hears that the group has moved on.
+
+    Its heartbeats of the first generation are accepted for a minute.
+    """
     for member, trace in enumerate(group):
         _, end = next(_generations(trace))
         theirs = [line.generation for other in group if other is not trace for line in other]

@@ -2,8 +2,8 @@
 
     python -m groupspec.conformance.traces.tests.ingesting ENGINE TRACES OUT BUCKETS STEP
 
-It prints each step as it comes ("read 1 of 3") and, at the one whose number is STEP, waits for ever. When it gets to the end it
-prints "ended".
+It prints each step as it comes ("read 1 of 3") and, at the one whose number is STEP, waits for ever. When it gets to
+the end it prints "ended".
 """
 
 from __future__ import annotations

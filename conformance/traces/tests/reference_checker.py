@@ -1,7 +1,7 @@
 """The trace rules in plain Python, one event at a time: the oracle for the compiled checker.
 
-`columnar.py` does the same over columns, some hundred times faster. The two are written apart and share only constants, the
-rules and the projected table; `test_columnar.py` compares them on every sample and on thousands of edited traces.
+`columnar.py` does the same over columns, some hundred times faster. The two are written apart and share only constants,
+the rules and the projected table; `test_columnar.py` compares them on every sample and on thousands of edited traces.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class ReferenceMember:
         self.asked = dict.fromkeys(APIS, 0)
         self.answered = dict.fromkeys(APIS, 0)
 
-    # One event ---------------------------------------------------------------------------------------------------------
+    # One event
+    # ---------------------------------------------------------------------------------------------------------
 
     def handle(self, line: TraceLine) -> None:
         """Judges one event and remembers what it told."""
@@ -120,7 +121,8 @@ class ReferenceMember:
             self._set_clocks_back(self.last_at - line.at_us)
         passed = line.at_us - self.last_at
         self.last_at = self.now = line.at_us
-        # An answer to a request of another generation is late, one of none is not the group's: the table hears of neither.
+        # An answer to a request of another generation is late, one of none is not the group's: the table hears of
+        # neither.
         other = line.generation == NO_GENERATION or line.generation != self.generation
         said = says_late(line.detail)
         self.late = (line.event in _BY_GENERATION and other) if said is None else said
@@ -157,7 +159,8 @@ class ReferenceMember:
         if self.state >= 0:
             self.state = int(self.projection.unknown[self.mode])
 
-    # Silence -----------------------------------------------------------------------------------------------------------
+    # Silence
+    # -----------------------------------------------------------------------------------------------------------
 
     def _set_clocks_back(self, step_us: int) -> None:
         """The clock was set back: what had begun began so much earlier."""
@@ -166,7 +169,7 @@ class ReferenceMember:
         self.term = None
 
     def _check_silence(self, passed_us: int) -> None:
-        """A silence counts without the longest time in which nothing at all happened, if that alone would be too long."""
+        """A silence counts without the longest time in which nothing happened, if that alone is too long."""
         settings = self.settings
         if settings is None or not self.active:
             return
@@ -207,7 +210,8 @@ class ReferenceMember:
         """On the wire a static member's expiry is only the end of its heartbeats."""
         return not (self.source == "wire" and self.settings is not None and self.settings.static)
 
-    # What each event tells ---------------------------------------------------------------------------------------------
+    # What each event tells
+    # ---------------------------------------------------------------------------------------------
 
     def _on_other(self) -> None:
         pass
@@ -453,7 +457,8 @@ class ReferenceMember:
         self.join_out = UNKNOWN if self.join_out else NO
         self.sync_out = UNKNOWN if self.sync_out else NO
 
-    # Ownership ---------------------------------------------------------------------------------------------------------
+    # Ownership
+    # ---------------------------------------------------------------------------------------------------------
 
     def _on_assigned_started(self) -> None:
         self._take()
@@ -513,7 +518,8 @@ class ReferenceMember:
             if self.owned_known and partition not in self.owned:
                 self._report("T-RELEASED-NOT-OWNED", partition=partition)
 
-    # The table ---------------------------------------------------------------------------------------------------------
+    # The table
+    # ---------------------------------------------------------------------------------------------------------
 
     def _step_table(self) -> None:
         if self.state < 0:

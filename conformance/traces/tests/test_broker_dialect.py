@@ -26,7 +26,8 @@ def read(message: str) -> LogEvent:
     ("message", "kind", "members", "instance", "said"),
     [
         (
-            "Dynamic member with unknown member id joins group g 1 in Empty state. Created a new member id c-1 and requesting "
+            "Dynamic member with unknown member id joins group g 1 in Empty state. Created a new member id "
+            "c-1 and requesting "
             "the member to rejoin with this id.",
             "member_id_given",
             ("c-1",),
@@ -41,7 +42,8 @@ def read(message: str) -> LogEvent:
             "",
         ),
         (
-            "Dynamic member with unknown member id joins group g 1 in state Stable. Created a new member id c-1 and added the "
+            "Dynamic member with unknown member id joins group g 1 in state Stable. Created a new member id "
+            "c-1 and added the "
             "member to the group.",
             "joining",
             ("c-1",),
@@ -49,7 +51,8 @@ def read(message: str) -> LogEvent:
             "",
         ),
         (
-            "Static member with groupInstanceId=i1 and unknown member id joins group g 1 in Stable state. Created a new member id "
+            "Static member with groupInstanceId=i1 and unknown member id joins group g 1 in Stable state. "
+            "Created a new member id "
             "i1-2 for this member and added to the group.",
             "static_new",
             ("i1-2",),
@@ -57,7 +60,8 @@ def read(message: str) -> LogEvent:
             "",
         ),
         (
-            "Static member with groupInstanceId=i1 and unknown member id joins group g 1 in Stable state. Replacing previously "
+            "Static member with groupInstanceId=i1 and unknown member id joins group g 1 in Stable state. "
+            "Replacing previously "
             "mapped member i1-1 with this groupInstanceId.",
             "static_replaced",
             ("i1-1",),
@@ -66,7 +70,8 @@ def read(message: str) -> LogEvent:
         ),
         ("Stabilized group g 1 generation 3 with 2 members.", "formed", (), "", ""),
         (
-            "Assignment received from leader c-1 for group g 1 for generation 3. The group has 2 members, 1 of which are static.",
+            "Assignment received from leader c-1 for group g 1 for generation 3. The group has 2 members, 1 "
+            "of which are static.",
             "assigned",
             ("c-1",),
             "",
@@ -99,7 +104,8 @@ def read(message: str) -> LogEvent:
             "bye; all",
         ),
         (
-            "[GroupId g 1] Static member i1-1 with instance id i1 has left group through explicit `LeaveGroup` request; "
+            "[GroupId g 1] Static member i1-1 with instance id i1 has left group through explicit "
+            "`LeaveGroup` request; "
             "client reason: x",
             "left",
             ("i1-1",),
@@ -127,7 +133,8 @@ def read(message: str) -> LogEvent:
         ("[GroupId g 1] Member x updated its subscribed regex to: o.*.", "epoch_subscription", ("x",), "", ""),
         # 3.x, Scala
         (
-            "Dynamic member with unknown member id joins group g 1 in Empty state. Created a new member id c-1 and request the "
+            "Dynamic member with unknown member id joins group g 1 in Empty state. Created a new member id "
+            "c-1 and request the "
             "member to rejoin with this id.",
             "member_id_given",
             ("c-1",),
@@ -138,7 +145,8 @@ def read(message: str) -> LogEvent:
         ("Group g 1 with generation 4 is now empty (__consumer_offsets-0)", "empty", (), "", ""),
         (
             "Member MemberMetadata(memberId=c-1, groupInstanceId=Some(i1), clientId=c, clientHost=/127.0.0.1, "
-            "sessionTimeoutMs=6000, rebalanceTimeoutMs=300000, supportedProtocols=List(range)) has left group g 1 through "
+            "sessionTimeoutMs=6000, rebalanceTimeoutMs=300000, supportedProtocols=List(range)) has left "
+            "group g 1 through "
             "explicit `LeaveGroup`; client reason: the consumer is being closed",
             "left",
             ("c-1",),
@@ -188,7 +196,8 @@ def test_messages_about_groups(message: str, kind: str, members: tuple[str, ...]
             "x",
         ),
         (
-            "Group's selectedProtocol will change because static member c-1 with instance id i1 joined with change of protocol; "
+            "Group's selectedProtocol will change because static member c-1 with instance id i1 joined with "
+            "change of protocol; "
             "client reason: x",
             "static_protocol",
             ("c-1",),
@@ -215,7 +224,8 @@ def test_messages_about_groups(message: str, kind: str, members: tuple[str, ...]
 def test_reasons_of_a_rebalance(reason: str, kind: str, members: tuple[str, ...], instance: str, said: str) -> None:
     for message in (
         f"Preparing to rebalance group g in state PreparingRebalance with old generation 3 (reason: {reason}).",
-        f"Preparing to rebalance group g in state PreparingRebalance with old generation 3 (__consumer_offsets-0) (reason: {reason})",
+        "Preparing to rebalance group g in state PreparingRebalance with old generation 3 "
+        f"(__consumer_offsets-0) (reason: {reason})",
     ):
         event = read(message)
         assert (event.kind, event.generation, event.reason) == ("rebalance", 3, kind)
@@ -243,12 +253,15 @@ AT_MS = round(datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC).timestamp() * 
 @pytest.mark.parametrize(
     "line",
     [
-        f"[2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] {MESSAGE} (org.apache.kafka.x.Y)",
+        "[2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] "
+        f"{MESSAGE} (org.apache.kafka.x.Y)",
         f"[2026-03-01 12:00:00,250] INFO [GroupCoordinator 1]: {MESSAGE} (kafka.coordinator.group.GroupCoordinator)",
         f"2026-03-01T12:00:00.250Z INFO  [GroupCoordinator id=1 topic=__consumer_offsets partition=0] {MESSAGE}",
         f"2026-03-01T14:00:00.250+02:00 - [GroupCoordinator id=1 topic=__consumer_offsets partition=0] {MESSAGE}",
-        f"kafka-0 | 2026-03-01T17:17:17.999Z [2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1 topic=t partition=0] {MESSAGE}",
-        f"[2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] {MESSAGE} (org.apache.kafka.x.Y)\r\n",
+        "kafka-0 | 2026-03-01T17:17:17.999Z [2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1 topic=t "
+        f"partition=0] {MESSAGE}",
+        "[2026-03-01 12:00:00,250] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] "
+        f"{MESSAGE} (org.apache.kafka.x.Y)\r\n",
     ],
 )
 def test_layouts_and_collectors(line: str) -> None:

@@ -1,4 +1,7 @@
-"""An ingest that is killed, or that another one meets: the target holds the whole answer or none, and is refused in words."""
+"""An ingest that is killed, or that another one meets.
+
+The target holds the whole answer or none, and is refused in words.
+"""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def test_a_full_disk_is_said_and_leaves_nothing(
 def test_too_little_memory_is_said_and_leaves_nothing(tmp_path: Path) -> None:
     """A process whose address space is limited, once everything is loaded, to less than the traces need.
 
-    They are one long line, which memory runs out for while it is read: what decodes whole lines (msgspec) has crashed without
-    memory in 2 of 120 runs, which no handler can turn into a message.
+    They are one long line, which memory runs out for while it is read: what decodes whole lines (msgspec) has crashed
+    without memory in 2 of 120 runs, which no handler can turn into a message.
     """
     (tmp_path / "big.ndjson").write_bytes(b"x" * 120_000_000)
     program = f"""
@@ -50,7 +50,8 @@ from groupspec.conformance.commands import _trace_ingest
 from groupspec.conformance.cli import main
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 60_000_000,) * 2)
-sys.exit(main(["trace", "ingest", {str(tmp_path / "big.ndjson")!r}, "--engine", "local", "--out", {str(tmp_path / "out")!r}]))
+big, out = {str(tmp_path / "big.ndjson")!r}, {str(tmp_path / "out")!r}
+sys.exit(main(["trace", "ingest", big, "--engine", "local", "--out", out]))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 2, ended.stderr

@@ -19,7 +19,8 @@ from groupspec.conformance.traces.dialects.times import since
 
 MEMBER: Final = "app-0e4bd6b6-9b1d-4b7d-8f36-5a2c6d7f1a11"
 SAYS: Final = (
-    f"[GroupCoordinator id=1 topic=__consumer_offsets partition=7] Preparing to rebalance group g1 in state Stable with old "
+    "[GroupCoordinator id=1 topic=__consumer_offsets partition=7] Preparing to rebalance group g1 in state "
+    "Stable with old "
     f"generation 4 (reason: removing member {MEMBER} on heartbeat expiration.)."
 )
 LOGGER: Final = "org.apache.kafka.coordinator.group.GroupMetadataManager"
@@ -39,7 +40,8 @@ def in_csv(*fields: str) -> str:
 LAYOUTS: Final[dict[str, str]] = {
     "Kafka's own": PLAIN,
     "Strimzi": f"{STAMP} INFO {SAYS} ({LOGGER}) [group-coordinator-event-processor-1]",
-    "Strimzi, coloured": f"\x1b[32m{STAMP}\x1b[0m \x1b[1;34mINFO\x1b[m {SAYS} ({LOGGER}) [group-coordinator-event-processor-1]\x1b[0m",
+    "Strimzi, coloured": f"\x1b[32m{STAMP}\x1b[0m \x1b[1;34mINFO\x1b[m {SAYS} ({LOGGER}) "
+    "[group-coordinator-event-processor-1]\x1b[0m",
     "abbreviated logger": f"[{STAMP}] INFO {SAYS} (o.a.k.c.g.GroupMetadataManager)",
     "logger in front": f"{STAMP} [group-coordinator-event-processor-1] INFO  o.a.k.c.g.GroupMetadataManager - {SAYS}",
     "no logger": f"{STAMP} INFO {SAYS}",

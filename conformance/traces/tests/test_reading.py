@@ -141,7 +141,8 @@ details = st.dictionaries(texts, texts | st.booleans() | st.dictionaries(texts, 
 values = st.one_of(st.none(), st.booleans(), st.integers(-3, 2**64), st.floats(allow_nan=False), texts, st.lists(texts))
 changed = st.dictionaries(st.sampled_from([*GOOD, "extra"]), values, max_size=2)
 event_lines = st.builds(
-    lambda name, changes, detail: {**GOOD, "member": name, **changes, **({"detail": detail} if detail is not None else {})},
+    lambda name, changes,
+    detail: {**GOOD, "member": name, **changes, **({"detail": detail} if detail is not None else {})},
     texts.filter(bool), st.just({}) | changed, st.none() | details,
 )  # fmt: skip
 
@@ -216,7 +217,10 @@ def test_a_config_line_keeps_its_settings(tmp_path: Path) -> None:
 
 
 def test_bad_lines_cost_what_they_weigh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To number bad lines each byte is looked at once: twice as many lines make twice the work, however many are bad."""
+    """To number bad lines each byte is looked at once.
+
+    Twice as many lines make twice the work, however many are bad.
+    """
 
     def looked_at(lines: int) -> int:
         file = tmp_path / f"{lines}.ndjson"

@@ -1,4 +1,6 @@
-"""What a recording may go through without anybody being accused: restarts, two hosts, doubled lines, clocks, a stopped process.
+"""What a recording may go through without anybody being accused.
+
+Restarts, two hosts, doubled lines, clocks, a stopped process.
 
 Each is a recorded sample, edited; columnar checker and plain Python judge it, and say the same.
 """
@@ -51,7 +53,10 @@ def killed(trace: list[TraceLine]) -> list[TraceLine]:
 
 @pytest.mark.parametrize("wait_s", [5, 46, 4_000])
 def test_a_restart_is_not_a_silence(wait_s: int) -> None:
-    """Killed, and back after more than the session timeout: the recorder goes on numbering, `config` begins a new process."""
+    """Killed, and back after more than the session timeout.
+
+    The recorder goes on numbering, `config` begins a new process.
+    """
     (trace,) = sample("expelled")
     first = killed(trace)
     again = later(trace, first[-1].at_us + wait_s * SECOND_US)
@@ -122,7 +127,8 @@ def test_a_zombie_that_nobody_hears_is_not_accused(skew_s: int) -> None:
     last = first[end - 1]
     alive = [
         msgspec.structs.replace(
-            last, seq=last.seq + 2 * s + half, at_us=last.at_us + s * SECOND_US, event=event, error=None, detail=msgspec.UNSET
+            last, seq=last.seq + 2 * s + half, at_us=last.at_us + s * SECOND_US, event=event, error=None,
+            detail=msgspec.UNSET
         )
         for s in range(1, 60)
         for half, event in ((-1, "poll"), (0, "heartbeat_sent"))

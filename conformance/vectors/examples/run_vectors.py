@@ -1,8 +1,11 @@
-"""Runs a vector file on the reference core: every pair of transitions with its way home, then every event in every state.
+"""Runs a vector file on the reference core.
+
+Every pair of transitions with its way home, then every event in every state.
 
     python conformance/vectors/examples/run_vectors.py conformance/vectors/data/member.eager.deployed.ndjson.gz
 
-Only `CoreBinding` knows the reference: it brings an event about and says what was sent. With your own, this runs on your client.
+Only `CoreBinding` knows the reference: it brings an event about and says what was sent. With your own, this runs on
+your client.
 """
 
 import sys
@@ -14,7 +17,10 @@ from groupspec.conformance.vectors.core_binding import CoreBinding
 
 
 class Run:
-    """One file on one implementation: `counts` of what passed and of what could not be brought about, and `failures`."""
+    """One file on one implementation.
+
+    `counts` of what passed and of what could not be brought about, and `failures`.
+    """
 
     def __init__(self, file: VectorFile) -> None:
         self.file, self.counts, self.failures = file, Counter[str](), list[str]()

@@ -49,7 +49,8 @@ def test_the_reference_core_passes_what_can_be_brought_about_in_many_and_in_all_
         every > 1 and run.counts["does: passed"] > 3_000
     )
     undriven = {name for name in run.counts if "not driven" in name}
-    # Late answers need a request given up before; what only a wrong application does, the consumer above the core refuses.
+    # Late answers need a request given up before; what only a wrong application does, the consumer above the core
+    # refuses.
     assert undriven <= {
         "quiet: not driven, message",
         "quiet: not driven, application",
@@ -126,7 +127,7 @@ FORGETS_THE_COORDINATOR = [
 
 
 def past(run: Run, start: VectorState) -> list[Step]:
-    """From a consumer that has only been started, through lives that left requests of each kind unanswered, back to it."""
+    """A started consumer, lives that left requests of each kind unanswered, and back to a started one."""
     lives = [*GIVES_UP["JoinGroup"] * 9, *GIVES_UP["SyncGroup and Heartbeat"] * 9]
     if start.config["auto_commit"]:
         lives += GIVES_UP["OffsetCommit"] * 9

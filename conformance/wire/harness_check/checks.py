@@ -1,7 +1,7 @@
 """What a harness has to get right: one small function for each thing, over the logs of the stories.
 
-A function yields a sentence for each thing that is wrong, with what was expected; none: the check passes. It raises NotOffered
-where the client lacks what the check is about.
+A function yields a sentence for each thing that is wrong, with what was expected; none: the check passes. It raises
+NotOffered where the client lacks what the check is about.
 """
 
 from __future__ import annotations
@@ -138,7 +138,10 @@ def the_clock_is_the_kits(sessions: Sessions) -> Iterator[str]:
             if stamp is None:
                 continue
             if stamp != entry.at_us:
-                yield f"{entry.kind} says {stamp}, and came at {entry.at_us}: before the process started, or in the future"
+                yield (
+                    f"{entry.kind} says {stamp}, and came at {entry.at_us}: before the process started, or in "
+                    "the future"
+                )
                 return
             if stamp < last_us - BACKWARDS_US:
                 yield f"{entry.kind} says {stamp}, the line before it {last_us}: the clock runs backwards"
@@ -177,7 +180,9 @@ def _join_settings(session: Session) -> Iterator[str]:
         if join.group_id != GROUP:
             yield f"group_id is {GROUP!r}, and JoinGroup carries {join.group_id!r}"
         if join.session_timeout_ms != SETTINGS.session_timeout_ms:
-            yield f"session_timeout_ms is {SETTINGS.session_timeout_ms}, and JoinGroup carries {join.session_timeout_ms}"
+            yield (
+                f"session_timeout_ms is {SETTINGS.session_timeout_ms}, and JoinGroup carries {join.session_timeout_ms}"
+            )
         if "poll_interval" in session.features and join.rebalance_timeout_ms != SETTINGS.max_poll_interval_ms:
             yield (
                 f"max_poll_interval_ms is {SETTINGS.max_poll_interval_ms}, and JoinGroup carries a rebalance timeout "
@@ -424,7 +429,9 @@ def the_end_of_stdin_ends_it(sessions: Sessions) -> Iterator[str]:
     if "stdin is closed" not in session.sent:
         yield "the story did not come so far" + _stderr(session)
     elif not session.ended_in_time:
-        yield f"the process was there {ENDS_WITHIN_S:.0f} s after stdin had ended: it would outlive a kit that is killed"
+        yield (
+            f"the process was there {ENDS_WITHIN_S:.0f} s after stdin had ended: it would outlive a kit that is killed"
+        )
 
 
 def _needs(sessions: Sessions, feature: str) -> None:

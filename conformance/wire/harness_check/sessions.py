@@ -1,7 +1,8 @@
 """The stories that a harness is tried in, each with a process and a scripted broker of its own.
 
-The broker does what a broker does; the settings are unusual, so that on the wire it shows whether the harness passes them on.
-Nothing is judged here: a story waits for what should come, goes on when it does not, and leaves its log to the checks.
+The broker does what a broker does; the settings are unusual, so that on the wire it shows whether the harness passes
+them on. Nothing is judged here: a story waits for what should come, goes on when it does not, and leaves its log to the
+checks.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Session:
     sent: dict[str, int] = field(default_factory=dict)
     """Named moments, on the log's clock."""
     still_us: int = 0
-    """The longest time in a row in which the kit's broker stood still, or the harness's process waited for a processor."""
+    """The longest time in a row in which the kit's broker stood still, or the harness's process waited for a processor.
+    """
 
     def events(self, *kinds: type[protocol.Event]) -> list[Entry]:
         """The harness's events of these kinds, in the order of its lines."""
@@ -163,7 +165,8 @@ def _partitions(entry: Entry) -> list[str]:
     return [f"{part.topic}-{part.partition}" for part in entry.event.partitions]
 
 
-# The stories ------------------------------------------------------------------------------------------------------------
+# The stories
+# ------------------------------------------------------------------------------------------------------------
 
 
 def reads_and_stops(player: Player) -> None:
@@ -183,7 +186,8 @@ def reads_and_stops(player: Player) -> None:
 
 def commits_by_itself(player: Player) -> None:
     """The other rebalance protocol if there is one, auto_commit, and every command with a field of a later version."""
-    # Long polls: kafka-python 3.0.12 forgets for good a second round of JoinGroup in whose midst a poll ends (docket, S3).
+    # Long polls: kafka-python 3.0.12 forgets for good a second round of JoinGroup in whose midst a poll ends (docket,
+    # S3).
     player.reads(poll_ms=2_000, auto_commit=True)
     player.close()
 

@@ -1,8 +1,8 @@
 """What every harness in Python shares: the loop over commands, and the events.
 
-A harness derives from `Harness` and says how its client is made, polled and closed. The application's thread is the main
-thread: it polls and carries out commands, one at a time; a second thread reads stdin. What the client's libraries print
-goes to stderr, because stdout belongs to the protocol. When stdin ends the kit is gone, and so is the harness.
+A harness derives from `Harness` and says how its client is made, polled and closed. The application's thread is the
+main thread: it polls and carries out commands, one at a time; a second thread reads stdin. What the client's libraries
+print goes to stderr, because stdout belongs to the protocol. When stdin ends the kit is gone, and so is the harness.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Harness(ABC):
         self._application_thread = threading.get_ident()
         self._call = ""
 
-    # What each client does its own way -----------------------------------------------------------------------------------
+    # What each client does its own way
+    # -----------------------------------------------------------------------------------
 
     @abstractmethod
     def version(self) -> str:
@@ -101,7 +102,8 @@ class Harness(ABC):
     def close(self) -> None:
         """Close the client."""
 
-    # Callbacks ---------------------------------------------------------------------------------------------------------
+    # Callbacks
+    # ---------------------------------------------------------------------------------------------------------
 
     def assigned(self, partitions: Iterable[Partition]) -> None:
         """To be called by a blocking listener; takes as long as the kit wants a callback to take."""
@@ -138,7 +140,8 @@ class Harness(ABC):
         where = self._call if call is None else call
         self.output.say(protocol.ErrorRaised(error=type(error).__name__, message=str(error)[:500], call=where))
 
-    # The loop ----------------------------------------------------------------------------------------------------------
+    # The loop
+    # ----------------------------------------------------------------------------------------------------------
 
     def run(self) -> int:
         """Carries out commands until close or the end of stdin; returns the exit code."""

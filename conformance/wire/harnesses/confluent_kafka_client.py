@@ -1,7 +1,7 @@
 """The harness of confluent-kafka (librdkafka).
 
-librdkafka joins in the background as soon as it is subscribed; its rebalance callbacks are served by poll() and close().
-A poll returns one message.
+librdkafka joins in the background as soon as it is subscribed; its rebalance callbacks are served by poll() and
+close(). A poll returns one message.
 """
 
 from __future__ import annotations

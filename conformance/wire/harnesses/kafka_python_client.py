@@ -1,7 +1,7 @@
 """The harness of kafka-python.
 
-Its listener is the blocking one, as in Java, but kafka-python calls it on its I/O thread ("callbacks run on the consumer's
-IO event loop": docstring of ConsumerRebalanceListener), so the feature listener_in_poll is not offered.
+Its listener is the blocking one, as in Java, but kafka-python calls it on its I/O thread ("callbacks run on the
+consumer's IO event loop": docstring of ConsumerRebalanceListener), so the feature listener_in_poll is not offered.
 """
 
 from __future__ import annotations

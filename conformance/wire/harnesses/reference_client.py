@@ -1,6 +1,7 @@
 """The harness of the reference implementation.
 
-`--mutant ID` puts one known bug into it first (see groupspec.conformance.mutation); `--trace FILE` writes its own trace there.
+`--mutant ID` puts one known bug into it first (see groupspec.conformance.mutation); `--trace FILE` writes its own trace
+there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The rules that can be judged on the wire and from callbacks: a file a chapter, small functions over a run's history."""
+"""The rules that can be judged on the wire and from callbacks.
+
+A file a chapter, small functions over a run's history.
+"""
 
 from groupspec.conformance.wire.rules import (
     callbacks,

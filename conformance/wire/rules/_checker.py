@@ -1,7 +1,7 @@
 """How a rule is judged: small functions that read a run's history and yield what they found.
 
-A function yields one `Finding` for each occasion on which its rule was at stake: held, or broken, and why. No finding at all
-means that the run gave no occasion. A rule may have several functions; one broken occasion breaks the rule.
+A function yields one `Finding` for each occasion on which its rule was at stake: held, or broken, and why. No finding
+at all means that the run gave no occasion. A rule may have several functions; one broken occasion breaks the rule.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from groupspec.spec.rules import RULES
 class Finding:
     """The rule was at stake here.
 
-    `since_us`: of a stretch of time in which something was awaited in vain, its beginning (`at_us` is its end). `timed`: it
-    rests on time; `timing`: on these figures.
+    `since_us`: of a stretch of time in which something was awaited in vain, its beginning (`at_us` is its end).
+    `timed`: it rests on time; `timing`: on these figures.
     """
 
     held: bool
@@ -52,7 +52,10 @@ def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
 
 
 def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str) -> Finding:
-    """The rule was kept if this stretch of time, less what nobody could go on, is within the bound; broken otherwise."""
+    """The rule was kept if this stretch of time, less what nobody could go on, is within the bound.
+
+    Broken otherwise.
+    """
     timing = history.timing(since_us, at_us, bound_ms)
     kept = timing.took_ms - timing.excused_ms <= bound_ms
     return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)

@@ -26,10 +26,12 @@ def commits(history: History) -> Iterator[tuple[Exchange, OffsetCommitRequest]]:
 
 
 def granted_at(history: History, commit: Exchange) -> frozenset[str]:
-    """What the coordinator let the member hold at this commit: assignments, until JoinGroup, LeaveGroup or a loss ends them.
+    """What the coordinator let the member hold at this commit.
 
-    A cooperative member still holds what is taken from it until it joins again: nobody else has it yet. And the commit that is
-    itself answered UNKNOWN_MEMBER_ID, or was under way when another request was, comes from who cannot know.
+    Assignments, until JoinGroup, LeaveGroup or a loss ends them.
+
+    A cooperative member still holds what is taken from it until it joins again: nobody else has it yet. And the commit
+    that is itself answered UNKNOWN_MEMBER_ID, or was under way when another request was, comes from who cannot know.
     """
     at_us = commit.sent_us
     granted: frozenset[str] = frozenset()
@@ -133,10 +135,12 @@ def start_of(history: History, partition: TopicPartition, before_us: int) -> int
 
 @checks("M5", needs="auto_commit")
 def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding]:
-    """Commits may overlap, but each has a reason of its own: its interval is over, a rebalance was announced, close() was called.
+    """Commits may overlap, but each has a reason of its own.
 
-    Java's ConsumerCoordinator.maybeAutoCommitOffsetsAsync has no in-flight guard: the timer alone decides, and a revocation or
-    close() commits whatever is still out. Who sends the same again while it is unanswered has no reason.
+    Its interval is over, a rebalance was announced, close() was called.
+
+    Java's ConsumerCoordinator.maybeAutoCommitOffsetsAsync has no in-flight guard: the timer alone decides, and a
+    revocation or close() commits whatever is still out. Who sends the same again while it is unanswered has no reason.
     """
     sent = history.of("OffsetCommit")
     if asked_for(history):
@@ -170,8 +174,8 @@ def asked_for(history: History) -> bool:
 def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     """Nothing is committed for what the member does not hold, nor between JoinGroup and SyncGroup.
 
-    That goes for what the client commits by itself; an application may commit what it likes (Java's sendOffsetCommitRequest
-    looks at no ownership).
+    That goes for what the client commits by itself; an application may commit what it likes (Java's
+    sendOffsetCommitRequest looks at no ownership).
     """
     if asked_for(history):
         return

@@ -20,8 +20,8 @@ JITTER: Final = 0.75  # KIP-580: a backoff is drawn from +-20 %
 def failed_for_good(history: History) -> Iterator[Exchange]:
     """Group requests whose answer says that the coordinator is another node.
 
-    Who leaves needs no coordinator any more: not LeaveGroup (Java's LeaveGroupResponseHandler marks nothing unknown), and
-    nothing that is answered after close() was called.
+    Who leaves needs no coordinator any more: not LeaveGroup (Java's LeaveGroupResponseHandler marks nothing unknown),
+    and nothing that is answered after close() was called.
     """
     asked = history.events(protocol.ShutdownRequested)
     end = asked[0][0] if asked else history.ends_us + 1
@@ -101,11 +101,12 @@ def lookups_are_shared(history: History) -> Iterator[Finding]:
 
 
 def occasions(history: History, lookup: Exchange, again: Exchange) -> list[int]:
-    """When a client had reason not to wait any longer for a lookup, or for the backoff after it, before it sent another.
+    """When a client could stop waiting for a lookup, or for its backoff, before it sent another.
 
     Whenever the application polls again: no pause outlives the poll in which it began (Kafka AbstractCoordinator
-    ensureCoordinatorReady, Timer.sleep), and a poll wakes the heartbeat thread when a heartbeat is due (pollHeartbeat, notify).
-    And whenever another answer says that the coordinator is gone, which wakes that thread too (HeartbeatThread.run, onFailure).
+    ensureCoordinatorReady, Timer.sleep), and a poll wakes the heartbeat thread when a heartbeat is due (pollHeartbeat,
+    notify). And whenever another answer says that the coordinator is gone, which wakes that thread too
+    (HeartbeatThread.run, onFailure).
     """
     since_us = sent_from_us(history, lookup)
     told = (e.answered_us or 0 for e in failed_for_good(history))
@@ -139,8 +140,9 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
     """After a failed lookup the retry backoff passes before the next, or there is an occasion not to wait so long.
 
     From attempt to attempt: Java's heartbeat thread wakes every retry.backoff.ms, whenever the answer came
-    (AbstractCoordinator.HeartbeatThread.run). An occasion that is older than the answer explains only what follows it at once:
-    the lookup was given up, not repeated. A lookup that had an occasion is the poll's, and does not shift the thread's pace.
+    (AbstractCoordinator.HeartbeatThread.run). An occasion that is older than the answer explains only what follows it
+    at once: the lookup was given up, not repeated. A lookup that had an occasion is the poll's, and does not shift the
+    thread's pace.
     """
     least_ms = history.settings.retry_backoff_ms * JITTER
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
@@ -190,7 +192,10 @@ def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
 
 
 def coordinators(history: History) -> list[tuple[int, int]]:
-    """When a lookup was answered with which node, in the order of the answers: two that are out come back in any order."""
+    """When a lookup was answered with which node, in the order of the answers.
+
+    Two that are out come back in any order.
+    """
     found = ((e.answered_us, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE"))
     return sorted((at_us or 0, answer.node_id) for at_us, answer in found if answer is not None)
 

@@ -11,7 +11,8 @@ from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment, decode_subscription
 
 MORE_THAN_WAS_READ: Final = "bytes came"
-"""Said of a frame that goes on behind its last field: Kafka's broker does not look there (AbstractRequest.parseRequest)."""
+"""Said of a frame that goes on behind its last field: Kafka's broker does not look there
+(AbstractRequest.parseRequest)."""
 CUT_OFF: Final = "the connection ended in the middle of a frame"
 """A client may give a connection up at any time."""
 

@@ -30,8 +30,8 @@ def length_ms(stretch: Stretch) -> float:
 def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, Stretch]]:
     """Each time within a stretch in which no heartbeat was sent and none was out: how long (ms), from when to when.
 
-    Answers keep the order of the requests, so a heartbeat may have to wait behind a SyncGroup; a client that has one out need
-    not send another (rule H7).
+    Answers keep the order of the requests, so a heartbeat may have to wait behind a SyncGroup; a client that has one
+    out need not send another (rule H7).
     """
     start, end = stretch
     quiet_from = start
@@ -47,7 +47,10 @@ def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, Stretc
 
 
 def leaving(history: History) -> int:
-    """When close() was called; the end of the run if it was not. It ends the heartbeats (Java: AbstractCoordinator.close)."""
+    """When close() was called; the end of the run if it was not.
+
+    It ends the heartbeats (Java: AbstractCoordinator.close).
+    """
     asked = history.events(protocol.ShutdownRequested)
     return asked[0][0] if asked else history.ends_us
 
@@ -56,8 +59,8 @@ def leaving(history: History) -> int:
 def heartbeats_while_waiting_for_sync(history: History) -> Iterator[Finding]:
     """A late SyncGroup does not silence the member.
 
-    A leader is silent while it computes (Java: onLeaderElected holds the monitor that HeartbeatThread needs), until SyncGroup
-    is sent.
+    A leader is silent while it computes (Java: onLeaderElected holds the monitor that HeartbeatThread needs), until
+    SyncGroup is sent.
     """
     for join in history.answers("JoinGroup", "NONE"):
         sync = history.first("SyncGroup", join.answered_us or 0)
@@ -250,8 +253,9 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
 def unanswered_heartbeats_are_not_repeated(history: History) -> Iterator[Finding]:
     """While one is unanswered the next comes an interval later, or not at all; never sooner.
 
-    Java has no in-flight guard: `Heartbeat.shouldHeartbeat` knows only its timer, so that a late answer does not silence the
-    member. librdkafka has one (rd_kafka_cgrp_heartbeat). Both keep the rule; who repeats an unanswered one sooner does not.
+    Java has no in-flight guard: `Heartbeat.shouldHeartbeat` knows only its timer, so that a late answer does not
+    silence the member. librdkafka has one (rd_kafka_cgrp_heartbeat). Both keep the rule; who repeats an unanswered one
+    sooner does not.
     """
     beats = history.of("Heartbeat")
     least_ms = SOONER * history.settings.heartbeat_interval_ms

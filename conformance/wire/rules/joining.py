@@ -128,7 +128,10 @@ def identity_after_errors(history: History) -> Iterator[Finding]:
 
 @checks("J4")
 def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
-    """NOT_COORDINATOR says nothing about the member: it goes on with its id, unless it gives up hope before it is heard again."""
+    """NOT_COORDINATOR says nothing about the member.
+
+    It goes on with its id, unless it gives up hope before it is heard again.
+    """
     for exchange in history.answers("Heartbeat", "NOT_COORDINATOR"):
         answered = exchange.answered_us or 0
         before = exchange.asked(HeartbeatRequest).member_id
@@ -232,7 +235,7 @@ def the_leader_names_everybody(history: History) -> Iterator[Finding]:
 
 @checks("S3", needs="listener pull")
 def an_assignment_is_applied(history: History) -> Iterator[Finding]:
-    """Each SyncGroup that brings new partitions is followed by the assigned callback for them, at the next poll or soon."""
+    """Each SyncGroup answer with new partitions is followed by their assigned callback, at the next poll or soon."""
     for sync, added in new_partitions(history):
         if not added:
             continue
@@ -255,13 +258,19 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
 
 
 def was_told(history: History, sync: Exchange, until_us: int) -> bool:
-    """Whether anything after this round gave a reason to join again: an error in an answer, or a connection that broke."""
+    """Whether anything after this round gave a reason to join again.
+
+    An error in an answer, or a connection that broke.
+    """
     answers = [e for e in history.of("Heartbeat", "OffsetCommit") if sync.sent_us <= (e.answered_us or 0) <= until_us]
     return any(e.error != "NONE" for e in answers) or history.connections_closed(sync.sent_us, until_us)
 
 
 def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]]:
-    """Each assignment with what it added: for an eager member everything, for a cooperative one what it did not hold."""
+    """Each assignment with what it added.
+
+    For an eager member everything, for a cooperative one what it did not hold.
+    """
     before: frozenset[str] = frozenset()
     for sync in history.syncs:
         if history.settings.rebalance == "eager" or lost_before(history, sync):

@@ -101,7 +101,8 @@ def polled_for_longer(history: History) -> Iterator[Finding]:
 def expiry_is_a_loss(history: History) -> Iterator[Finding]:
     """The next poll says lost for everything, and the member joins as a new one.
 
-    A client that has no callback for lost partitions says revoked (so does Java's onPartitionsLost unless it is overridden).
+    A client that has no callback for lost partitions says revoked (so does Java's onPartitionsLost unless it is
+    overridden).
     """
     lost = (
         ("partitions_lost",)

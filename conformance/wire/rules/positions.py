@@ -19,7 +19,10 @@ EARLIEST = -2
 
 
 def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
-    """Each partition's first Fetch after an assignment made it new: partition, offset, the Fetch, and the assignment's time."""
+    """Each partition's first Fetch after an assignment made it new.
+
+    Partition, offset, the Fetch, and the assignment's time.
+    """
     for sync, new in new_partitions(history):
         assigned_us = sync.answered_us or 0
         for name in sorted(new):
@@ -57,7 +60,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
 def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
     """Without a committed offset: auto.offset.reset, here earliest, as ListOffsets says.
 
-    Who has fetched the partition before knows its beginning: each Fetch answer says it (librdkafka rd_kafka_offset_reset).
+    Who has fetched the partition before knows its beginning: each Fetch answer says it (librdkafka
+    rd_kafka_offset_reset).
     """
     for partition, offset, fetch, assigned_us in first_fetches(history):
         if committed(history, partition, assigned_us, fetch.sent_us) != -1:

@@ -16,8 +16,8 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 def close_while_stable(context: ScenarioContext) -> None:
     """close(): the positions are committed, everything is revoked, then one LeaveGroup, and an end in time.
 
-    In the second run a heartbeat is unanswered when close() is called. No second one is sent meanwhile, LeaveGroup does not
-    wait for it, and when its answer comes at last, saying that the group rebalances, it revives nothing.
+    In the second run a heartbeat is unanswered when close() is called. No second one is sent meanwhile, LeaveGroup does
+    not wait for it, and when its answer comes at last, saying that the group rebalances, it revives nothing.
     """
     context.stable_member()
     if context.variant.held_heartbeat:

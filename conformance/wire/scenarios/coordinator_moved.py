@@ -13,9 +13,10 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 def coordinator_moved(context: ScenarioContext) -> None:
     """A heartbeat is answered NOT_COORDINATOR: the member finds the new coordinator and goes on as it is.
 
-    Three lookups find nobody (COORDINATOR_NOT_AVAILABLE): the next one comes after the retry backoff. Until one succeeds there is
-    no group request at all; then heartbeats go to the new node, with the same member id and generation. The session timeout is
-    long enough for all that, and the backoff longer than a lookup may wait behind a Fetch.
+    Three lookups find nobody (COORDINATOR_NOT_AVAILABLE): the next one comes after the retry backoff. Until one
+    succeeds there is no group request at all; then heartbeats go to the new node, with the same member id and
+    generation. The session timeout is long enough for all that, and the backoff longer than a lookup may wait behind a
+    Fetch.
     """
     context.stable_member()
     context.move_coordinator()

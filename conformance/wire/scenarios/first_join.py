@@ -14,10 +14,10 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 def first_join(context: ScenarioContext) -> None:
     """A first join: MEMBER_ID_REQUIRED, then the same JoinGroup with the id that was given.
 
-    The group has another member already. The new one leads, so its SyncGroup has to name both. It may not join before the
-    application polls, it must not wait between the two JoinGroups, it heartbeats even while SyncGroup is unanswered, and it
-    reads each partition from its committed offset or, where there is none, from the beginning. In the run with one partition
-    the other member gets it: the new one is a member all the same, and heartbeats.
+    The group has another member already. The new one leads, so its SyncGroup has to name both. It may not join before
+    the application polls, it must not wait between the two JoinGroups, it heartbeats even while SyncGroup is
+    unanswered, and it reads each partition from its committed offset or, where there is none, from the beginning. In
+    the run with one partition the other member gets it: the new one is a member all the same, and heartbeats.
     """
     context.other_member_joins()
     context.subscribe()

@@ -13,8 +13,8 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 def member_unknown(context: ScenarioContext) -> None:
     """A heartbeat is answered UNKNOWN_MEMBER_ID: everything is lost, and the member joins as a new one.
 
-    Not revoked but lost, without a commit: somebody else may own the partitions by now. Heartbeats stop until the member has
-    joined again; the coordinator is the same, so it is not looked up.
+    Not revoked but lost, without a commit: somebody else may own the partitions by now. Heartbeats stop until the
+    member has joined again; the coordinator is the same, so it is not looked up.
     """
     context.stable_member()
     context.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")

@@ -12,8 +12,8 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 def poll_interval_exceeded(context: ScenarioContext) -> None:
     """First a poll longer than max.poll.interval, which is no offence; then no poll at all, until the member has left.
 
-    Being blocked in poll() is polling. After the last poll the interval passes: one LeaveGroup, no more heartbeats. The next
-    poll says that everything is lost, and the member joins again as a new one.
+    Being blocked in poll() is polling. After the last poll the interval passes: one LeaveGroup, no more heartbeats. The
+    next poll says that everything is lost, and the member joins again as a new one.
     """
     context.stable_member()
     context.poll(poll_ms=1_500, times=1)

@@ -15,7 +15,8 @@ def rebalance_cooperative(context: ScenarioContext) -> None:
     """A rebalance takes one partition away: the member joins with what it owns, revokes that one, and joins again.
 
     It keeps the others throughout: they are not revoked, not looked up again, and poll goes on with their next records.
-    JoinGroup says what the member owns; after the round that took something, JoinGroup follows right after the callback.
+    JoinGroup says what the member owns; after the round that took something, JoinGroup follows right after the
+    callback.
     """
     context.stable_member()
     context.answer_late("JoinGroup", ms=300)

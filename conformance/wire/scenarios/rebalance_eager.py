@@ -13,9 +13,10 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext
 def rebalance_eager(context: ScenarioContext) -> None:
     """A heartbeat is answered REBALANCE_IN_PROGRESS: the member revokes, then joins again with its id.
 
-    Order: the automatic commit (its answer takes a while here), the revoked callback for everything, JoinGroup (answered late,
-    as if another member took its time: no heartbeats meanwhile), SyncGroup, the assigned callback, heartbeats. From JoinGroup
-    to the end of SyncGroup nothing is fetched, committed or returned, and every poll still returns in time.
+    Order: the automatic commit (its answer takes a while here), the revoked callback for everything, JoinGroup
+    (answered late, as if another member took its time: no heartbeats meanwhile), SyncGroup, the assigned callback,
+    heartbeats. From JoinGroup to the end of SyncGroup nothing is fetched, committed or returned, and every poll still
+    returns in time.
     """
     context.stable_member()
     context.answer_late("OffsetCommit", ms=150)

@@ -1,8 +1,8 @@
 """Kit and trace check on one run: for what both can judge they must say the same.
 
-The trace is made from the run's log, so it shows less: no fetches, no records, not which partitions a commit is of. For the rules
-in SHOWN it shows all that the kit judges by; then what the kit finds broken must be found in the trace too. And whatever the
-trace check finds must not be a rule that the kit found kept.
+The trace is made from the run's log, so it shows less: no fetches, no records, not which partitions a commit is of. For
+the rules in SHOWN it shows all that the kit judges by; then what the kit finds broken must be found in the trace too.
+And whatever the trace check finds must not be a rule that the kit found kept.
 """
 
 from __future__ import annotations
@@ -40,9 +40,14 @@ def disagreements(result: CaseResult) -> Iterator[str]:
     verdicts = {rule: judgement.verdict for rule, judgement in result.judgements.items()}
     for rule in SHOWN:
         if verdicts.get(rule) in BROKEN and not any(rule in _SPEC_RULES[one.rule] for one in found):
-            yield f"{result.case.id}: the kit finds {rule} broken ({result.judgements[rule].reason}), the trace check does not"
+            yield (
+                f"{result.case.id}: the kit finds {rule} broken ({result.judgements[rule].reason}), the trace "
+                "check does not"
+            )
     for one in found:
         judged = {rule: verdicts[rule] for rule in _SPEC_RULES[one.rule] if rule in verdicts}
         kept = [rule for rule, verdict in judged.items() if verdict is Verdict.PASS]
         if kept and not any(verdict is not Verdict.PASS for verdict in judged.values()):
-            yield f"{result.case.id}: {one.rule} at event {one.seq} ({one.detail}), the kit finds {', '.join(kept)} kept"
+            yield (
+                f"{result.case.id}: {one.rule} at event {one.seq} ({one.detail}), the kit finds {', '.join(kept)} kept"
+            )

@@ -1,4 +1,7 @@
-"""Harnesses that get one thing wrong: the reference's, spoiled, as command lines. Each with what `harness check` must say."""
+"""Harnesses that get one thing wrong: the reference's, spoiled, as command lines.
+
+Each with what `harness check` must say.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,8 @@ BROKEN: Final = (
     ),
     Broken(
         "junk on stdout",
-        "def subscribe(self, topics):\n    os.write(self.output._descriptor, b'connected!\\n')\n    super().subscribe(topics)",
+        "def subscribe(self, topics):\n    os.write(self.output._descriptor, b'connected!\\n')\n    "
+        "super().subscribe(topics)",
         "stdout",
         "connected!",
     ),
@@ -86,13 +90,15 @@ BROKEN: Final = (
     ),
     Broken(
         "fetch wait ignored",
-        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, fetch_max_wait_ms=500))",
+        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, "
+        "fetch_max_wait_ms=500))",
         "settings",
         "fetch_max_wait_ms is 130, and Fetch asks for [500]",
     ),
     Broken(
         "group and client id ignored",
-        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, client_id='me', group_id='mine'))",
+        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, "
+        "client_id='me', group_id='mine'))",
         "settings",
         "group_id is 'orders-readers', and JoinGroup carries 'mine'",
     ),
@@ -152,7 +158,8 @@ BROKEN: Final = (
     Broken("commits nothing", "def commit(self):\n    return {}", "commit", "committed were []"),
     Broken(
         "stop_polling ignored",
-        "def _carry_out(self, command, polls):\n    polls.stop = lambda: None\n    return super()._carry_out(command, polls)",
+        "def _carry_out(self, command, polls):\n    polls.stop = lambda: None\n    return "
+        "super()._carry_out(command, polls)",
         "stop_polling",
         "after stop_polling was done",
     ),

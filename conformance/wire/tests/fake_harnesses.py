@@ -33,7 +33,10 @@ def python(source: str) -> tuple[str, ...]:
 
 
 def wait_in_vain(monkeypatch: pytest.MonkeyPatch, within_ms: int) -> None:
-    """Makes the kit wait that long for what never comes; the machine may stand still meanwhile, since it changes nothing."""
+    """Makes the kit wait that long for what never comes.
+
+    The machine may stand still meanwhile, since it changes nothing.
+    """
     monkeypatch.setattr(scenario_context, "WITHIN_MS", within_ms)
     monkeypatch.setattr(judging, "DISTURBED_MS", math.inf)
 

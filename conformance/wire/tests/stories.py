@@ -66,7 +66,8 @@ class Story:
         """The run as the rules see it."""
         return History(sorted(self.entries, key=lambda entry: entry.at_us), self.settings)
 
-    # Wire --------------------------------------------------------------------------------------------------------------
+    # Wire
+    # --------------------------------------------------------------------------------------------------------------
 
     def exchange(
         self,
@@ -166,7 +167,8 @@ class Story:
         """Fetch."""
         self.exchange(at_ms, "Fetch", FetchRequest(offsets, 100, 1, 1000, 1000), FetchResponse({}))
 
-    # Client ------------------------------------------------------------------------------------------------------------
+    # Client
+    # ------------------------------------------------------------------------------------------------------------
 
     def event(self, at_ms: float, event: protocol.AnyEvent) -> None:
         """What the harness says, with its stamp."""

@@ -90,7 +90,8 @@ def test_a_broken_harness_ends_with_4() -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (fake.python(fake.HELLO + "say(name='startup_complete', client='f', version='1', features=['lost_calback'])\ntime.sleep(60)"), "did you mean 'lost_callback'?"),
+        (fake.python(fake.HELLO + "say(name='startup_complete', client='f', version='1', features=['lost_calback'])\n"
+                     "time.sleep(60)"), "did you mean 'lost_callback'?"),
         (("sh", "-c", "pyhton3 my_harness.py"), "a shell's that cannot find a command"),
     ],
     ids=["a misspelt feature", "a misspelt interpreter"],

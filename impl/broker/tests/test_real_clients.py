@@ -34,7 +34,7 @@ consumer = KafkaConsumer(
     partition_assignment_strategy=[assignors[assignor]],
 )
 while not asked_to_end():
-    consumer.poll(1000)  # a poll that ends in the middle of a round that newer metadata called for loses the round for good
+    consumer.poll(1000)  # a shorter poll, ending in a round that newer metadata called for, loses the round for good
 consumer.commit()
 consumer.close()
 """

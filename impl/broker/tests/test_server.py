@@ -430,7 +430,10 @@ def test_nothing_is_left_when_a_broker_is_closed() -> None:
 
 
 def test_it_says_when_its_loop_stood_still(broker: ScriptedBroker) -> None:
-    """What arrives then is read late and together: a kit's other threads may have gone on meanwhile, and noticed nothing."""
+    """What arrives then is read late and together.
+
+    A kit's other threads may have gone on meanwhile, and noticed nothing.
+    """
 
     def stand_still(event: WireEvent) -> None:
         if event.kind == "request":

@@ -1,4 +1,6 @@
-"""A stage for one core: virtual time, a broker that answers what the test tells it to, and a memory of all that happened.
+"""A stage for one core.
+
+Virtual time, a broker that answers what the test tells it to, and a memory of all that happened.
 
 A test reads as a story: `scene.poll()`, `scene.answer("Heartbeat", error="REBALANCE_IN_PROGRESS")`,
 `assert scene.path == [...]`. Metadata is answered at once, since it is nobody's subject here but metadata's.

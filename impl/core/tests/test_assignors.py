@@ -34,7 +34,8 @@ def shares(assignment: Assignment) -> dict[str, str]:
     }
 
 
-# Examples --------------------------------------------------------------------------------------------------------------
+# Examples
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_range_divides_each_topic_by_itself() -> None:
@@ -94,7 +95,8 @@ def test_sticky_user_data_survives_the_wire_and_old_versions_have_no_generation(
         decode_sticky_user_data(b"?")
 
 
-# Properties ------------------------------------------------------------------------------------------------------------
+# Properties
+# ------------------------------------------------------------------------------------------------------------
 
 counts = st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 7), min_size=1)
 

@@ -48,7 +48,7 @@ def with_dirty_position(**config: Any) -> Scene:
 
 
 def with_unprocessed_records(**config: Any) -> Scene:
-    """A stable member with automatic commits whose application was handed records up to offset 15, and has not polled since."""
+    """A stable member with auto-commit; its application has records up to offset 15 and has not polled since."""
     scene = Scene(enable_auto_commit=True, **config).stable(0)
     records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
     scene.subscription.buffer(records)
@@ -61,7 +61,8 @@ def error_of(scene: Scene, future_id: int) -> str:
     return type(scene.result(future_id).error).__name__
 
 
-# As whom, and in which order -------------------------------------------------------------------------------------------
+# As whom, and in which order
+# -------------------------------------------------------------------------------------------
 
 
 def test_M1_a_commit_carries_the_identity_of_the_moment() -> None:
@@ -122,7 +123,8 @@ def test_D4_no_commit_is_sent_while_the_coordinator_is_unknown() -> None:
     assert len(scene.sent(OffsetCommitRequest)) == 1
 
 
-# When not ---------------------------------------------------------------------------------------------------------------
+# When not
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_commit_during_a_round_fails_without_a_request() -> None:
@@ -204,7 +206,8 @@ def test_a_commit_without_a_group_is_refused() -> None:
     assert "group_id" in str(scene.result(1).error)
 
 
-# Errors -----------------------------------------------------------------------------------------------------------------
+# Errors
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", PASSING)
@@ -325,7 +328,8 @@ def test_X2_a_fenced_commit_is_raised_and_ends_the_membership(commit: Commit, re
     assert (scene.describe().rebalance, scene.describe().heartbeat) == ("REVOKING_PARTITION", "DISABLED")
 
 
-# Automatic --------------------------------------------------------------------------------------------------------------
+# Automatic
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_M5_automatic_commits_keep_their_interval_and_commit_only_what_is_new() -> None:
@@ -404,7 +408,10 @@ def test_M6_an_automatic_commit_that_is_tried_again_covers_no_more_than_the_appl
 
 
 def test_M6_who_passes_the_commit_before_a_rebalance_also_goes_before_it() -> None:
-    """It covers what is processed by the next poll; the application's, asked for before that, must not come after it."""
+    """It covers what is processed by the next poll.
+
+    The application's, asked for before that, must not come after it.
+    """
     scene = with_unprocessed_records()
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.heartbeat("NOT_COORDINATOR")
@@ -450,7 +457,8 @@ def test_D1_a_timed_commit_with_manual_assignment_finds_the_coordinator() -> Non
     assert len(scene.sent(OffsetCommitRequest)) == 2
 
 
-# Before a rebalance -----------------------------------------------------------------------------------------------------
+# Before a rebalance
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_M3_a_passing_failure_is_tried_again_and_then_the_rebalance_goes_on() -> None:

@@ -239,7 +239,8 @@ def test_S2_an_empty_assignment_is_a_membership() -> None:
     assert scene.seen(AssignPartitions) == [AssignPartitions(())]
 
 
-# Changes during a round ------------------------------------------------------------------------------------------------
+# Changes during a round
+# ------------------------------------------------------------------------------------------------
 
 
 def test_J1_a_subscription_changed_while_joining_only_marks_the_rejoin() -> None:
@@ -328,7 +329,8 @@ def test_J2_a_subscription_changed_in_the_group_starts_a_rebalance() -> None:
     assert scene.describe().rebalance == "REVOKING_PARTITION"
 
 
-# The leader ------------------------------------------------------------------------------------------------------------
+# The leader
+# ------------------------------------------------------------------------------------------------------------
 
 
 def joined(member_id: str, *topics: str, owned: tuple[TopicPartition, ...] = (), generation: int = -1) -> JoinedMember:

@@ -60,7 +60,8 @@ def fetched(scene: Scene, records: bytes = b"records", error: str = "NONE", only
     scene.respond("Fetch", FetchResponse({p: FetchedPartition(r, 99, ErrorCode[error]) for p, r in found.items()}))
 
 
-# Positions -------------------------------------------------------------------------------------------------------------
+# Positions
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_O1_a_new_partition_begins_at_its_committed_offset() -> None:
@@ -235,7 +236,8 @@ def test_C3_in_the_assigned_callback_a_position_is_looked_up_only_if_wanted() ->
     assert state(scene, P0) == "FETCHABLE"
 
 
-# Committed offsets, asked for --------------------------------------------------------------------------------------------
+# Committed offsets, asked for
+# --------------------------------------------------------------------------------------------
 
 
 def test_the_application_asks_for_committed_offsets() -> None:
@@ -273,7 +275,8 @@ def test_questions_that_need_no_coordinator_are_answered_at_once() -> None:
     assert "group_id" in str(loner.result(1).error)
 
 
-# Fetching ---------------------------------------------------------------------------------------------------------------
+# Fetching
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_O5_what_is_fetchable_is_fetched_from_its_leader() -> None:
@@ -461,7 +464,8 @@ def test_a_partition_that_a_fetch_answer_leaves_out_is_fetched_again() -> None:
     assert scene.sent(FetchRequest)[-1].offsets == {P0: 10, P2: 10}
 
 
-# Metadata ---------------------------------------------------------------------------------------------------------------
+# Metadata
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_metadata_is_refreshed_when_it_is_old_and_when_the_application_says_so() -> None:
@@ -542,7 +546,8 @@ def test_a_partition_that_does_not_exist_is_looked_for_again_once_in_a_while() -
     assert scene.is_waiting("ListOffsets")
 
 
-# Subscription state -----------------------------------------------------------------------------------------------------
+# Subscription state
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_manual_assignment_keeps_what_stays() -> None:

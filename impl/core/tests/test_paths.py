@@ -1,4 +1,7 @@
-"""The paths of the proposal, as deployed clients walk them, literally; and the states between which the member moves."""
+"""The paths of the proposal, as deployed clients walk them, literally.
+
+And the states between which the member moves.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,8 @@ def buffered(scene: Scene) -> Buffered:
     return records
 
 
-# Coordinator -----------------------------------------------------------------------------------------------------------
+# Coordinator
+# -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", SAYS_NOTHING)
@@ -110,7 +111,8 @@ def test_D6_a_coordinator_that_is_gone_is_noticed_by_the_heartbeat_alone(error: 
     assert scene.is_waiting("FindCoordinator")
 
 
-# Rounds ------------------------------------------------------------------------------------------------------------------
+# Rounds
+# ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS"])
@@ -228,7 +230,8 @@ def test_K3_what_two_members_claim_belongs_to_the_later_generation_and_on_a_tie_
     assert [len(share) for share in shares(2, 2).values()] == [1, 1]  # nobody's: both are given out
 
 
-# Heartbeats --------------------------------------------------------------------------------------------------------------
+# Heartbeats
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_H1_an_announced_rebalance_does_not_stop_heartbeats_nor_put_doubt_on_the_session() -> None:
@@ -300,7 +303,8 @@ def test_P3_what_was_buffered_before_the_expiry_is_dropped_and_lost_is_told_even
     assert len(scene.sent(JoinGroupRequest)) == 1
 
 
-# Callbacks ---------------------------------------------------------------------------------------------------------------
+# Callbacks
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def told(scene: Scene) -> list[tuple[str, tuple[object, ...]]]:
@@ -396,7 +400,8 @@ def test_L1_close_says_good_bye_whatever_the_protocol(assignor: str) -> None:
     assert len(scene.sent(LeaveGroupRequest)) == 1
 
 
-# Commits and positions ---------------------------------------------------------------------------------------------------
+# Commits and positions
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_M1_each_commit_carries_the_generation_of_its_own_moment() -> None:
@@ -490,7 +495,7 @@ def test_L2_at_the_end_of_a_close_everybody_has_an_answer() -> None:
 
 
 def joining_again(**config: Any) -> Scene:
-    """A cooperative member that owns P0 and P1 has committed what it read of P1, joined, and waits for its assignment."""
+    """A cooperative member of P0 and P1 has committed P1, joined, and waits for its assignment."""
     scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True, **config).stable(0, 1)
     scene.subscription.seek(P1, 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")

@@ -1,4 +1,7 @@
-"""Two processes with one instance id: the newer one has it, the older one is told, and neither fights (rule X2, KIP-345)."""
+"""Two processes with one instance id.
+
+The newer one has it, the older one is told, and neither fights (rule X2, KIP-345).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every message in every version: there and back, against an implementation that is not ours, and with bytes gone bad."""
+"""Every message in every version.
+
+There and back, against an implementation that is not ours, and with bytes gone bad.
+"""
 
 from __future__ import annotations
 

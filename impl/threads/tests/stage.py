@@ -1,6 +1,7 @@
 """A driven consumer and the broker it talks to: stories in the words of the protocol.
 
-What is nobody's subject here (metadata, positions) is answered at once; everything of the group is answered by the test.
+What is nobody's subject here (metadata, positions) is answered at once; everything of the group is answered by the
+test.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Stage(DrivenConsumer):
         self.transport.answer_always(MetadataRequest, _metadata)
         self.transport.answer_always(OffsetFetchRequest, _committed)
 
-    # The application ---------------------------------------------------------------------------------------------------
+    # The application
+    # ---------------------------------------------------------------------------------------------------
 
     def subscribe(self) -> None:
         """The application wants the topic."""
@@ -156,7 +158,8 @@ class Stage(DrivenConsumer):
         self.driver.outputs.clear()
         return self
 
-    # What is seen ------------------------------------------------------------------------------------------------------
+    # What is seen
+    # ------------------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> str:

@@ -31,7 +31,8 @@ from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
 FIRST = TopicPartition(TOPIC, 0)
 
 
-# Bounds and order ------------------------------------------------------------------------------------------------------
+# Bounds and order
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_P4_poll_returns_when_its_time_is_over_whatever_is_pending() -> None:
@@ -75,7 +76,8 @@ def test_poll_takes_no_negative_time() -> None:
         stage.poll(-1)
 
 
-# Records ---------------------------------------------------------------------------------------------------------------
+# Records
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> None:
@@ -127,7 +129,8 @@ def test_a_broker_that_sends_no_whole_batch_is_reported_and_not_asked_for_ever()
             stage.poll()
 
 
-# Wakeup ----------------------------------------------------------------------------------------------------------------
+# Wakeup
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def test_T4_wakeup_interrupts_the_poll_that_waits_once() -> None:
@@ -199,7 +202,8 @@ def test_T4_asynchronous_commits_are_not_woken_up() -> None:
         assert stage.is_waiting("OffsetCommit")
 
 
-# One thread at a time ----------------------------------------------------------------------------------------------------
+# One thread at a time
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_a_second_thread_is_refused() -> None:
@@ -214,7 +218,8 @@ def test_a_second_thread_is_refused() -> None:
         assert not poll.done
 
 
-# Commits ---------------------------------------------------------------------------------------------------------------
+# Commits
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def test_commit_without_offsets_means_what_was_returned() -> None:
@@ -316,7 +321,8 @@ def test_M7_a_commit_for_what_is_not_owned_is_sent() -> None:
         commit.outcome()
 
 
-# Choosing what to read ---------------------------------------------------------------------------------------------------
+# Choosing what to read
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_D8_assigned_by_hand_there_is_no_group() -> None:

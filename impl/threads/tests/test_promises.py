@@ -18,7 +18,8 @@ from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
 FIRST = TopicPartition(TOPIC, 0)
 
 
-# Assignments that are interrupted ----------------------------------------------------------------------------------------
+# Assignments that are interrupted
+# ----------------------------------------------------------------------------------------
 
 
 def test_S3_a_listener_that_raises_does_not_keep_the_assignment_from_taking_effect_once() -> None:
@@ -52,7 +53,8 @@ def test_S3_Q1_a_wakeup_does_not_lose_the_assignment_that_is_due() -> None:
         assert stage.state == "STABLE"
 
 
-# Threads -----------------------------------------------------------------------------------------------------------------
+# Threads
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def test_Q2_C5_callbacks_run_on_the_thread_that_polls() -> None:
@@ -211,7 +213,8 @@ def test_Q6_callbacks_that_are_due_come_before_records_that_are_there() -> None:
         assert positions == [10]
 
 
-# Wakeup ------------------------------------------------------------------------------------------------------------------
+# Wakeup
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_T4_one_wakeup_interrupts_one_call() -> None:

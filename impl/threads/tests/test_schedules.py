@@ -1,8 +1,11 @@
-"""The two threads in orders that nobody thought of: the schedule is drawn, and so is what the group and the application do.
+"""The two threads in orders that nobody thought of.
 
-Everything is answered at once, so that answers race with what the application does. Whatever the order: no deadlock, callbacks
-alternate, each commit has one outcome, records come in order from where the application seeks and only while their partition
-is owned, every partition goes on being read, and close() leaves once and ends every call of another thread.
+The schedule is drawn, and so is what the group and the application do.
+
+Everything is answered at once, so that answers race with what the application does. Whatever the order: no deadlock,
+callbacks alternate, each commit has one outcome, records come in order from where the application seeks and only while
+their partition is owned, every partition goes on being read, and close() leaves once and ends every call of another
+thread.
 """
 
 from __future__ import annotations

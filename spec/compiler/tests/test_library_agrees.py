@@ -1,7 +1,7 @@
 """python-statemachine runs the class that a reader sees; the compiled step runs everything else. They must not differ.
 
-Twenty thousand events, legal and illegal, in states that a run reaches and in states that none does, with every machine,
-protocol and profile. Drawn anew in every run: the seed is printed, and `GROUPSPEC_SEED` repeats it.
+Twenty thousand events, legal and illegal, in states that a run reaches and in states that none does, with every
+machine, protocol and profile. Drawn anew in every run: the seed is printed, and `GROUPSPEC_SEED` repeats it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Bodies as TLA+: what is written shorter than in the model, and when it is not, because it would mean something else."""
+"""Bodies as TLA+.
+
+What is written shorter than in the model, and when it is not, because it would mean something else.
+"""
 
 from __future__ import annotations
 

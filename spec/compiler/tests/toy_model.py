@@ -1,4 +1,7 @@
-"""A small model that uses every construct of the language: a lock that a server lends to clients, over lossy messages."""
+"""A small model that uses every construct of the language.
+
+A lock that a server lends to clients, over lossy messages.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,8 @@ def toy_model(members: int = 2, broken: bool = False) -> Model:
             ModelProperty(
                 "one-holder",
                 "invariant",
-                "all(not (client[i] == 'HOLDING' and any(client[j] == 'HOLDING' for j in members if j != i)) for i in members)",
+                "all(not (client[i] == 'HOLDING' and any(client[j] == 'HOLDING' for j in members if j != i)) "
+                "for i in members)",
                 statement="at most one client holds the lock",
             ),
             ModelProperty("no-fault", "invariant", "fault == 'none'", statement="no assertion fails"),

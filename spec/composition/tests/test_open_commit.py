@@ -50,7 +50,10 @@ def test_everything_claimed_of_a_commit_holds(found: Exploration) -> None:
 
 
 def test_every_commit_ends_though_nobody_answers_and_nobody_polls() -> None:
-    """T3 L2 M3: deadlines and request timeouts pass, a coordinator is found, and earlier commits end; no more is needed."""
+    """T3 L2 M3: deadlines and request timeouts pass, a coordinator is found, and earlier commits end.
+
+    No more is needed.
+    """
     assert Graph(MODEL).broken() == {}
 
 
@@ -100,7 +103,8 @@ BROKEN: dict[str, tuple[Callable[[Row], Row | None], str]] = {
     "earlier commits are not waited for": (_sends_without("not behind and "), "sent-in-turn"),
     "the backoff is not waited for": (_sends_without("not commit_backs_off and "), "sent-after-backoff"),
     "partitions of others": (_sends_what_fails, "sent-if-allowed"),
-    "a late answer is taken": (lambda row: replace(row, guard="") if row.event == "commit_accepted" else row, ENDS_FOR_CAUSE),
+    "a late answer is taken": (lambda row: replace(row, guard="") if row.event == "commit_accepted" else row,
+                               ENDS_FOR_CAUSE),
     "an answer is not heard": (lambda row: None if row.event == "commit_refused" else row, "ends-when-it-must"),
     "an old identity is fenced": (_does("commit_fenced", "end_as_fenced"), "told-fenced"),
     "given up is called closed": (_does("rebalance_given_up", "end_as_closed"), "told-closed"),

@@ -1,4 +1,7 @@
-"""The theorems about time: each is proved both ways in both arithmetics, and each can be refuted by changing it by one."""
+"""The theorems about time.
+
+Each is proved both ways in both arithmetics, and each can be refuted by changing it by one.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,10 @@ def test_g5_a_computing_leader_is_saved_only_by_heartbeats_beside_its_assignor()
 
 
 def test_no_theorem_lets_a_connection_lose_one_request_and_deliver_the_next() -> None:
-    """TCP delivers in order or not at all; so nothing arrives behind what was swallowed before the request timed out."""
+    """TCP delivers in order or not at all.
+
+    So nothing arrives behind what was swallowed before the request timed out.
+    """
     losing = {"swallowed", "beat_failed"}
     for theorem in THEOREMS.values():
         actions = {edge.action for part in theorem.parts for edge in part.edges}

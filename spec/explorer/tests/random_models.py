@@ -1,4 +1,7 @@
-"""Models without a meaning: every construct of the language, put together by chance, to set the engines against each other."""
+"""Models without a meaning.
+
+Every construct of the language, put together by chance, to set the engines against each other.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from groupspec.spec.compiler.tests.toy_model import MEMBER
 
 
 def trap_model() -> Model:
-    """A walker on a circle of four places who may fall into a hole, three steps from the start, and turns there for ever."""
+    """A walker on a circle of four places; three steps from the start it may fall into a hole for ever."""
     place = ModelVariable("place", ("home", "street", "bridge", "hole", "pit"), "home")
     return Model(
         "trap",

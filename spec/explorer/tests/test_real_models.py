@@ -1,4 +1,7 @@
-"""The same three ways, on the models of the specification itself: the beginning of one of each family; whole ones in `make check`."""
+"""The same three ways, on the models of the specification itself: the beginning of one of each family.
+
+Whole ones in `make check`.
+"""
 
 from __future__ import annotations
 
