@@ -1,4 +1,6 @@
-"""Errors that are nobody's defect: what the machine refused, what is not installed, what a machine file being changed raised.
+"""Errors that are nobody's defect.
+
+What the machine refused, what is not installed, what a machine file being changed raised.
 
 Such an error can come up anywhere, from any library, wrapped in another. So it is looked for in one place, in the whole
 chain of what led to what, when a command has ended with it.

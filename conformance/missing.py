@@ -1,7 +1,7 @@
 """What was imported and is not installed: which extra of groupspec brings it, or that only a checkout has it.
 
-A plain `pip install groupspec` brings what `conform` and `trace why` need. Other parts need large libraries, which extras
-bring; and what verifies the specification itself is in no wheel (setup.py says what is left out).
+A plain `pip install groupspec` brings what `conform` and `trace why` need. Other parts need large libraries, which
+extras bring; and what verifies the specification itself is in no wheel (setup.py says what is left out).
 """
 
 from __future__ import annotations
