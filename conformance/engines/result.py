@@ -91,5 +91,5 @@ def watched(claim: ModelProperty, seen: Set[tuple[str, str]], complete: bool) ->
 def model_problem(found: ModelError) -> UsageProblem:
     """A model that cannot be explored, told with the files in which its author can correct it."""
     of_properties = all(each.place.startswith("property") for each in found.problems)
-    file = "spec/properties.py, or properties_of_*.py beside it" if of_properties else "spec/composition"
+    file = "spec/data/properties" if of_properties else "spec/composition"
     return UsageProblem(str(found), file, next_step="correct it there; nothing was explored")

@@ -16,6 +16,7 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import REBALANCES
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.claimed import of_the_group
 from groupspec.spec.composition.machines import MachineCode, name_of, pruned
 from groupspec.spec.composition.open_commit import MACHINE as COMMIT
 from groupspec.spec.composition.open_commit import commit_code
@@ -24,7 +25,6 @@ from groupspec.spec.composition.open_group import group_code, open_group_model
 from groupspec.spec.composition.open_member import machine_code, open_member_model
 from groupspec.spec.composition.open_partition import MACHINE as PARTITION
 from groupspec.spec.composition.open_partition import partition_code
-from groupspec.spec.properties_of_group import of_the_group
 
 PROFILE = "deployed"
 

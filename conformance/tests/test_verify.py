@@ -183,7 +183,7 @@ def test_a_property_over_an_unknown_name_is_told_with_where_to_correct_it(
     said = capsys.readouterr().err
     assert "toy-2: property mine: unknown name 'ownr' in `ownr == 0`" in said
     assert "did you mean 'owner'?" in said
-    assert "where:   spec/properties.py" in said
+    assert "where:   spec/data/properties" in said
 
 
 @pytest.mark.parametrize(

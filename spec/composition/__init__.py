@@ -10,10 +10,18 @@ from functools import cache
 from itertools import product
 from types import MappingProxyType
 
-from groupspec.spec import properties
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.base import base_model, base_name
+from groupspec.spec.composition.claimed import (
+    of_a_commit,
+    of_a_group,
+    of_a_member,
+    of_a_partition,
+    of_the_group,
+    of_the_queues,
+    of_two_commits,
+)
 from groupspec.spec.composition.commits_together import commits_model
 from groupspec.spec.composition.open_commit import open_commit_model
 from groupspec.spec.composition.open_group import open_group_model
@@ -21,10 +29,6 @@ from groupspec.spec.composition.open_member import open_member_model
 from groupspec.spec.composition.open_partition import open_partition_model
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.composition.system import MIXED
-from groupspec.spec.properties_of_commit import of_a_commit, of_two_commits
-from groupspec.spec.properties_of_group import of_the_group
-from groupspec.spec.properties_of_partition import of_a_partition
-from groupspec.spec.properties_of_queues import of_the_queues
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -88,14 +92,14 @@ def _makers() -> Iterator[ModelMaker]:
 
 
 def _open_member(scope: Scope) -> ModelMaker:
-    claimed = properties.of_a_member(scope.rebalance)
+    claimed = of_a_member(scope.rebalance)
     name = f"open-member-{scope.rebalance}-{scope.profile}"
     return ModelMaker(name, scope, 1, lambda: open_member_model(scope.rebalance, scope.profile, claimed))
 
 
 def _base(scope: Scope, size: int) -> ModelMaker:
     def make() -> Model:
-        claimed = properties.of_a_group(scope.features)
+        claimed = of_a_group(scope.features)
         return base_model(scope.rebalance, scope.profile, size, claimed, features=scope.features)
 
     return ModelMaker(base_name(scope, size), scope, size, make)

@@ -31,7 +31,7 @@ from groupspec.spec.composition.of_members import applications, timers
 from groupspec.spec.composition.of_network import network
 from groupspec.spec.composition.partial_evaluation import freeze
 from groupspec.spec.composition.system import MIXED, system_of
-from groupspec.spec.properties import FAULT, GROUP_ASSERTIONS
+from groupspec.spec.properties import FAULT, assertions
 from groupspec.spec.terms import Value
 
 NO_FAULT = f"{FAULT} == 'none'"
@@ -58,7 +58,9 @@ def base_model(
     known = frozenset(p.name for p in procedures)
     variables = [v for code in codes for v in code.variables()]
     variables += [*members.NETWORK, *members.OWNERSHIP, *group.variables(size, features)]
-    variables.append(ModelVariable(FAULT, ("none", *GROUP_ASSERTIONS), "none", (), "the first assertion that failed"))
+    variables.append(
+        ModelVariable(FAULT, ("none", *assertions("member")[:2]), "none", (), "the first assertion that failed")
+    )
     if rebalance == MIXED:
         variables.append(members.UPGRADE)
     started = [_started(v) for v in variables]

@@ -47,15 +47,14 @@ from groupspec.spec.compiler.model import (
     Set,
 )
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import ILLEGAL, Abstraction, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.composition.machines import Abstraction, MachineCode, claim, conjunction, name_of, prune
 from groupspec.spec.composition.open_commit import MACHINE
-from groupspec.spec.properties import FAULT
+from groupspec.spec.properties import FAULT, assertions
 from groupspec.spec.terms import NO_YES, Value
 from groupspec.spec.vocabulary import VARIABLES
 
 NEVER_REWINDS: Final = "never-rewinds"
 DONE_IN_ORDER: Final = "done-in-order"
-ASSERTIONS: Final = (ILLEGAL, NEVER_REWINDS, DONE_IN_ORDER)
 
 _EACH: Final = ("members",)
 _I: Final = (("i", "members"),)
@@ -97,7 +96,7 @@ def commits_model(properties: tuple[ModelProperty, ...] = (), taken: Literal["as
     table = tables()[MACHINE, "eager", "deployed"]
     code = MachineCode(table, Abstraction(words=_said, frozen=_FROZEN), {})
     procedures = prune([*code.procedures(), _turns(code)])
-    fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
+    fault = ModelVariable(FAULT, ("none", *assertions("two_commits")), "none", (), "the first assertion that failed")
     return Model(
         name="commits-2",
         scope=Scope("commits"),

@@ -9,7 +9,7 @@ request and the phase in which it found the group. Compare Apache Kafka's GroupM
 `validateOffsetCommit`).
 
 What else an event must change, and must leave alone, are claims over the records as they are when it is over. Each has
-the id of the property in `properties_of_group.py` that says what it means and where it comes from.
+the id of the property in `data/properties/group.toml` that says what it means and where it comes from.
 """
 
 from __future__ import annotations

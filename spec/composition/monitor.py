@@ -6,11 +6,11 @@ it. Where a machine has an opinion too (`timeouts.IN_FLIGHT`), a property compar
 read only to say what a word or an event means: whether the deadline that ends is that of a commit, whether the listener
 is told of a loss.
 
-What leaves the member stands in `watch_words.py`, what reaches it in `watch_events.py`.
+What leaves the member stands in `monitor_outputs.py`, what reaches it in `monitor_events.py`.
 
 A name with `@` is a variable of the member: `@call_out` is `call_out[i]` where members are numbered, and `call_out`
-where there is only one. Each assertion has the id of the property in `spec.properties` that says what it means and
-where it comes from.
+where there is only one. Each assertion has the id of the property in `data/properties/member.toml` that says what it
+means and where it comes from.
 """
 
 from __future__ import annotations

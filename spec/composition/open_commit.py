@@ -40,7 +40,6 @@ from groupspec.spec.compiler.model import Action, Block, Fairness, If, Model, Mo
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.machines import (
-    ILLEGAL,
     Abstraction,
     MachineCode,
     action_name,
@@ -49,7 +48,7 @@ from groupspec.spec.composition.machines import (
     prune,
 )
 from groupspec.spec.composition.partial_evaluation import frozen_block
-from groupspec.spec.properties import FAULT
+from groupspec.spec.properties import FAULT, assertions
 from groupspec.spec.terms import NO_YES, Value
 
 MACHINE: Final = "commit"
@@ -144,8 +143,6 @@ def assertion_of(word: str) -> str:
     return "told-" + word.removeprefix("COMMIT_").lower().replace("_", "-")
 
 
-ASSERTIONS: Final = (ILLEGAL, *SENDING, ENDS_ONCE, ENDS_FOR_CAUSE, *map(assertion_of, ENDINGS))
-
 _Assignments = tuple[tuple[str, str], ...]
 _Note = tuple[str, str, _Assignments]
 """(when a correct environment may do it, when the monitor notes something, what it notes)"""
@@ -223,7 +220,7 @@ def open_commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Tabl
         ModelVariable("auto_commit", NO_YES, False, (), vocabulary.VARIABLES["auto_commit"].doc),
         ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"),
     )
-    fault = ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed")
+    fault = ModelVariable(FAULT, ("none", *assertions("commit")), "none", (), "the first assertion that failed")
     return Model(
         name="open-commit",
         scope=Scope("open-commit"),

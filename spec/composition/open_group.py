@@ -8,7 +8,7 @@ the coordinator may be gone, the next one reads what the log has, and the group 
 What the group's machine must know of its members is read off records that the model keeps (`group_records.py`): who is
 a member, whose id is pending, whose request waits, who has yet to sync, which timer runs, what the log has. They change
 with what the group says, and never with the state that it believes itself in. What must become of each event is said on
-its own, from the request's side (`group_claims.py`), and the properties compare (`spec/properties_of_group.py`).
+its own, from the request's side (`group_claims.py`), and the properties compare (`data/properties/group.toml`).
 
 **What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have
 joined, whether someone has, whether one is left. (With a third id the same holds, in twenty times as many states; the

@@ -32,7 +32,7 @@ from groupspec.spec.composition.machines import (
 from groupspec.spec.composition.monitor import MONITOR_VARIABLES, after_event, correct, on_event, on_words
 from groupspec.spec.composition.observed import said, said_variables, silence
 from groupspec.spec.composition.partial_evaluation import frozen_block
-from groupspec.spec.properties import ASSERTIONS, FAULT
+from groupspec.spec.properties import FAULT, assertions
 from groupspec.spec.terms import NO_YES, Event, Value
 
 CONFIGURATION = ("auto_commit", "static")
@@ -59,7 +59,7 @@ def open_member_model(
     known = {p.name: p for p in procedures}
     variables = [v for code in codes.values() for v in code.variables()]
     variables += [ModelVariable(name, NO_YES, False, (), vocabulary.VARIABLES[name].doc) for name in CONFIGURATION]
-    faults = ("none", *ASSERTIONS)
+    faults = ("none", *assertions("member"))
     variables += [ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"), *MONITOR_VARIABLES]
     variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
     actions = [*_configure(), *_environment(codes, hearers, known, constants(rebalance, profile))]

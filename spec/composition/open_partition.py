@@ -27,7 +27,6 @@ from groupspec.spec.compiler.model import Action, Block, If, Model, ModelPropert
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.machines import (
-    ILLEGAL,
     Abstraction,
     MachineCode,
     action_name,
@@ -35,12 +34,11 @@ from groupspec.spec.composition.machines import (
     conjunction,
     prune,
 )
-from groupspec.spec.properties import FAULT
+from groupspec.spec.properties import FAULT, assertions
 from groupspec.spec.terms import NO_YES, Value
 
 MACHINE: Final = "subscription"
 FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
-ASSERTIONS: Final = (ILLEGAL, FETCH_WHEN_FETCHABLE)
 
 _MONITOR_VARIABLES: Final = (
     ModelVariable("said_of_it", ("nothing", "added", "enabled", "pending"), "nothing", (),
@@ -104,7 +102,9 @@ def open_partition_model(properties: tuple[ModelProperty, ...] = (), replaced: T
     procedures = prune(list(code.procedures()))
     known = frozenset(p.name for p in procedures)
     variables = [*code.variables(), *_MONITOR_VARIABLES]
-    variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
+    variables.append(
+        ModelVariable(FAULT, ("none", *assertions("partition")), "none", (), "the first assertion that failed")
+    )
     return Model(
         name="open-partition",
         scope=Scope("open-partition"),

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
+from groupspec.spec.composition.claimed import of_the_queues
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.explorer import explore
-from groupspec.spec.properties_of_queues import of_the_queues
 from groupspec.spec.rules import RULES
 
 Change = Callable[[Model], Model]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec import composition
+from groupspec.spec.composition.claimed import of_two_commits
 from groupspec.spec.composition.commits_together import DONE_IN_ORDER, NEVER_REWINDS, commits_model
 from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.liveness import Graph
-from groupspec.spec.properties_of_commit import of_two_commits
 from groupspec.spec.rules import RULES
 from groupspec.spec.terms import Value
 

@@ -12,12 +12,12 @@ from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.table import Row
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.claimed import of_a_commit
 from groupspec.spec.composition.open_commit import ENDINGS, ENDS_FOR_CAUSE, ENDS_ONCE, commit_code
 from groupspec.spec.explorer.exploration import Exploration, Limits
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.liveness import Graph
 from groupspec.spec.explorer.variants import explore_variants
-from groupspec.spec.properties_of_commit import of_a_commit
 from groupspec.spec.rules import RULES
 
 TABLE = tables()["commit", "eager", "deployed"]

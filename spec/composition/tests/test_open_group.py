@@ -9,13 +9,13 @@ import pytest
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.claimed import of_the_group
 from groupspec.spec.composition.group_claims import ASSERTIONS, CHECKS
 from groupspec.spec.composition.group_records import OUTCOMES, words
 from groupspec.spec.composition.open_group import open_group_model
 from groupspec.spec.explorer import Exploration, Limits, explore, explore_variants
 from groupspec.spec.group_words import GROUP_ACTS
 from groupspec.spec.properties import FAULT
-from groupspec.spec.properties_of_group import of_the_group
 
 TABLE = tables()["broker_group", "eager", "deployed"]
 QUICK = Limits(max_states=100_000, max_seconds=120)
