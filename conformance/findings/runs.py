@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from groupspec import conformance
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.findings.vectors import SUBJECT, vector_text
 from groupspec.conformance.vectors.making import spec_hash
@@ -130,8 +129,7 @@ def vectors_are_current(run: Run, text: str) -> bool:
 
 def run_file(run: Run) -> Path:
     """Where a run is committed."""
-    assert conformance.__file__ is not None
-    return Path(conformance.__file__).resolve().parent / "generated" / "findings" / f"{run.name}.json"
+    return Path(__file__).resolve().parents[1] / "generated" / "findings" / f"{run.name}.json"
 
 
 def committed(run: Run) -> dict[str, Any]:

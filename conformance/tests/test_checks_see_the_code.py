@@ -9,11 +9,15 @@ real build backend; its packages hold only their `__init__.py` and the planted f
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import grimp
 import pytest
@@ -25,6 +29,10 @@ from mypy.main import process_options
 sources, _ = process_options(["--config-file", "pyproject.toml"])
 print("\\n".join(source.module for source in sources))
 """
+
+
+FREE = {"spec": "spec/compiler", "impl": "impl/network", "diagrams": "diagrams", "conformance": "conformance/book"}
+"""A place in each folder where a module may be added without being given a layer."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +67,26 @@ def planted(tmp_path: Path) -> Planted:
     copy.mkdir()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    for package in (*FOLDERS, "impl/core", "spec/compiler"):
-        (copy / package).mkdir()
+    contracts = settings()["tool"]["importlinter"]["contracts"]
+    for package in (*FOLDERS, *(place for contract in contracts for place in _places(contract))):
+        (copy / package).mkdir(parents=True, exist_ok=True)
         (copy / package / "__init__.py").write_text('"""Empty."""\n')
     for folder_name in FOLDERS:
         (copy / folder_name / "py.typed").touch()
-    for contract in settings()["tool"]["importlinter"]["contracts"]:
-        for module in (*contract["source_modules"], *contract["forbidden_modules"]):
-            place = copy.joinpath(*module.split(".")[1:])
-            if not place.is_dir():
-                place.with_suffix(".py").write_text('"""Empty."""\n')
     program = "from setuptools import build_meta; build_meta.build_editable('wheel', {'editable_mode': 'strict'})"
     (copy / "wheel").mkdir()
     subprocess.run([sys.executable, "-c", program], cwd=copy, capture_output=True, check=True)
     (links,) = (copy / "build").glob("__editable__*")
     return Planted(copy, links)
+
+
+def _places(contract: dict[str, Any]) -> Iterator[str]:
+    """The folders, in the copy, of the modules that a contract names: there each of them is a package."""
+    modules = [*contract.get("source_modules", ()), *contract.get("forbidden_modules", ())]
+    for container in contract.get("containers", ()):
+        modules += [f"{container}.{name}" for layer in contract["layers"] for name in re.split(r" [|:] ", layer)]
+    for module in modules:
+        yield "/".join(module.split(".")[1:])
 
 
 def test_mypy_reads_every_file() -> None:
@@ -86,6 +99,37 @@ def test_import_linter_reads_every_file() -> None:
     graph = grimp.build_graph(*settings()["tool"]["importlinter"]["root_packages"], cache_dir=None)
     unread = {module_name(path) for path in python_files()} - graph.modules
     assert not unread, "import-linter does not look at these; in an editable install run `make install` first"
+
+
+Imports = dict[str, set[str]]
+
+
+@pytest.fixture(scope="module")
+def imports() -> Imports:
+    """What each module imports itself, for types only included."""
+    roots = settings()["tool"]["importlinter"]["root_packages"]
+    graph = grimp.build_graph(*roots, exclude_type_checking_imports=False, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) - {module} for module in graph.modules}
+
+
+def test_no_modules_import_each_other_in_a_circle(imports: Imports) -> None:
+    TopologicalSorter(imports).prepare()  # raises CycleError, which names them
+
+
+def test_no_packages_import_each_other_in_a_circle(imports: Imports) -> None:
+    """In each package: what lies below one of its children imports the other, whatever modules these are. Tests may."""
+    code = [module for module in imports if ".tests" not in module]
+    for package in {module.rpartition(".")[0] for module in code}:
+        child_of = {module: match[0] for module in code if (match := re.match(rf"{re.escape(package)}\.\w+", module))}
+        children: Imports = {child: set() for child in child_of.values()}
+        for module, child in child_of.items():
+            children[child] |= {child_of[other] for other in imports[module] if other in child_of} - {child}
+        TopologicalSorter(children).prepare()
+
+
+def test_no_code_imports_tests(imports: Imports) -> None:
+    code = [module for module in imports if ".tests" not in module]
+    assert [(module, other) for module in code for other in imports[module] if ".tests" in other] == []
 
 
 def test_code_without_a_fault_passes(planted: Planted) -> None:
@@ -134,17 +178,30 @@ def test_a_planted_misuse_of_another_package_is_rejected(planted: Planted) -> No
     ],
 )
 def test_a_planted_import_that_is_forbidden_is_rejected(planted: Planted, importer: str, imported: str) -> None:
-    planted.plant(f"{imported}/used.py", '"""Used."""\n')
-    planted.plant(f"{importer}/wrong.py", f'"""Wrong."""\n\nimport groupspec.{imported}.used\n')
+    planted.plant(f"{FREE[imported]}/used.py", '"""Used."""\n')
+    used, wrong = (f"groupspec.{FREE[folder]}".replace("/", ".") for folder in (imported, importer))
+    planted.plant(f"{FREE[importer]}/wrong.py", f'"""Wrong."""\n\nimport {used}.used\n')
     run = planted.lint_imports()
     assert run.returncode == 1
-    assert f"groupspec.{importer}.wrong -> groupspec.{imported}.used" in run.stdout
+    assert f"{wrong}.wrong -> {used}.used" in run.stdout
+
+
+@pytest.mark.parametrize(
+    "statement", ["import {}", "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    import {}"]
+)
+def test_a_planted_import_from_a_higher_layer_is_rejected(planted: Planted, statement: str) -> None:
+    """Also one for types only."""
+    planted.plant("impl/core/rebalance/wrong.py", f'"""Wrong."""\n\n{statement.format("groupspec.impl.core.parts")}\n')
+    run = planted.lint_imports()
+    assert run.returncode == 1
+    assert "groupspec.impl.core.rebalance.wrong -> groupspec.impl.core.parts" in run.stdout
 
 
 def test_an_import_that_is_allowed_is_not_rejected(planted: Planted) -> None:
-    planted.plant("spec/used.py", '"""Used."""\n')
-    planted.plant("impl/used.py", '"""Used."""\n')
-    planted.plant("diagrams/fine.py", '"""Fine."""\n\nimport groupspec.spec.used\n')
-    planted.plant("conformance/fine.py", '"""Fine."""\n\nimport groupspec.diagrams.fine\nimport groupspec.impl.used\n')
+    planted.plant("spec/compiler/used.py", '"""Used."""\n')
+    planted.plant("impl/network/used.py", '"""Used."""\n')
+    planted.plant("diagrams/fine.py", '"""Fine."""\n\nimport groupspec.spec.compiler.used\n')
+    used = "import groupspec.diagrams.fine\nimport groupspec.impl.network.used"
+    planted.plant("conformance/book/fine.py", f'"""Fine."""\n\n{used}\n')
     run = planted.lint_imports()
     assert run.returncode == 0, run.stdout

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import Error, Output
+from groupspec.impl.core.journal import Journal
 from groupspec.impl.core.messages import ErrorCode, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import Timers
-from groupspec.impl.journal import Journal
 from groupspec.impl.trace import TraceEvent, TraceSink
 
 
