@@ -54,6 +54,11 @@ class ModelVariable:
     doc: str = ""
 
 
+def flag(name: str, doc: str = "", over: tuple[IndexSet, ...] = ()) -> ModelVariable:
+    """A variable that is so or not, and not so at the start."""
+    return ModelVariable(name, (False, True), False, over, doc)
+
+
 @dataclass(frozen=True)
 class Set:
     """Assignments that happen at once: pairs of a target (`leader`, `identity[i]`, `owns[i][p]`) and an expression."""

@@ -45,6 +45,7 @@ from groupspec.spec.compiler.model import (
     Procedure,
     Scope,
     Set,
+    flag,
 )
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.machines import Abstraction, MachineCode, claim, conjunction, name_of, prune
@@ -64,13 +65,12 @@ _FROZEN: Final[Mapping[str, Value]] = {"auto_commit": True, "sent_as": "member",
 _MONITOR_VARIABLES: Final = (
     ModelVariable("asked", ("nothing", *_PURPOSES), "nothing", ("members",), "whose commit it is"),
     ModelVariable("first", (0, 1, 2), 0, (), "the one of the two that goes first"),
-    ModelVariable("request", NO_YES, False, ("members",), "its OffsetCommit is in flight"),
-    ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
-    ModelVariable("handed_out", NO_YES, False, (),
-                  "the application has records that it has not shown to have processed"),
-    ModelVariable("dated", NO_YES, False, ("members",), "more is processed than when the application asked for it"),
-    ModelVariable("overtaken", NO_YES, False, ("members",), "more than it covers was sent since it was asked for"),
-    ModelVariable("fixed", NO_YES, False, ("members",), "what it covers was fixed when the other one was asked for"),
+    flag("request", "its OffsetCommit is in flight", ("members",)),
+    flag("somebody", "a coordinator is known"),
+    flag("handed_out", "the application has records that it has not shown to have processed"),
+    flag("dated", "more is processed than when the application asked for it", ("members",)),
+    flag("overtaken", "more than it covers was sent since it was asked for", ("members",)),
+    flag("fixed", "what it covers was fixed when the other one was asked for", ("members",)),
 )  # fmt: skip
 
 

@@ -34,11 +34,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, Call, For, If, IndexSet, ModelVariable, Procedure, Set
+from groupspec.spec.compiler.model import Block, Call, For, If, IndexSet, ModelVariable, Procedure, Set, flag
 from groupspec.spec.composition import static
 from groupspec.spec.composition.machines import Words
 from groupspec.spec.composition.members import IDS, remembered
-from groupspec.spec.terms import NO_YES
 
 GENERATIONS: Final = ("older", "stored", "next", "later")
 
@@ -69,8 +68,8 @@ def variables(members: int, features: frozenset[str]) -> tuple[ModelVariable, ..
     """
     log = "log" in features
     kept = (
-        ModelVariable("stored", NO_YES, False, ("members",), "the log's last record has the member's id"),
-        ModelVariable("forgotten_stored", NO_YES, False, ("members",), "the log's last record has the forgotten id"),
+        flag("stored", "the log's last record has the member's id", ("members",)),
+        flag("forgotten_stored", "the log's last record has the forgotten id", ("members",)),
         ModelVariable("generation", GENERATIONS, "stored", (), "of the group"),
         ModelVariable("told", GENERATIONS, "older", ("members",), "the generation that the member was last told"),
     )
@@ -88,10 +87,8 @@ def variables(members: int, features: frozenset[str]) -> tuple[ModelVariable, ..
         ModelVariable(
             "leader", tuple(range(members + 1)), 0, (), "whose SyncGroup brings the assignment; 0: not chosen"
         ),
-        ModelVariable(
-            "share", NO_YES, False, ("members", "partitions"), "the last assignment gives the partition to the member"
-        ),
-        ModelVariable("about_forgotten", NO_YES, False, (), "what happens now is about a member's forgotten id"),
+        flag("share", "the last assignment gives the partition to the member", ("members", "partitions")),
+        flag("about_forgotten", "what happens now is about a member's forgotten id"),
     )
 
 

@@ -22,10 +22,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set
+from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set, flag
 from groupspec.spec.composition.machines import claim
 from groupspec.spec.group_words import ANSWERS
-from groupspec.spec.terms import NO_YES
 
 STATIC: Final = 1
 """The id of the static member."""
@@ -39,35 +38,34 @@ OUTCOMES: Final = ("none", WAITS, *(word.removeprefix("ANSWER_") for word in ANS
 RECORDS: Final = (
     ModelVariable("phase", PHASES, "empty", (), "what the group is about, as its acts tell"),
     ModelVariable("clock", CLOCKS, "none", (), "the timer of the group that runs"),
-    ModelVariable("newcomer", NO_YES, False, (), "a member was added since the initial delay last began"),
-    ModelVariable("pending", NO_YES, False, ("members",), "the id was handed out, and nothing was heard of it since"),
-    ModelVariable("member", NO_YES, False, ("members",), "the id is a member's"),
-    ModelVariable("is_new", NO_YES, False, ("members",), "it has been a member only since this join phase"),
+    flag("newcomer", "a member was added since the initial delay last began"),
+    flag("pending", "the id was handed out, and nothing was heard of it since", ("members",)),
+    flag("member", "the id is a member's", ("members",)),
+    flag("is_new", "it has been a member only since this join phase", ("members",)),
     ModelVariable("parked", ("nothing", "join", "sync"), "nothing", ("members",), "the request of it that waits"),
-    ModelVariable("yet_to_sync", NO_YES, False, ("members",), "it has sent no SyncGroup in this generation"),
-    ModelVariable("logged", NO_YES, False, ("members",), "the log's last record has the member"),
-    ModelVariable("offered", NO_YES, False, ("members",),
-                  "the record that was written last, and may not be there yet, has it"),
-    ModelVariable("writing", NO_YES, False, (), "this generation's assignment is being written"),
-    ModelVariable("old_writing", NO_YES, False, (), "an earlier generation's assignment is being written"),
+    flag("yet_to_sync", "it has sent no SyncGroup in this generation", ("members",)),
+    flag("logged", "the log's last record has the member", ("members",)),
+    flag("offered", "the record that was written last, and may not be there yet, has it", ("members",)),
+    flag("writing", "this generation's assignment is being written"),
+    flag("old_writing", "an earlier generation's assignment is being written"),
 )  # fmt: skip
 """What lasts."""
 
 MOMENTARY: Final = (
     ModelVariable("before", PHASES, "empty", (), "the phase in which the event found the group"),
-    ModelVariable("was_delayed", NO_YES, False, (), "the event came during the initial delay"),
-    ModelVariable("some_waited", NO_YES, False, (), "the event found a JoinGroup parked"),
-    ModelVariable("static_stayed", NO_YES, False, (), "the event found the static member in the group"),
-    ModelVariable("some_unsynced", NO_YES, False, (), "the event found a member that had yet to sync"),
+    flag("was_delayed", "the event came during the initial delay"),
+    flag("some_waited", "the event found a JoinGroup parked"),
+    flag("static_stayed", "the event found the static member in the group"),
+    flag("some_unsynced", "the event found a member that had yet to sync"),
     ModelVariable("outcome", OUTCOMES, "none", (), "what became of the request: an answer, or it waits"),
-    ModelVariable("acted", NO_YES, False, (), "the group has said something"),
-    ModelVariable("delayed", NO_YES, False, (), "the initial delay has begun"),
-    ModelVariable("begun", NO_YES, False, (), "the join phase has begun, or its timeout anew"),
-    ModelVariable("grew", NO_YES, False, (), "the generation has grown"),
-    ModelVariable("kept", NO_YES, False, (), "a session timer has been started anew by what was heard"),
-    ModelVariable("removed", NO_YES, False, (), "somebody was removed"),
-    ModelVariable("replaced", NO_YES, False, (), "a static member has got a new id"),
-    ModelVariable("stored", NO_YES, False, (), "an assignment was written"),
+    flag("acted", "the group has said something"),
+    flag("delayed", "the initial delay has begun"),
+    flag("begun", "the join phase has begun, or its timeout anew"),
+    flag("grew", "the generation has grown"),
+    flag("kept", "a session timer has been started anew by what was heard"),
+    flag("removed", "somebody was removed"),
+    flag("replaced", "a static member has got a new id"),
+    flag("stored", "an assignment was written"),
 )  # fmt: skip
 """What ends with the event."""
 

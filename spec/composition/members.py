@@ -33,7 +33,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, For, ModelVariable, Set
+from groupspec.spec.compiler.model import Block, For, ModelVariable, Set, flag
 from groupspec.spec.composition import static
 from groupspec.spec.terms import NO_YES
 
@@ -65,7 +65,7 @@ BEATS: Final = ("none", *BEAT_ANSWERS)
 IDS: Final = ("absent", "pending", "parked_join", "unsynced", "parked_sync", "member")
 
 NETWORK: Final = (
-    ModelVariable("call_late", NO_YES, False, ("members",), "the member has given that request up"),
+    flag("call_late", "the member has given that request up", ("members",)),
     ModelVariable(
         "call",
         CALLS,
@@ -77,7 +77,7 @@ NETWORK: Final = (
 )
 
 OWNERSHIP: Final = (
-    ModelVariable("owns", NO_YES, False, ("members", "partitions"), "the member counts the partition as its own"),
+    flag("owns", "the member counts the partition as its own", ("members", "partitions")),
     ModelVariable(
         "will_have",
         NO_YES,
@@ -92,9 +92,7 @@ REFINED: Final = MappingProxyType(
 )
 """Variables of the tables that are read off the partitions."""
 
-UPGRADE: Final = ModelVariable(
-    "upgraded", NO_YES, False, ("members",), "the process runs the cooperative protocol; before, the eager one"
-)
+UPGRADE: Final = flag("upgraded", "the process runs the cooperative protocol; before, the eager one", ("members",))
 UPGRADED: Final = MappingProxyType({"eager": "not upgraded[i]", "cooperative": "upgraded[i]"})
 """What the two constants mean in a rolling upgrade from eager to cooperative (KIP-429, second round): the assignor is
 the cooperative one for all, since all support it by then; whoever has been restarted keeps its partitions while it

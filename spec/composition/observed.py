@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groupspec.spec.compiler.model import ModelVariable, Set
-from groupspec.spec.terms import NO_YES
+from groupspec.spec.compiler.model import ModelVariable, Set, flag
 
 
 def said(word: str) -> str:
@@ -19,7 +18,7 @@ def said(word: str) -> str:
 def said_variables(words: Iterable[str]) -> Iterator[ModelVariable]:
     """One for each word."""
     for word in words:
-        yield ModelVariable(said(word), NO_YES, False, (), f"{word} has just been said")
+        yield flag(said(word), f"{word} has just been said")
 
 
 def silence(words: Iterable[str]) -> Set:

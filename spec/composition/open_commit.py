@@ -36,7 +36,18 @@ from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.commit_words import COMMIT_ENDINGS
-from groupspec.spec.compiler.model import Action, Block, Fairness, If, Model, ModelProperty, ModelVariable, Scope, Set
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Fairness,
+    If,
+    Model,
+    ModelProperty,
+    ModelVariable,
+    Scope,
+    Set,
+    flag,
+)
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.machines import (
@@ -58,16 +69,15 @@ _MONITOR_VARIABLES: Final = (
     ModelVariable("asked", ("nothing", *_OF["commit_purpose"]), "nothing", (), "whose commit is under way"),
     ModelVariable("stands", _OF["standing"], "outside", (), "what the consumer is to the group"),
     ModelVariable("offsets", _OF["covers"], "nothing", (), "what would be committed: nothing, or something"),
-    ModelVariable("somebody", NO_YES, False, (), "a coordinator is known"),
-    ModelVariable("earlier", NO_YES, False, (), "commits that were asked for before are under way"),
-    ModelVariable("handed_out", NO_YES, False, (),
-                  "the application has records that it has not shown to have processed"),
+    flag("somebody", "a coordinator is known"),
+    flag("earlier", "commits that were asked for before are under way"),
+    flag("handed_out", "the application has records that it has not shown to have processed"),
     ModelVariable("request", ("none", "nobody", "member"), "none", (),
                   "an OffsetCommit is in flight, and as whom it went"),
     ModelVariable("same_since", NO_YES, True, (), "member id and generation are what they were when it left"),
-    ModelVariable("failed_once", NO_YES, False, (), "an attempt of this commit has failed, though not for good"),
-    ModelVariable("resting", NO_YES, False, (), "the retry backoff after it has not passed"),
-    ModelVariable("owed", NO_YES, False, (), "what has happened ends the commit, and nobody was told"),
+    flag("failed_once", "an attempt of this commit has failed, though not for good"),
+    flag("resting", "the retry backoff after it has not passed"),
+    flag("owed", "what has happened ends the commit, and nobody was told"),
     ModelVariable("told", ("nothing", *COMMIT_ENDINGS), "nothing", (), "the ending that was told in this step"),
 )  # fmt: skip
 
@@ -217,8 +227,8 @@ def open_commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Tabl
     procedures = prune(list(code.procedures()))
     known = frozenset(p.name for p in procedures)
     configuration = (
-        ModelVariable("auto_commit", NO_YES, False, (), vocabulary.VARIABLES["auto_commit"].doc),
-        ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"),
+        flag("auto_commit", vocabulary.VARIABLES["auto_commit"].doc),
+        flag("configured", "the configuration is chosen"),
     )
     fault = ModelVariable(FAULT, ("none", *assertions("commit")), "none", (), "the first assertion that failed")
     return Model(

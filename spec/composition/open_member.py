@@ -16,7 +16,7 @@ from itertools import product
 
 from groupspec.spec import member, vocabulary
 from groupspec.spec.compiler.guards import names, parse
-from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Scope, Set
+from groupspec.spec.compiler.model import Action, Block, Call, Model, ModelProperty, ModelVariable, Scope, Set, flag
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
@@ -58,9 +58,9 @@ def open_member_model(
     procedures = prune([p for code in codes.values() for p in code.procedures()])
     known = {p.name: p for p in procedures}
     variables = [v for code in codes.values() for v in code.variables()]
-    variables += [ModelVariable(name, NO_YES, False, (), vocabulary.VARIABLES[name].doc) for name in CONFIGURATION]
+    variables += [flag(name, vocabulary.VARIABLES[name].doc) for name in CONFIGURATION]
     faults = ("none", *assertions("member"))
-    variables += [ModelVariable("configured", NO_YES, False, (), "the configuration is chosen"), *MONITOR_VARIABLES]
+    variables += [flag("configured", "the configuration is chosen"), *MONITOR_VARIABLES]
     variables.append(ModelVariable(FAULT, faults, "none", (), "the first assertion that failed"))
     actions = [*_configure(), *_environment(codes, hearers, known, constants(rebalance, profile))]
     if observed:
@@ -89,7 +89,7 @@ def hearers_of(used: Mapping[str, Table]) -> dict[str, tuple[str, ...]]:
 
 def machine_code(table: Table, used: Mapping[str, Table], observed: bool = False) -> MachineCode:
     """A table as procedures of this model; `used` are the tables of all machines of the member."""
-    noted = on_words(indexed=False)
+    noted = on_words()
     seen = frozenset(outward_words(used)) if observed else frozenset()
 
     def before(_event: str, word: str) -> Block | None:
@@ -135,13 +135,13 @@ def _environment(
             body: Block = tuple(_hear(event.name, inputs, codes, hearers, known))
             if body and inputs.get("current", True):
                 body = (
-                    *frozen_block(on_event(event.name, False), {**inputs, **fixed}),
+                    *frozen_block(on_event(event.name), {**inputs, **fixed}),
                     *body,
-                    *after_event(event.name, False),
+                    *after_event(event.name),
                 )
             if body:
                 legal = conjunction(
-                    correct(event.name, False), *(_legal(codes[m], event.name, inputs) for m in hearers[event.name])
+                    correct(event.name), *(_legal(codes[m], event.name, inputs) for m in hearers[event.name])
                 )
                 guard = conjunction("configured", f"{FAULT} == 'none'", legal)
                 yield Action(action_name(event.name, inputs), (), guard, body, event.kind, doc=event.doc)

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.compiler.model import Action, Block, If, Model, ModelProperty, ModelVariable, Scope, Set
+from groupspec.spec.compiler.model import Action, Block, If, Model, ModelProperty, ModelVariable, Scope, Set, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.machines import (
@@ -35,7 +35,7 @@ from groupspec.spec.composition.machines import (
     prune,
 )
 from groupspec.spec.properties import FAULT, assertions
-from groupspec.spec.terms import NO_YES, Value
+from groupspec.spec.terms import Value
 
 MACHINE: Final = "subscription"
 FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
@@ -43,13 +43,12 @@ FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
 _MONITOR_VARIABLES: Final = (
     ModelVariable("said_of_it", ("nothing", "added", "enabled", "pending"), "nothing", (),
                   "what the member last said of the partition"),
-    ModelVariable("position_known", NO_YES, False, (), "a position was found or sought, and nothing has ended it"),
-    ModelVariable("wished_paused", NO_YES, False, (), "the application has paused the partition that it has now"),
-    ModelVariable("fetch_sent", NO_YES, False, (), "a fetch for the present position is in flight"),
-    ModelVariable("old_sent", NO_YES, False, (), "a fetch for an earlier position or assignment is in flight"),
-    ModelVariable("records_wait", NO_YES, False, (),
-                  "records of the present position have come, and were not all returned"),
-    ModelVariable("records_wanted", NO_YES, False, (), "a poll wants records, and none have come since"),
+    flag("position_known", "a position was found or sought, and nothing has ended it"),
+    flag("wished_paused", "the application has paused the partition that it has now"),
+    flag("fetch_sent", "a fetch for the present position is in flight"),
+    flag("old_sent", "a fetch for an earlier position or assignment is in flight"),
+    flag("records_wait", "records of the present position have come, and were not all returned"),
+    flag("records_wanted", "a poll wants records, and none have come since"),
 )  # fmt: skip
 
 FETCHABLE: Final = "said_of_it == 'enabled' and position_known and not wished_paused"

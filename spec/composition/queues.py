@@ -47,6 +47,7 @@ from groupspec.spec.compiler.model import (
     Procedure,
     Scope,
     Set,
+    flag,
 )
 from groupspec.spec.terms import NO_YES
 
@@ -77,13 +78,13 @@ def _variables(calls: int) -> tuple[ModelVariable, ...]:
         ),
         ModelVariable("waits_for", some_call, 0, doc="the call that it waits for"),
         ModelVariable("abandoned", some_call, 0, doc="the call that was last woken while it waited"),
-        ModelVariable("wakeup", NO_YES, False, doc="wakeup() was called, and nobody has raised for it"),
-        ModelVariable("owed", NO_YES, False, doc="one exception is owed for it: what the flag should say"),
+        flag("wakeup", "wakeup() was called, and nobody has raised for it"),
+        flag("owed", "one exception is owed for it: what the flag should say"),
         ModelVariable(
             "woke", ("nothing", "call", "callback", "close"), "nothing", doc="what a wakeup interrupted last"
         ),
         ModelVariable("future", ("unused", "pending", "done", "cancelled"), "unused", ("members",), "of each call"),
-        ModelVariable("needs_coordinator", NO_YES, False, ("members",), "the call's event needs a coordinator"),
+        flag("needs_coordinator", "the call's event needs a coordinator", ("members",)),
         ModelVariable(
             "event", ("none", "call", "answer", "close"), "none", ("members",), "server events, first to last"
         ),
@@ -93,10 +94,10 @@ def _variables(calls: int) -> tuple[ModelVariable, ...]:
         ModelVariable("consumer_1", ("none", "revoke", "error"), "none", doc="consumer events: the first"),
         ModelVariable("consumer_2", ("none", "revoke", "error"), "none", doc="and the second"),
         ModelVariable("background", ("running", "closing", "stopped"), "running", doc="the background thread"),
-        ModelVariable("coordinator", NO_YES, False, doc="a coordinator is known"),
+        flag("coordinator", "a coordinator is known"),
         ModelVariable("owns", NO_YES, True, doc="partitions are assigned: the last callback is due before the end"),
         ModelVariable("asked", ("nothing", "sent", "taken"), "nothing", doc="a callback: asked for; begun"),
-        ModelVariable("overdue", NO_YES, False, doc="the deadline of close() has passed"),
+        flag("overdue", "the deadline of close() has passed"),
         ModelVariable("network", NO_YES, True, doc="sockets are open"),
         ModelVariable(
             "fault",
