@@ -35,11 +35,7 @@ def read_entries(path: Path, kind: type[RecordT]) -> Mapping[str, RecordT]:
     Raises:
         DataError: the file is no TOML, or an entry of it does not follow the schema.
     """
-    text = path.read_text(encoding="utf-8")
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{shown_path(str(path))}: this is not TOML: {error}") from error
+    text, tables = _read(path)
     identity = kind.__struct_fields__[0]
     entries = {}
     for name, table in tables.items():
@@ -50,6 +46,26 @@ def read_entries(path: Path, kind: type[RecordT]) -> Mapping[str, RecordT]:
             place = f"{shown_path(str(path))}:{_line(text, name)}"
             raise DataError(f"{place}: [{name}]: {error}\n    an entry has: {_schema(kind)}") from error
     return MappingProxyType(entries)
+
+
+def read_record(path: Path, kind: type[RecordT]) -> RecordT:
+    """A data file that is one record: its tables are the record's fields.
+
+    Raises:
+        DataError: the file is no TOML, or does not follow the schema.
+    """
+    try:
+        return msgspec.convert(_unwrapped(_read(path)[1]), kind)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{shown_path(str(path))}: {error}") from error
+
+
+def _read(path: Path) -> tuple[str, dict[str, object]]:
+    text = path.read_text(encoding="utf-8")
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{shown_path(str(path))}: this is not TOML: {error}") from error
 
 
 def _unwrapped(value: object) -> object:
