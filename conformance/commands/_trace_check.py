@@ -18,7 +18,7 @@ from groupspec.conformance.commands._trace_ingest import (
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.judges import judged_by
 from groupspec.conformance.traces import engine as local
-from groupspec.conformance.traces import inputs
+from groupspec.conformance.traces import inputs, reading
 from groupspec.conformance.traces.engine import Verdict
 from groupspec.conformance.traces.trace_rules import RULES, Violation
 
@@ -60,7 +60,7 @@ def _check(paths: list[Path], engine: str, master: str | None, steps: Steps) -> 
     if engine == "local":
         return local.check(paths)
     if local.single_layout(paths) is None:
-        local.plan_all(paths)  # a path that cannot be read is said before Spark starts
+        reading.plan_all(paths)  # a path that cannot be read is said before Spark starts
     from groupspec.conformance.spark import check as on_spark
     from groupspec.conformance.spark.session import session
 

@@ -12,7 +12,7 @@ import msgspec
 from groupspec.conformance.commands._common import Steps, json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
 from groupspec.conformance.traces import engine as local
-from groupspec.conformance.traces import inputs
+from groupspec.conformance.traces import inputs, reading
 from groupspec.conformance.traces.layout import DEFAULT_BUCKETS, Layout
 from groupspec.conformance.traces.quarantine import REASONS
 from groupspec.conformance.traces.workspace import check_target
@@ -82,7 +82,7 @@ def _ingest(paths: list[Path], out: Path, engine: str, master: str | None, bucke
     if engine == "local":
         return local.ingest(paths, out, buckets, told)
     check_target(out)  # what cannot be read or written is said before Spark starts
-    local.plan_all(paths)
+    reading.plan_all(paths)
     from groupspec.conformance.spark import ingest as on_spark
     from groupspec.conformance.spark.session import session
 

@@ -24,8 +24,8 @@ import pyarrow as pa
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.spark.failures import in_driver, in_task
 from groupspec.conformance.traces import layout
-from groupspec.conformance.traces.engine import Progress, finish_ingest, no_progress, plan_all
-from groupspec.conformance.traces.reading import Chunk, ChunkReport, Parsed, parse
+from groupspec.conformance.traces.engine import finish_ingest
+from groupspec.conformance.traces.reading import Chunk, ChunkReport, Parsed, Progress, no_progress, parse, plan_all
 from groupspec.conformance.traces.workspace import Workspace, workspace
 
 if TYPE_CHECKING:

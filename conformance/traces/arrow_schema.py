@@ -12,11 +12,6 @@ from groupspec.conformance.traces.schema import VERSION
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 
 
-def plain(kind: pa.DataType) -> pa.DataType:
-    """The type of a column before it is dictionary encoded."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 ARROW_SCHEMA: Final = pa.schema(
     [
         pa.field("run", _TEXT, nullable=False),

@@ -40,8 +40,8 @@ CLAIM_COLUMNS: Final = 5  # row, generation, partition, state before, static
 SETTING_COLUMNS: Final = (
     7  # eager, session timeout and poll interval in us, static, heartbeat bound in us, two of the listener
 )
-# The row at which a generation ended, whether it is of the member before that row, and the fields of `terms.Term` but
-# the first.
+# The row at which a generation ended, whether it is of the member before that row, and the fields of
+# `group_checks.Term` but the first.
 TERM_COLUMNS: Final = 14
 
 _WIRE: Final = SOURCE_CODES["wire"]

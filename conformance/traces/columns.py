@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.traces import columnar, ownership, terms
+from groupspec.conformance.traces import columnar, group_checks
 from groupspec.conformance.traces.projection import Projection
 from groupspec.conformance.traces.registers import UNKNOWN
 from groupspec.conformance.traces.schema import (
@@ -26,12 +26,13 @@ from groupspec.conformance.traces.schema import (
     EVENTS,
     SOURCE_CODES,
     SOURCES,
+    AnswerDetail,
     Settings,
-    says_late,
 )
 from groupspec.conformance.traces.trace_rules import CODES, RULES, Violation, detail
 
 _SETTINGS: Final = msgspec.json.Decoder(Settings)
+_ANSWERS: Final = msgspec.json.Decoder(AnswerDetail)
 _KEY: Final = ("run", "group", "member", "process")
 
 Key = tuple[str, str, str, str]
@@ -95,16 +96,16 @@ class TableChecker:
 
     def finish(self) -> list[Violation]:
         """All violations, sorted, those of whole groups among them."""
-        for conflict in ownership.find(self.claims):
+        for conflict in group_checks.conflicts(self.claims):
             other = self.members[conflict.other][2]
-            text = ownership.text(conflict.generation, self.partitions[conflict.partition], other)
+            text = group_checks.text_of_conflict(conflict.generation, self.partitions[conflict.partition], other)
             place = Place(
                 conflict.member, conflict.seq, conflict.at_us, EVENTS[conflict.event], self._state(conflict.state)
             )
-            self._report(place, ownership.RULE, text)
+            self._report(place, group_checks.TWO_OWNERS, text)
         if (last := columnar.last_term(self.carry.registers)) is not None:
             self.terms.append(np.array([[len(self.members) - 1, *last]], np.int64))
-        for found in terms.find(self.terms, self._groups()):
+        for found in group_checks.findings(self.terms, self._groups()):
             other = self.members[found.other][2] if found.other >= 0 else ""
             place = Place(found.member, found.seq, found.at_us, found.event, "")
             self._report(place, found.rule, detail(CODES[found.rule], found.a, found.b, other=other))
@@ -305,8 +306,8 @@ def _late(table: pa.Table) -> Ints:
     details = table["detail"].combine_chunks().dictionary_encode()
     if isinstance(details, pa.ChunkedArray):
         details = details.chunk(0)
-    answers = [says_late(msgspec.Raw(text)) for text in details.dictionary.to_pylist()]
-    said = np.array([*(UNKNOWN if answer is None else int(answer) for answer in answers), UNKNOWN], np.int64)
+    answers = [_ANSWERS.decode(text).late for text in details.dictionary.to_pylist()]
+    said = np.array([*(int(late) if isinstance(late, bool) else UNKNOWN for late in answers), UNKNOWN], np.int64)
     late: Ints = said[details.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     return late
 

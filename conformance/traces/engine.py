@@ -7,11 +7,9 @@ is for what does not fit on one.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,16 +25,11 @@ from groupspec.conformance.traces.inputs import LeftOut
 from groupspec.conformance.traces.limits import machine_limits
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.quarantine import Quarantined
-from groupspec.conformance.traces.reading import CHUNK_BYTES, Chunk, ChunkReport, Parsed, numbered, pack, plan
-from groupspec.conformance.traces.reading import parse as parse_chunks
+from groupspec.conformance.traces.reading import ChunkReport, Progress, no_progress, numbered, parse_all, plan_all
 from groupspec.conformance.traces.trace_rules import KINDS, Violation
 from groupspec.conformance.traces.workspace import Workspace, workspace
 
 BATCH_ROWS: Final = 65_536
-_MIN_TASK_BYTES: Final = 1024 * 1024
-
-Progress = Callable[[str, int, int], None]
-"""Called with (what is done, how many, of how many) while work goes on: ("read", 3, 16)."""
 
 
 class FileVerdict(msgspec.Struct, frozen=True):
@@ -81,17 +74,6 @@ class Verdict(msgspec.Struct, frozen=True):
     def found(self) -> list[Violation]:
         """All three together, by place."""
         return sorted([*self.violations, *self.recording, *self.notices])
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """What is to be read, as tasks of about the same size, and what lies beside it."""
-
-    tasks: list[list[Chunk]]
-    left_out: list[LeftOut]
-
-
-def no_progress(what: str, done: int, of: int) -> None:
-    """Tells nobody."""
 
 
 # Checking
@@ -149,7 +131,7 @@ def check(paths: Sequence[Path], progress: Progress = no_progress) -> Verdict:
         if (ingested := single_layout(paths)) is not None:
             return _check_layout(*ingested, progress, started)
         found = plan_all(paths)
-        parsed = parse(found.tasks, progress)
+        parsed = parse_all(found.tasks, progress)
         events = pa.concat_tables([part.events for part in parsed]) if parsed else ARROW_SCHEMA.empty_table()
         ordered = layout.sort(events)
         verdict = check_tables(ordered.slice(at, BATCH_ROWS) for at in range(0, ordered.num_rows, BATCH_ROWS))
@@ -180,24 +162,6 @@ def single_layout(paths: Sequence[Path]) -> tuple[Path, layout.Layout] | None:
     return layouts[0]
 
 
-def plan_all(paths: Sequence[Path], tasks: int = 0) -> Plan:
-    """All trace files under these paths, cut and packed into at least so many tasks, if they are not tiny."""
-    found = inputs.find_files(paths)
-    chunks = plan(found.files)
-    share = sum(chunk.weight for chunk in chunks) // max(tasks, 1)
-    return Plan(pack(chunks, min(CHUNK_BYTES, max(share, _MIN_TASK_BYTES))), found.left_out)
-
-
-def parse(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) -> list[Parsed]:
-    """Parses chunks with all processors: Arrow's reader works without Python's lock."""
-    parsed: list[Parsed] = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, parts in enumerate(pool.map(lambda task: list(parse_chunks(task)), tasks), start=1):
-            parsed += parts
-            progress("read", done, len(tasks))
-    return parsed
-
-
 # Ingesting
 # ---------------------------------------------------------------------------------------------------------------
 
@@ -214,7 +178,7 @@ def ingest(
     with machine_limits("ingesting", out):
         found = plan_all(paths)
         with workspace(out) as space:
-            parsed = parse(found.tasks, progress)
+            parsed = parse_all(found.tasks, progress)
             by_bucket: dict[int, list[pa.Table]] = {}
             for part in parsed:
                 for bucket, rows in layout.split(part.events, buckets):

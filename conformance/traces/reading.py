@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -26,9 +28,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA, plain
+from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
 from groupspec.conformance.traces.gunzip import Damage, unpack
-from groupspec.conformance.traces.inputs import Input, Kind, lone_bucket
+from groupspec.conformance.traces.inputs import Input, Kind, LeftOut, find_files, lone_bucket
 from groupspec.conformance.traces.quarantine import BadLine, Quarantined, check_detail, excerpt, parse_line
 from groupspec.conformance.traces.schema import EVENT_CODES, TraceLine
 
@@ -39,9 +41,14 @@ BUCKET_KEY: Final = b"groupspec.trace.bucket"
 """In the metadata of a Parquet file: it is a bucket of a layout (see `layout`)."""
 _LINES: Final = msgspec.json.Decoder(TraceLine)
 _ROW_WEIGHT: Final = 256
+_MIN_TASK_BYTES: Final = 1024 * 1024
 _GZIP_RATIO: Final = (
     8  # what a compressed byte weighs when files are packed into tasks; our traces shrink 10 to 20 times
 )
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is done, how many, of how many) while work goes on: ("read", 3, 16)."""
 
 
 class Chunk(msgspec.Struct, frozen=True, order=True):
@@ -80,6 +87,17 @@ class Parsed(msgspec.Struct, frozen=True):
     reports: list[ChunkReport]
 
 
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be read, as tasks of about the same size, and what lies beside it."""
+
+    tasks: list[list[Chunk]]
+    left_out: list[LeftOut]
+
+
+def no_progress(what: str, done: int, of: int) -> None:
+    """Tells nobody."""
+
+
 def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
     """The quarantined lines of all chunks, numbered from 1 for their file's first line.
 
@@ -96,6 +114,14 @@ def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
 
 # How files are cut, and chunks packed
 # ---------------------------------------------------------------------------------------
+
+
+def plan_all(paths: Sequence[Path], tasks: int = 0) -> Plan:
+    """All trace files under these paths, cut and packed into at least so many tasks, if they are not tiny."""
+    found = find_files(paths)
+    chunks = plan(found.files)
+    share = sum(chunk.weight for chunk in chunks) // max(tasks, 1)
+    return Plan(pack(chunks, min(CHUNK_BYTES, max(share, _MIN_TASK_BYTES))), found.left_out)
 
 
 def plan(files: Sequence[Input], chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
@@ -193,6 +219,16 @@ def parse(chunks: Iterable[Chunk]) -> Iterator[Parsed]:
             read += chunk.weight
     if reports:
         yield _parsed(good, reports)
+
+
+def parse_all(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) -> list[Parsed]:
+    """Parses chunks with all processors: Arrow's reader works without Python's lock."""
+    parsed: list[Parsed] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, parts in enumerate(pool.map(lambda task: list(parse(task)), tasks), start=1):
+            parsed += parts
+            progress("read", done, len(tasks))
+    return parsed
 
 
 def _parsed(good: list[list[TraceLine]], reports: list[ChunkReport]) -> Parsed:
@@ -367,8 +403,9 @@ def to_table(lines: Sequence[TraceLine]) -> pa.Table:
 
 
 def _column(kind: pa.DataType, values: list[object]) -> pa.Array:
-    array = pa.array(values, type=plain(kind))
-    return array.dictionary_encode() if pa.types.is_dictionary(kind) else array
+    if pa.types.is_dictionary(kind):
+        return pa.array(values, type=kind.value_type).dictionary_encode()
+    return pa.array(values, type=kind)
 
 
 def _detail_text(detail: msgspec.Raw | msgspec.UnsetType) -> str | None:

@@ -140,18 +140,9 @@ class Settings(msgspec.Struct, gc=False, frozen=True):
 
 
 class AnswerDetail(msgspec.Struct, gc=False, frozen=True):
-    """What the columnar checker reads in the detail of an answer.
-
-    Whether the member itself took it as late (rule J9).
-    """
+    """What is read in the detail of an answer: whether the member itself took it as late (rule J9)."""
 
     late: object = None
-
-
-def says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
-    """What the recorder itself says about an answer, `"late": true` or `false` in the detail; None: nothing."""
-    late = None if detail is msgspec.UNSET else msgspec.json.decode(detail, type=AnswerDetail).late
-    return late if isinstance(late, bool) else None
 
 
 def json_schema() -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from groupspec.conformance.traces import layout, ownership
+from groupspec.conformance.traces import group_checks, layout
 from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.reading import to_table
@@ -37,10 +37,10 @@ def judge_plainly(lines: Sequence[TraceLine]) -> list[Violation]:
     for (run, group), checked in groups.items():
         claims = [claim for member in checked for claim in member.claims]
         for claim, other in second_owners(claims):
-            text = ownership.text(claim.generation, claim.partition, other)
-            place = (run, group, claim.member, claim.seq)
+            text = group_checks.text_of_conflict(claim.generation, claim.partition, other)
+            place = (run, group, claim.member, claim.seq, group_checks.TWO_OWNERS)
             process = next(member.line.process for member in checked if claim in member.claims)
-            found.append(Violation(*place, ownership.RULE, claim.state, claim.event, claim.at_us, text, process))
+            found.append(Violation(*place, claim.state, claim.event, claim.at_us, text, process))
         found += _of_terms(checked)
     return sorted(found)
 

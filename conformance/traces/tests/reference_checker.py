@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.bounds import IN_FLIGHT_US, heartbeat_bound_ms
+from groupspec.conformance.traces.group_checks import EVENT, Found, Term
 from groupspec.conformance.traces.projection import Projection
 from groupspec.conformance.traces.registers import (
     APIS,
@@ -26,8 +27,7 @@ from groupspec.conformance.traces.registers import (
     UNKNOWN_GENERATION,
     YES,
 )
-from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, Settings, TraceLine, says_late
-from groupspec.conformance.traces.terms import EVENT, Found, Term
+from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, EVENTS, AnswerDetail, Settings, TraceLine
 from groupspec.conformance.traces.trace_rules import CODES, Violation, detail
 
 _EXPELLED: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
@@ -124,7 +124,7 @@ class ReferenceMember:
         # An answer to a request of another generation is late, one of none is not the group's: the table hears of
         # neither.
         other = line.generation == NO_GENERATION or line.generation != self.generation
-        said = says_late(line.detail)
+        said = _says_late(line.detail)
         self.late = (line.event in _BY_GENERATION and other) if said is None else said
         if line.event != "config":
             self._check_silence(passed)
@@ -567,7 +567,7 @@ def members(lines: Iterable[TraceLine]) -> Iterator[list[TraceLine]]:
 
 
 def second_owners(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
-    """What `ownership.find` finds, for the claims of one group: the second owner's claim, and the other member."""
+    """What `group_checks.conflicts` finds in one group's claims: the second owner's claim, and the other member."""
     owners: dict[tuple[int, str], dict[tuple[str, str], Claim]] = {}
     for claim in claims:
         owners.setdefault((claim.generation, claim.partition), {}).setdefault(claim.owner, claim)
@@ -579,7 +579,7 @@ def second_owners(claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
 
 
 def findings_of_terms(terms: Sequence[Term]) -> list[Found]:
-    """What `terms.find` finds, for the terms of one group; a member's terms in the order of its events."""
+    """What `group_checks.findings` finds, for the terms of one group; a member's terms in the order of its events."""
     by_process: dict[tuple[int, int], list[Term]] = {}
     for term in terms:
         by_process.setdefault((term.member, term.process), []).append(term)
@@ -608,3 +608,9 @@ def findings_of_terms(terms: Sequence[Term]) -> list[Found]:
             where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
             found.append(Found("T-STALE-ACCEPTED", *where, term.generation, late // 1000, other))
     return found
+
+
+def _says_late(detail: msgspec.Raw | msgspec.UnsetType) -> bool | None:
+    """What the recorder itself says about an answer, `"late": true` or `false` in the detail; None: nothing."""
+    late = None if detail is msgspec.UNSET else msgspec.json.decode(detail, type=AnswerDetail).late
+    return late if isinstance(late, bool) else None

@@ -1,4 +1,11 @@
-"""What can be said of a group's generations as a whole, although no two hosts have the same clock.
+"""What can be said only of a group as a whole, after its members: about owners and about generations.
+
+Each assigned callback that ends is a *claim* of all that the member then owns, in its generation.
+
+- T-TWO-OWNERS: two members claim one partition in one generation. It is keyed by generation and not by time, because
+  the clocks of two hosts say nothing about each other. The violation is told of the later member in the order of names;
+  its first claim of the partition is the place. The processes of a static member are one owner: one takes the other's
+  place, in the same generation (rule G11).
 
 A *term* is one member's time in one generation: when JoinGroup was answered, and when the last request of it was sent
 that the coordinator accepted. The coordinator answers all JoinGroups of a generation at one moment (rule G1); so two
@@ -26,9 +33,26 @@ import numpy.typing as npt
 
 from groupspec.conformance.traces.registers import REBALANCES_OF_A_STORM, STORM_US
 from groupspec.conformance.traces.schema import EVENTS
+from groupspec.conformance.traces.trace_rules import CODES, detail
 
 Ints = npt.NDArray[np.int64]
 EVENT: Final = "join_answered"
+TWO_OWNERS: Final = "T-TWO-OWNERS"
+
+
+class Conflict(NamedTuple):
+    """The claim of a second owner; all are numbers of the checker. The first nine are the columns of a claim."""
+
+    group: int
+    generation: int
+    partition: int
+    member: int
+    seq: int
+    at_us: int
+    event: int
+    state: int
+    owner: int
+    other: int
 
 
 class Term(NamedTuple):
@@ -72,7 +96,26 @@ class Found(NamedTuple):
     other: int = -1
 
 
-def find(batches: Sequence[Ints], group_of_member: Ints) -> list[Found]:
+def text_of_conflict(generation: int, partition: str, other: str) -> str:
+    """The violation in words."""
+    return detail(CODES[TWO_OWNERS], 0, generation, partition, other)
+
+
+def conflicts(batches: Sequence[Ints]) -> list[Conflict]:
+    """The conflicts among these claims. Members are numbered in the order of their names."""
+    if not batches:
+        return []
+    claims = np.concatenate(batches)
+    claims = claims[np.lexsort((claims[:, 4], claims[:, 3], claims[:, 8], claims[:, 2], claims[:, 1], claims[:, 0]))]
+    if len(claims) < 2:
+        return []
+    same_partition = np.all(claims[1:, :3] == claims[:-1, :3], axis=1)
+    other_owner = claims[1:, 8] != claims[:-1, 8]
+    places = np.flatnonzero(same_partition & other_owner) + 1
+    return [Conflict._make([*claims[place].tolist(), int(claims[place - 1, 3])]) for place in places]
+
+
+def findings(batches: Sequence[Ints], group_of_member: Ints) -> list[Found]:
     """The findings among these terms."""
     if not batches or not sum(len(batch) for batch in batches):
         return []
