@@ -9,7 +9,6 @@ What is named here is for users; the modules below it may change.
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +44,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     """Imported when it is first asked for: a harness needs the protocol, and none of the kit."""
     if name == "__version__":
+        from importlib.metadata import version  # only here: harnesses are to start quickly
+
         return version("groupspec")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

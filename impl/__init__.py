@@ -11,7 +11,6 @@ What is named here is for users; the modules below it may change.
 """
 
 import logging
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # as libraries do
 def __getattr__(name: str) -> object:
     """Imported when it is first asked for: most modules below need no consumer."""
     if name == "__version__":
+        from importlib.metadata import version  # only here: harnesses are to start quickly
+
         return version("groupspec")
     if name in __all__:
         from groupspec.impl import consumer

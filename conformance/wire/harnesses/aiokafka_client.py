@@ -17,8 +17,14 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.harnesses._base import CallbackName, Harness, Unsupported, main
-from groupspec.conformance.wire.protocol import Partition
+from groupspec.conformance.wire.harnesses.base import (
+    AnyPartition,
+    CallbackName,
+    Harness,
+    Unsupported,
+    kafka_settings,
+    main,
+)
 
 Result = TypeVar("Result")
 
@@ -34,57 +40,46 @@ class AioKafka(Harness):
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True, name="aiokafka").start()
 
-    def version(self) -> str:
-        """Of the installed package."""
-        return str(aiokafka.__version__)
-
-    def configure(self, settings: protocol.Configure) -> None:
+    def configure(self, command: protocol.Configure) -> None:
         """Make the consumer."""
-        if settings.rebalance == "cooperative":
+        if command.rebalance == "cooperative":
             raise Unsupported("aiokafka has no cooperative rebalance protocol")
-        self._await(self._start(settings))
-
-    async def _start(self, settings: protocol.Configure) -> None:
-        self.consumer = aiokafka.AIOKafkaConsumer(
-            bootstrap_servers=settings.bootstrap,
-            group_id=settings.group_id,
-            client_id=settings.client_id,
-            partition_assignment_strategy=(RangePartitionAssignor,),
-            session_timeout_ms=settings.session_timeout_ms,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            max_poll_interval_ms=settings.max_poll_interval_ms,
-            rebalance_timeout_ms=settings.max_poll_interval_ms,  # in aiokafka a setting of its own
-            request_timeout_ms=settings.request_timeout_ms,
-            retry_backoff_ms=settings.retry_backoff_ms,
-            enable_auto_commit=settings.auto_commit,
-            auto_commit_interval_ms=settings.auto_commit_interval_ms,
-            auto_offset_reset=settings.auto_offset_reset,
-            fetch_max_wait_ms=settings.fetch_max_wait_ms,
-        )
-        await self.consumer.start()
-
-    def subscribe(self, topics: Sequence[str]) -> None:
-        """Subscribe, with a listener."""
 
         async def in_loop() -> None:
-            self.consumer.subscribe(list(topics), listener=_Listener(self))
+            self.consumer = aiokafka.AIOKafkaConsumer(
+                partition_assignment_strategy=(RangePartitionAssignor,),
+                rebalance_timeout_ms=command.max_poll_interval_ms,  # in aiokafka a setting of its own
+                **kafka_settings(command),
+            )
+            await self.consumer.start()
 
         self._await(in_loop())
 
-    def poll(self, poll_ms: int) -> Mapping[Partition, Sequence[int]]:
-        """One poll."""
-        records = self._await(self.consumer.getmany(timeout_ms=poll_ms))
-        return {Partition(tp.topic, tp.partition): [r.offset for r in batch] for tp, batch in records.items()}
+    def subscribe(self, topics: list[str]) -> None:
+        """Subscribe, with a listener."""
 
-    def commit(self) -> Mapping[Partition, int]:
+        async def in_loop() -> None:
+            self.consumer.subscribe(topics, listener=_Listener(self))
+
+        self._await(in_loop())
+
+    def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
+        """One poll."""
+        batches = self._await(self.consumer.getmany(timeout_ms=poll_ms))
+        return {partition: [record.offset for record in batch] for partition, batch in batches.items()}
+
+    def commit(self) -> Mapping[AnyPartition, int]:
         """Commit the positions, and wait."""
 
-        async def in_loop() -> dict[Partition, int]:
-            positions = {tp: await self.consumer.position(tp) for tp in self.consumer.assignment()}
+        async def in_loop() -> dict[AnyPartition, int]:
+            positions = {partition: await self.consumer.position(partition) for partition in self.consumer.assignment()}
             await self.consumer.commit()
-            return {Partition(tp.topic, tp.partition): offset for tp, offset in positions.items()}
+            return positions
 
         return self._await(in_loop())
+
+    def assignment(self) -> None:
+        """The consumer belongs to the event loop's thread."""
 
     def unsubscribe(self) -> None:
         """Give up the subscription."""
@@ -106,14 +101,14 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka sh
     def __init__(self, harness: AioKafka) -> None:
         self._harness = harness
 
-    async def on_partitions_assigned(self, assigned: Iterable[aiokafka.TopicPartition]) -> None:
+    async def on_partitions_assigned(self, assigned: Iterable[AnyPartition]) -> None:
         await self._callback("partitions_assigned", assigned)
 
-    async def on_partitions_revoked(self, revoked: Iterable[aiokafka.TopicPartition]) -> None:
+    async def on_partitions_revoked(self, revoked: Iterable[AnyPartition]) -> None:
         await self._callback("partitions_revoked", revoked)
 
-    async def _callback(self, name: CallbackName, partitions: Iterable[aiokafka.TopicPartition]) -> None:
-        self._harness.callback_begins(name, [Partition(tp.topic, tp.partition) for tp in partitions])
+    async def _callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
+        self._harness.callback_begins(name, partitions)
         await asyncio.sleep(self._harness.callback_s)
         self._harness.callback_ends(name)
 

@@ -15,13 +15,13 @@ FRAME: Final = """
 import os, time
 import msgspec
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.harnesses import _base
+from groupspec.conformance.wire.harnesses import base
 from groupspec.conformance.wire.harnesses.reference_client import Reference
 
 class Broken(Reference):
 {body}
 
-_base.main(Broken)
+base.main(Broken)
 """
 
 
@@ -70,7 +70,7 @@ BROKEN: Final = (
     Broken(
         "wall clock",
         "def configure(self, settings):\n"
-        "    _base._stamped = lambda event: msgspec.structs.replace(event, at_us=time.time_ns() // 1000)\n"
+        "    base._stamped = lambda event: msgspec.structs.replace(event, at_us=time.time_ns() // 1000)\n"
         "    super().configure(settings)",
         "clock",
         "or in the future",

@@ -1,8 +1,9 @@
 """What every harness in Python shares: the loop over commands, and the events.
 
-A harness derives from `Harness` and says how its client is made, polled and closed. The application's thread is the
-main thread: it polls and carries out commands, one at a time; a second thread reads stdin. What the client's libraries
-print goes to stderr, because stdout belongs to the protocol. When stdin ends the kit is gone, and so is the harness.
+A harness derives from `Harness` and says how its client is made, polled and closed; `main` runs it as a program. The
+application's thread is the main thread: it polls and carries out commands, one at a time; a second thread reads stdin.
+What the client's libraries print goes to stderr, because stdout belongs to the protocol. When stdin ends the kit is
+gone, and so is the harness.
 """
 
 from __future__ import annotations
@@ -14,12 +15,22 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.protocol import ConsumedRange, Event, Partition
+
+
+class AnyPartition(Protocol):
+    """A partition as any client has it."""
+
+    @property
+    def topic(self) -> str: ...  # noqa: D102
+    @property
+    def partition(self) -> int: ...  # noqa: D102
+
 
 CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
 
@@ -55,11 +66,27 @@ def _stamped(event: Event) -> Event:
     return msgspec.structs.replace(event, at_us=time.monotonic_ns() // 1000)
 
 
+def kafka_settings(command: protocol.Configure) -> dict[str, Any]:
+    """Kafka's settings in a command, as keyword arguments; not the assignor, which each client has its own of."""
+    settings = msgspec.structs.asdict(command)
+    del settings["rebalance"], settings["callback_ms"]
+    settings["bootstrap_servers"] = settings.pop("bootstrap")
+    settings["enable_auto_commit"] = settings.pop("auto_commit")
+    return settings
+
+
 class Harness(ABC):
-    """One client behind the protocol."""
+    """One client behind the protocol.
+
+    Attributes:
+        client: The name of its distribution.
+        features: What it offers, of `protocol.FEATURES`.
+        consumer: The client's consumer; `configure` makes it.
+    """
 
     client: str
     features: tuple[str, ...]
+    consumer: Any
 
     def __init__(self) -> None:
         self.output = Output()
@@ -67,68 +94,73 @@ class Harness(ABC):
         self._application_thread = threading.get_ident()
         self._call = ""
 
-    # What each client does its own way
-    # -----------------------------------------------------------------------------------
+    # What each client does its own way -------------------------------------------------------------------------------
 
-    @abstractmethod
     def version(self) -> str:
         """The client's version."""
+        from importlib.metadata import version  # only here: it takes as long as some clients
+
+        return version(self.client)
 
     @abstractmethod
-    def configure(self, settings: protocol.Configure) -> None:
-        """Make the client. Raises Unsupported."""
+    def configure(self, command: protocol.Configure) -> None:
+        """Make the consumer. Raises Unsupported."""
 
     @abstractmethod
-    def subscribe(self, topics: Sequence[str]) -> None:
+    def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener that calls `assigned`, `revoked` and `lost`."""
 
     @abstractmethod
-    def poll(self, poll_ms: int) -> Mapping[Partition, Sequence[int]]:
+    def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll; the offsets of the records that it returned."""
 
     @abstractmethod
-    def commit(self) -> Mapping[Partition, int]:
+    def commit(self) -> Mapping[AnyPartition, int]:
         """Commit the positions and wait for it; what was committed."""
 
-    def assignment(self) -> list[Partition] | None:
+    def assignment(self) -> Iterable[AnyPartition] | None:
         """What the client says that it owns; None where that cannot be asked inside a callback."""
-        return None
+        owned: Iterable[AnyPartition] = self.consumer.assignment()
+        return owned
 
-    @abstractmethod
     def unsubscribe(self) -> None:
         """Give up the subscription."""
+        self.consumer.unsubscribe()
 
     @abstractmethod
     def close(self) -> None:
         """Close the client."""
 
-    # Callbacks
-    # ---------------------------------------------------------------------------------------------------------
+    # Callbacks -------------------------------------------------------------------------------------------------------
 
-    def assigned(self, partitions: Iterable[Partition]) -> None:
+    def assigned(self, partitions: Iterable[AnyPartition]) -> None:
         """To be called by a blocking listener; takes as long as the kit wants a callback to take."""
         self._whole_callback("partitions_assigned", partitions)
 
-    def revoked(self, partitions: Iterable[Partition]) -> None:
+    def revoked(self, partitions: Iterable[AnyPartition]) -> None:
         """To be called by a blocking listener."""
         self._whole_callback("partitions_revoked", partitions)
 
-    def lost(self, partitions: Iterable[Partition]) -> None:
+    def lost(self, partitions: Iterable[AnyPartition]) -> None:
         """To be called by a blocking listener."""
         self._whole_callback("partitions_lost", partitions)
 
-    def _whole_callback(self, name: CallbackName, partitions: Iterable[Partition]) -> None:
+    def _whole_callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         self.callback_begins(name, partitions)
         time.sleep(self.callback_s)
         self.callback_ends(name)
 
-    def callback_begins(self, name: CallbackName, partitions: Iterable[Partition]) -> None:
+    def callback_begins(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         """The listener has been called."""
         here = threading.get_ident() == self._application_thread and self._call in ("poll", "unsubscribe", "close")
         promised = "listener_in_poll" in self.features
-        event = _CALLBACK_EVENTS[name]
+        owned = self.assignment()
         self.output.say(
-            event(partitions=sorted(partitions), application_thread=here if promised else None, owned=self.assignment())
+            _CALLBACK_EVENTS[name](
+                partitions=_plain(partitions),
+                application_thread=here if promised else None,
+                owned=None if owned is None else _plain(owned),
+            )
         )
 
     def callback_ends(self, name: CallbackName) -> None:
@@ -140,8 +172,7 @@ class Harness(ABC):
         where = self._call if call is None else call
         self.output.say(protocol.ErrorRaised(error=type(error).__name__, message=str(error)[:500], call=where))
 
-    # The loop
-    # ----------------------------------------------------------------------------------------------------------
+    # The loop --------------------------------------------------------------------------------------------------------
 
     def run(self) -> int:
         """Carries out commands until close or the end of stdin; returns the exit code."""
@@ -200,7 +231,7 @@ class Harness(ABC):
         self._call = "poll"
         self.output.say(protocol.PollStarted(poll_ms=polls.poll_ms))
         begun = time.monotonic()
-        records: Mapping[Partition, Sequence[int]] = {}
+        records: Mapping[AnyPartition, Sequence[int]] = {}
         try:
             records = self.poll(polls.poll_ms)
         except Exception as problem:
@@ -223,7 +254,7 @@ class Harness(ABC):
             return
         committed = [
             protocol.CommittedOffset(topic=partition.topic, partition=partition.partition, offset=offset)
-            for partition, offset in sorted(offsets.items())
+            for partition, offset in sorted(offsets.items(), key=_by_name)
         ]
         self.output.say(protocol.OffsetsCommitted(success=True, offsets=committed))
 
@@ -260,7 +291,34 @@ class _Polls:
             self.due = False
 
 
-def _ranges(records: Mapping[Partition, Sequence[int]]) -> list[ConsumedRange]:
+class Listener:
+    """A blocking listener with Kafka's methods, for clients in whose terms that is one."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+
+    def on_partitions_assigned(self, partitions: Iterable[AnyPartition]) -> None:
+        """These are new."""
+        self._harness.assigned(partitions)
+
+    def on_partitions_revoked(self, partitions: Iterable[AnyPartition]) -> None:
+        """These will be taken away."""
+        self._harness.revoked(partitions)
+
+    def on_partitions_lost(self, partitions: Iterable[AnyPartition]) -> None:
+        """These are gone."""
+        self._harness.lost(partitions)
+
+
+def _plain(partitions: Iterable[AnyPartition]) -> list[Partition]:
+    return sorted(Partition(each.topic, each.partition) for each in partitions)
+
+
+def _by_name(item: tuple[AnyPartition, object]) -> tuple[str, int]:
+    return item[0].topic, item[0].partition
+
+
+def _ranges(records: Mapping[AnyPartition, Sequence[int]]) -> list[ConsumedRange]:
     return [
         ConsumedRange(
             topic=partition.topic,
@@ -269,7 +327,7 @@ def _ranges(records: Mapping[Partition, Sequence[int]]) -> list[ConsumedRange]:
             min_offset=min(offsets),
             max_offset=max(offsets),
         )
-        for partition, offsets in sorted(records.items())
+        for partition, offsets in sorted(records.items(), key=_by_name)
         if offsets
     ]
 
