@@ -65,6 +65,11 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
         },
     )
     for model in catalogue.values():
+        procedures = addresses.model(f"{model.name}-procedures")
+        if model.procedures:
+            bodies = [(procedure, code(procedure.body)) for procedure in model.procedures]
+            context = {"model": model, "procedures": bodies}
+            yield Page(procedures, f"Procedures of {model.name}", "composition", "procedures", context)
         yield Page(
             addresses.model(model.name),
             model.name,
@@ -79,7 +84,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
                 "features": {name: features[name] for name in sorted(model.scope.features)},
                 "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
                 "actions": [(action, code(action.body)) for action in model.actions],
-                "procedures": [(procedure, code(procedure.body)) for procedure in model.procedures],
+                "procedures_page": procedures if model.procedures else "",
                 "claims": by_kind([claim(stated, [model.name]) for stated in model.properties]),
             },
         )

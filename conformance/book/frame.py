@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -42,7 +43,7 @@ KINDS_LONG: Final = {
 def book_environment() -> Environment:
     """The environment of the templates in `book/`."""
     made = environment()
-    made.filters |= {"anchors": _anchors, "emits": _emits, "inputs": _inputs}
+    made.filters |= {"anchors": _anchors, "plain": _plain, "emits": _emits, "inputs": _inputs}
     made.globals |= {
         "to": addresses,
         "RULES": RULES,
@@ -83,6 +84,11 @@ def _spec_hash() -> str:
 
 def _anchors(names: Iterable[str]) -> list[tuple[str, str]]:
     return [(f"#{name}", name) for name in names]
+
+
+def _plain(text: str) -> Markup:
+    """Text between tags, in which quotation marks may stay as they are: a tenth of a listing is quotation marks."""
+    return Markup(html.escape(text, quote=False))
 
 
 def _emits(effect: Effect) -> object:

@@ -8,7 +8,8 @@ from types import ModuleType
 
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.pictures import picture
-from groupspec.conformance.book.rows import Cell, ShownRow, shown_row
+from groupspec.conformance.book.rows import Cell, shown_row
+from groupspec.conformance.book.sentences import sentence
 from groupspec.conformance.book.text import attribute_docs, module_prose, module_sources, prose
 from groupspec.conformance.book.variants import Variant, variants
 from groupspec.conformance.book.vectors import vectors_of
@@ -35,7 +36,7 @@ def gist(machine: str) -> str:
 
 
 def pages() -> Iterator[Page]:
-    """The list of machines, one page about each, and one for each table."""
+    """The list of machines, a page about each, and those of each table."""
     yield Page(
         "machines.html",
         "Machines",
@@ -50,7 +51,7 @@ def pages() -> Iterator[Page]:
     for machine in in_order():
         yield _machine(machine)
         for variant in variants()[machine]:
-            yield _table(variant)
+            yield from _tables(variant)
 
 
 def in_order() -> list[str]:
@@ -114,40 +115,52 @@ def _leads_to(machine: str, state: str) -> list[str]:
     return list(dict.fromkeys(row.target for row in rows if row.source == state != row.target))
 
 
-def _table(variant: Variant) -> Page:
+def _tables(variant: Variant) -> Iterator[Page]:
+    """The page of a table, with its picture and its matrix, and a page for each of its states."""
     table = variant.table
     cells = {(state, event.name): _cell(variant, state, event.name) for state, event, _ in table.cells()}
-    return Page(
+    shared = {
+        "machine": table.name,
+        "variant": variant,
+        "variants": variants()[table.name],
+        "table": table,
+        "means": {state: means(table.name, state) for state in table.states},
+    }
+    yield Page(
         variant.page,
         f"{table.name}: {variant.words}",
         "machines",
         "table",
         {
-            "machine": table.name,
+            **shared,
             "gist": gist(table.name),
-            "variant": variant,
-            "variants": variants()[table.name],
-            "table": table,
-            "picture": picture(table),
+            "picture": picture(variant),
             "cells": cells,
-            "states": {state: _rows_of(variant, state) for state in table.states},
             "counts": {kind: sum(row.kind == kind for row in table.rows) for kind in _KINDS},
             "blank": len(blank_cells(table)),
-            "means": {state: means(table.name, state) for state in table.states},
-            "vectors": vectors_of(variant),
         },
     )
+    vectors = vectors_of(variant)
+    for state in table.states:
+        of_state = [(event, cells[state, event.name]) for event in table.events]
+        yield Page(
+            variant.state(state),
+            f"{table.name}.{state}: {variant.words}",
+            "machines",
+            "state",
+            {
+                **shared,
+                "state": state,
+                "deciding": [(event, cell) for event, cell in of_state if cell.decides],
+                "idle": [(event, cell) for event, cell in of_state if not cell.decides],
+                "answers": {event.name: sentence(event.name, cell.rows) for event, cell in of_state},
+                "vectors": vectors,
+            },
+        )
 
 
 def _cell(variant: Variant, state: str, event: str) -> Cell:
     return Cell(state, event, tuple(shown_row(variant, row) for row in variant.table.cell(state, event)))
-
-
-def _rows_of(variant: Variant, state: str) -> dict[str, list[ShownRow]]:
-    """The rows of one state by kind, transitions first."""
-    rows = [row for row in variant.table.rows if row.source == state]
-    found = {kind: [shown_row(variant, row) for row in rows if row.kind == kind] for kind in _KINDS}
-    return {kind: shown for kind, shown in found.items() if shown}
 
 
 def coupling() -> list[dict[str, object]]:

@@ -28,7 +28,7 @@ class Option:
     """One thing to choose.
 
     Attributes:
-        value: What the address of the cell is made of: an event, or a page with a state (see `Variant.cell`).
+        value: What the address of the answer is made of: an event, or the page of a state (see `Variant.cell`).
         words: What a reader reads.
         machines: For an event: who decides it.
     """
@@ -65,7 +65,6 @@ def situations() -> Iterator[tuple[str, str, list[Option]]]:
         for variant in shown:
             which = f" ({variant.table.rebalance})" if len(shown) > 1 else ""
             options = [
-                Option(f"{variant.page}#cell.{state}", f"{means(machine, state)}: {state}")
-                for state in variant.table.states
+                Option(variant.state(state), f"{means(machine, state)}: {state}") for state in variant.table.states
             ]
             yield machine, f"{gist(machine).rstrip('.')}{which}", options

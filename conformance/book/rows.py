@@ -141,9 +141,9 @@ class Cell:
     rows: tuple[ShownRow, ...]
 
     @property
-    def anchor(self) -> str:
-        """Its name on the page."""
-        return f"cell.{self.state}.{self.event}"
+    def decides(self) -> bool:
+        """Whether anything can happen in it."""
+        return any(shown.row.kind == "transition" for shown in self.rows)
 
     @property
     def lines(self) -> list[tuple[ShownRow, int]]:
@@ -160,6 +160,11 @@ class Cell:
         """The rules of its transitions, each once; those of errors stand beside them."""
         rows = (shown.row for shown in self.rows if shown.row.kind != "error")
         return tuple(dict.fromkeys(rule for row in rows for rule in row.rules))
+
+    @property
+    def all_rules(self) -> tuple[str, ...]:
+        """The rules of all of its rows, each once."""
+        return tuple(dict.fromkeys(rule for shown in self.rows for rule in shown.row.rules))
 
     @property
     def bugs(self) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def link(address: str, text: object, title: str = "", css: str = "") -> Markup:
 def word(name: str) -> Markup:
     """A word of the vocabulary as code, leading to its entry."""
     shown = Markup("<code>{}</code>").format(breakable(name))
-    return link(addresses.word(name), shown, words()[name]) if name in words() else shown
+    return link(addresses.word(name), shown) if name in words() else shown
 
 
 @cache
@@ -202,7 +202,7 @@ def _linked_words(text: str) -> Markup:
         escaped += escape(text[at : found.start()])
         name, at = found[0], found.end()
         if name in vocabulary.VARIABLES:
-            escaped += link(addresses.word(name), name, words()[name])
+            escaped += link(addresses.word(name), name)
         elif name in ("and", "or", "not", "if", "else", "in", "for", "all", "any"):
             escaped += Markup("<i>{}</i>").format(name)
         else:

@@ -36,13 +36,18 @@ class Variant:
         """The name of its page."""
         return "-".join(("table", self.table.name, *self._parts())) + ".html"
 
+    def state(self, state: str) -> str:
+        """The name of the page that has the rows of a state."""
+        return f"{self.page.removesuffix('.html')}-{state}.html"
+
     def row(self, row_id: str) -> str:
         """The address of one of its rows."""
-        return f"{self.page}#{row_id}"
+        state, _, place = row_id.partition(".")
+        return f"{self.state(state)}#{place}"
 
     def cell(self, state: str, event: str) -> str:
-        """The address of a cell of its matrix."""
-        return f"{self.page}#cell.{state}.{event}"
+        """The address of the rows of a state for one event: a cell of its matrix."""
+        return f"{self.state(state)}#{event}"
 
     def _parts(self) -> tuple[str, ...]:
         rebalances = {rebalance for rebalance, _ in self.covers}

@@ -39,11 +39,6 @@ class Run:
     back: tuple[Step, ...]
     pairs: int
 
-    @property
-    def anchor(self) -> str:
-        """Its name on the page."""
-        return f"{self.machine}.{self.row}"
-
 
 @cache
 def files() -> tuple[tuple[str, VectorFile], ...]:
@@ -51,9 +46,9 @@ def files() -> tuple[tuple[str, VectorFile], ...]:
     return tuple((file.name, read_vectors(file, any_spec=True)) for file in vector_files())
 
 
-def page_of(file: VectorFile) -> str:
-    """The page of a file."""
-    return f"vectors-{file.subject}-{file.rebalance}.html"
+def page_of(file: VectorFile, machine: str) -> str:
+    """The page of a file for the rows of one machine."""
+    return f"vectors-{file.subject}-{file.rebalance}-{machine}.html"
 
 
 @cache
@@ -91,7 +86,7 @@ def vectors_of(variant: Variant) -> Mapping[str, tuple[str, int]]:
     for place, (_, file) in enumerate(files()):
         for (machine, row), run in _runs(place).items():
             if machine == variant.table.name and _table_of(file, machine, row) == variant:
-                found[row] = (f"{page_of(file)}#{run.anchor}", run.pairs)
+                found[row] = (f"{page_of(file, machine)}#{run.row}", run.pairs)
     return found
 
 
@@ -119,20 +114,24 @@ def pages() -> Iterator[Page]:
         {
             "intro": prose(_readme("# ", "|").partition("\n")[2]),
             "format": prose(_readme("## The format"), top=1),
-            "files": [(name, file, page_of(file), _subject(file)) for name, file in files()],
+            "files": [
+                (name, file, [(machine, page_of(file, machine)) for machine in _by_machine(place)], _subject(file))
+                for place, (name, file) in enumerate(files())
+            ],
         },
     )
     for place, (name, file) in enumerate(files()):
-        machines: dict[str, list[Run]] = {}
-        for run in _runs(place).values():
-            machines.setdefault(run.machine, []).append(run)
-        for machine, runs in machines.items():
+        for machine, runs in _by_machine(place).items():
             order = list(variants()[machine][0].table.by_id)
             runs.sort(key=lambda run: (order.index(run.row) if run.row in order else len(order), run.row))
-        yield Page(
-            page_of(file),
-            f"{file.subject}, {file.rebalance if file.rebalance != 'any' else 'both protocols'}",
-            "vectors",
-            "runs",
-            {"name": name, "file": file, "machines": machines},
-        )
+            protocol = file.rebalance if file.rebalance != "any" else "both protocols"
+            context = {"name": name, "runs": runs}
+            yield Page(page_of(file, machine), f"{machine}: {file.subject}, {protocol}", "vectors", "runs", context)
+
+
+def _by_machine(place: int) -> dict[str, list[Run]]:
+    """The runs of a file by the machine whose row they bring about."""
+    machines: dict[str, list[Run]] = {}
+    for run in _runs(place).values():
+        machines.setdefault(run.machine, []).append(run)
+    return machines

@@ -16,6 +16,7 @@ from typing import Literal
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from groupspec.conformance.reports.consequences import HARMS
 from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why, read
 from groupspec.conformance.reports.pictures import embedded, lanes_apart, machine_pictures
 from groupspec.conformance.reports.position import Position, position, rows_of
@@ -139,5 +140,5 @@ def _position(folder: Path, row: VerdictRow) -> Position | None:
 def _environment() -> Environment:
     made = environment()
     made.filters |= {"slug": slug, "client_totals": client_totals}
-    made.globals |= {"SYMBOLS": SYMBOLS, "MEANINGS": MEANINGS, "RULES": RULES, "rows_of": rows_of}
+    made.globals |= {"SYMBOLS": SYMBOLS, "MEANINGS": MEANINGS, "RULES": RULES, "HARMS": HARMS, "rows_of": rows_of}
     return made

@@ -17,17 +17,22 @@ from urllib.parse import urlsplit
 import pytest
 
 from groupspec.conformance.book.questions import events, situations
+from groupspec.conformance.book.rows import shown_row
+from groupspec.conformance.book.sentences import sentence
 from groupspec.conformance.book.site import book
 from groupspec.conformance.book.tests.pages import ReadPage
+from groupspec.conformance.book.variants import variants
 from groupspec.conformance.cli import main
 from groupspec.conformance.explain.explanations import explain, explainable
 from groupspec.conformance.explain.state_meanings import STATES
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.tables import tables, whole_tables
+from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
+MAX_PAGE = 300_000
+"""Bytes."""
 PUBLIC = {"cwiki.apache.org", "issues.apache.org", "github.com"}
 
 
@@ -97,15 +102,33 @@ def test_every_state_has_words_and_whatever_the_front_page_asks_has_a_cell(pages
     }
     for machine, _, options in situations():
         for place in options:
-            page, _, cell = place.value.partition("#")
-            assert {f"{cell}.{event.value}" for event in deciding[machine]} <= set(pages[page].ids)
+            assert {event.value for event in deciding[machine]} <= set(pages[place.value].ids)
 
 
 def test_every_row_of_every_table_has_its_place(pages: dict[str, ReadPage]) -> None:
-    places = [set(page.ids) for name, page in pages.items() if name.startswith("table-")]
-    for table in tables().values():
-        wanted = {row.id for row in table.rows} | {f"cell.{state}.{event.name}" for state, event, _ in table.cells()}
-        assert any(wanted <= ids for ids in places), table.label
+    for name, each in variants().items():
+        for variant in each:
+            places = {
+                f"{page}#{place}" for page in map(variant.state, variant.table.states) for place in pages[page].ids
+            }
+            assert {variant.row(row.id) for row in variant.table.rows} <= places, name
+            assert {variant.cell(state, event.name) for state, event, _ in variant.table.cells()} <= places, name
+
+
+def test_no_page_is_larger_than_a_phone_likes(files: dict[str, str]) -> None:
+    large = {name: len(text.encode()) for name, text in files.items() if len(text.encode()) > MAX_PAGE}
+    assert set(large) <= {"search-index.js"}
+
+
+def test_an_answer_begins_with_one_sentence(pages: dict[str, ReadPage]) -> None:
+    page = pages["table-rebalance-cooperative-deployed-PREPARING_REBALANCE.html"]
+    assert "When JoinGroup is answered MEMBER_ID_REQUIRED, the member sends JoinGroup; a late answer" in page.text
+    group = pages["table-broker_group-Stable.html"].text
+    assert "the group answers NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, as the" in group
+    for each in (variant for of_machine in variants().values() for variant in of_machine):
+        for _, event, rows in each.table.cells():
+            told = sentence(event.name, [shown_row(each, row) for row in rows])
+            assert re.fullmatch(r"(On|When) [^\n]+, \w+ [^\n]+\.", told), told
 
 
 def test_every_rule_bug_difference_and_word_has_its_place(pages: dict[str, ReadPage]) -> None:
@@ -132,16 +155,17 @@ def test_a_rules_page_says_statement_sources_rows_checks_and_bugs(pages: dict[st
 
 def test_the_matrix_leads_to_rows_rules_and_words(files: dict[str, str]) -> None:
     text = files["table-rebalance-cooperative-deployed.html"]
-    cell = re.search(r'<td id="cell.PREPARING_REBALANCE.join_member_id_required">(.*?)</td>', text, re.DOTALL)
+    address = "table-rebalance-cooperative-deployed-PREPARING_REBALANCE.html#join_member_id_required"
+    cell = re.search(rf'<td><a class="lines" href="{re.escape(address)}">(.*?)</td>', text, re.DOTALL)
     assert cell
-    assert 'href="#PREPARING_REBALANCE.join_member_id_required.1"' in cell[1]
     assert 'href="rule-J3.html"' in cell[1]
 
 
 def test_a_state_in_a_picture_leads_to_its_rows(files: dict[str, str]) -> None:
     text = files["table-rebalance-cooperative-deployed.html"]
     drawing = text[text.index("<svg") : text.index("</svg>")]
-    assert '<a href="#PREPARING_REBALANCE"><g class="node">' in drawing
+    page = "table-rebalance-cooperative-deployed-PREPARING_REBALANCE.html"
+    assert f'<a href="{page}"><g class="node">' in drawing
 
 
 def test_the_command_writes_the_site_and_two_builds_are_the_same_byte_for_byte(

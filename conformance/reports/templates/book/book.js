@@ -213,32 +213,16 @@ if (ask) {
   ask.closest("section").hidden = false;
   fit();
   event.addEventListener("change", fit);
-  ask.addEventListener("submit", (submitted) => { submitted.preventDefault(); location.href = `${situation.value}.${event.value}`; });
+  ask.addEventListener("submit", (submitted) => { submitted.preventDefault(); location.href = `${situation.value}#${event.value}`; });
 }
 
-// A cell that an address names is shown with its rows.
-const answer = document.querySelector(".answer");
-const show = () => {
-  const name = decodeURIComponent(location.hash.slice(1));
-  const cell = name.startsWith("cell.") && document.getElementById(name);
-  answer.hidden = !cell;
-  if (!cell) return;
-  const column = document.querySelector(`.decided thead th:nth-child(${cell.cellIndex + 1})`);
-  const event = cell.parentElement.querySelector("th a");
-  answer.querySelector("p").textContent = `In ${column.querySelector("a").textContent} (${column.querySelector("small").textContent}), on ${event.textContent} (${event.title}):`;
-  const rows = [...document.querySelectorAll("#rows tr[id]")].filter((row) => row.id.startsWith(`${name.slice(5)}.`));
-  answer.querySelector("tbody").replaceChildren(...rows.map((row) => {
-    const copy = row.cloneNode(true);
-    copy.removeAttribute("id");
-    copy.className = row.parentElement.className;
-    return copy;
-  }));
-  answer.scrollIntoView();
-};
-if (answer) {
-  addEventListener("load", () => setTimeout(show)); // after the browser has scrolled to the cell
-  addEventListener("hashchange", show);
-}
+// What a link leads to is shown over it as soon as the index of the search is here.
+addEventListener("pointerover", async ({ target }) => {
+  const link = target.closest?.('a[href*=".html"]:not([title])');
+  if (!link || link.closest(".site")) return;
+  const entries = await index();
+  link.title = entries.find(({ address }) => address === link.getAttribute("href"))?.text ?? "";
+});
 
 // On a narrow screen the chapters scroll: the present one is shown.
 const here = document.querySelector(".site nav [aria-current]");
