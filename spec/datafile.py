@@ -88,6 +88,5 @@ def _schema(kind: type[Record]) -> str:
 
 def _allowed(kind: type) -> str:
     values = [value for value in get_args(kind) if isinstance(value, str)]
-    return " | ".join(values) or (
-        "text" if kind is str else "list of texts" if kind == tuple[str, ...] else "list of tables"
-    )
+    names = {str: "text", bool: "true | false", tuple[str, ...]: "list of texts"}
+    return " | ".join(values) or names.get(kind, "list of tables")

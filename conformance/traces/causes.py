@@ -6,7 +6,10 @@ The list is the same for logs, recorded traces and the fleet's statistics, so th
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final, Literal
+
+from groupspec.spec.datafile import Record, read_entries
 
 Cause = Literal[
     "join",
@@ -22,77 +25,18 @@ Cause = Literal[
     "abandoned_consumer",
     "unknown",
 ]
-CAUSES: Final[tuple[Cause, ...]] = Cause.__args__  # type: ignore[attr-defined]
 
-MEANINGS: Final[dict[Cause, str]] = {
-    "join": "a member joined",
-    "rejoin": "a member that had been expelled, or had left on its poll timeout, came back",
-    "leave": "a member left (closed, unsubscribed, or was removed by an administrator)",
-    "session_timeout": "the coordinator heard nothing from a member for its session timeout and expelled it",
-    "poll_timeout": "a member did not call poll() within max.poll.interval.ms and left",
-    "sync_timeout": "a member joined and then did not send SyncGroup within the rebalance timeout",
-    "metadata_change": "topics or partitions changed",
-    "subscription_change": "a member changed what it subscribes to",
-    "enforced": "the application asked for a rebalance",
-    "coordinator_restart": "the group's coordinator restarted or moved",
-    "abandoned_consumer": "the group waited for a member that heartbeats and never polls",
-    "unknown": "the logs do not tell",
-}
 
-ADVICE: Final[dict[Cause, str]] = {
-    "join": (
-        "Expected when instances start. If they restart often, give each a fixed group.instance.id (static "
-        "membership) and a session.timeout.ms longer than a restart: a member that is back in time causes no "
-        "rebalance. Start many instances together and raise group.initial.rebalance.delay.ms on the broker, "
-        "so that their joins fall into one rebalance."
-    ),
-    "rejoin": ("The consequence of an expulsion: cure that one (see the rebalance before)."),
-    "leave": (
-        "Expected when an instance stops. For rolling restarts use static membership (group.instance.id): a "
-        "static member that restarts within session.timeout.ms neither leaves nor joins. With "
-        "cooperative-sticky only the moved partitions stand still."
-    ),
-    "session_timeout": (
-        "Find out why the member went silent: killed (out of memory?), frozen (long garbage collection, "
-        "stopped container, starved CPU) or cut off from the broker. If it was alive, raise "
-        "session.timeout.ms (keep heartbeat.interval.ms at a third of it or less). If it dies on deployments, "
-        "let it close the consumer on SIGTERM, or make it static."
-    ),
-    "poll_timeout": (
-        "Handling one batch took longer than max.poll.interval.ms. Raise max.poll.interval.ms above the "
-        "slowest batch, or lower max.poll.records, or hand slow work to other threads with pause()/resume() "
-        "and keep polling."
-    ),
-    "sync_timeout": (
-        "The member joined and then stalled between JoinGroup and SyncGroup: look for a slow assignor in the "
-        "leader, long pauses, or a client that crashed in the middle of a rebalance."
-    ),
-    "metadata_change": (
-        "Somebody created topics that match a pattern, or added partitions. Do it in one go and at a quiet "
-        "time; a longer metadata.max.age.ms on the consumers gathers several changes into one rebalance."
-    ),
-    "subscription_change": (
-        "The application calls subscribe() with other topics while it runs. Subscribe once, or by pattern, "
-        "and give all members the same subscription."
-    ),
-    "enforced": (
-        "The application (or Kafka Streams: probing or follow-up rebalances) calls enforceRebalance(). Call "
-        "it less often; for Streams see probing.rebalance.interval.ms."
-    ),
-    "coordinator_restart": (
-        "Look at the broker, not at the consumers: restarts, elections of __consumer_offsets partitions, full "
-        "disks. Roll brokers one by one with a controlled shutdown."
-    ),
-    "abandoned_consumer": (
-        "Close consumers: an object that is dropped without close() keeps heartbeating and holds its "
-        "partitions until max.poll.interval.ms ends. Look for error paths and retries that create a second "
-        "consumer in the same process. If the member is only slow, see poll_timeout."
-    ),
-    "unknown": (
-        "Raise the coordinator's log level to INFO, include the logs from before this point, or look at the "
-        "member's own log."
-    ),
-}
+class Told(Record, frozen=True):
+    """A cause in words: what happened, and what to change."""
+
+    cause: Cause
+    meaning: str
+    advice: str
+
+
+TOLD: Final = read_entries(Path(__file__).with_suffix(".toml"), Told)
+"""By cause."""
 
 LEFT_WITHOUT_A_WORD: Final = (
     "The client gave no reason and the same client id came back soon after: it was restarted, or it polled too late "

@@ -90,7 +90,7 @@ def advice(rebalance: Rebalance) -> str:
     first = rebalance.contributions[0]
     if rebalance.cause == "leave" and rebalance.alternatives and first.back_after_ms >= 0:
         return causes.LEFT_WITHOUT_A_WORD
-    return causes.ADVICE[rebalance.cause]
+    return causes.TOLD[rebalance.cause].advice
 
 
 def as_json(answer: Answer, seconds: float) -> dict[str, object]:

@@ -137,7 +137,9 @@ def _time(at_ms: int, zone: tzinfo) -> str:
 
 
 def _show_evidence(number: int, rebalance: Rebalance, console: Console) -> None:
-    console.print(Text(f"\n#{number} {rebalance.cause} {rebalance.member}: {causes.MEANINGS[rebalance.cause]}", "bold"))
+    console.print(
+        Text(f"\n#{number} {rebalance.cause} {rebalance.member}: {causes.TOLD[rebalance.cause].meaning}", "bold")
+    )
     for place in rebalance.evidence:
         console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "not dim"))
 

@@ -6,8 +6,9 @@ assignment arrives, the group is empty. Two things make reading it less simple t
 into a rebalance under way prints no "Preparing to rebalance". And only some clients say why they leave or join again
 ("client reason: not provided" for the rest).
 
-Lines are recognised by the messages of GroupMetadataManager, ClassicGroup and the Scala GroupCoordinator, wherever they
-stand in the line: collectors put host names, container names and time stamps in front, and layouts differ.
+Lines are recognised by the messages of GroupMetadataManager, ClassicGroup and the Scala GroupCoordinator
+(`broker.toml`), wherever they stand in the line: collectors put host names, container names and time stamps in front,
+and layouts differ.
 
 Event kinds: member_id_given, joining, static_new, static_replaced, rebalance, formed, assigned, empty, dropped,
 leader_failed, nobody_rejoined, session_expired, pending_expired, left, pending_left, fenced, sync_expired, loaded,
@@ -22,12 +23,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.traces.dialects.base import LogEvent, ParsedLog, Place
 from groupspec.conformance.traces.dialects.layouts import message_in, unwrap
 from groupspec.conformance.traces.dialects.templates import compiled
 from groupspec.conformance.traces.dialects.times import Clock
+from groupspec.spec.datafile import Record, read_record
 
 JAVA: Final = "4.x (Java coordinator)"
 SCALA: Final = "3.x (Scala coordinator)"
@@ -46,153 +49,19 @@ _NAMED_GROUP: Final = re.compile(r"(?:\bgroup |\[Group(?:Id)?[ =])([^\s\]]+)")
 _FOR_DEVELOPERS: Final = re.compile(r"\b(?:DEBUG|TRACE)\b")
 _NOT_PROVIDED: Final = {"not provided", "null", "none", ""}
 
-_REASON_TEMPLATES: Final[tuple[tuple[str, str], ...]] = (
-    ("added", "Adding new member {member} with group instance id {instance}[[; client reason: {said}]]"),
-    ("left", "explicit `LeaveGroup` request for ({members}) members[[.]]"),
-    ("left", "Removing member {member} on LeaveGroup[[; client reason: {said}]]"),
-    ("left", "removing member {member} on LeaveGroup"),
-    ("session_expired", "removing member {member} on heartbeat expiration[[.]]"),
-    ("sync_expired", "Removing {members} on pending sync request expiration[[.]]"),
-    ("leader_rejoined", "Leader {member} re-joining group during {state}[[; client reason: {said}]]"),
-    ("leader_rejoined", "leader {member} re-joining group during {state}"),
-    ("member_rejoined", "Updating metadata for member {member} during {state}[[; client reason: {said}]]"),
-    ("member_rejoined", "Member {member} [[is ]]joining group during {state}[[; client reason: {said}]]"),
-    (
-        "static_updated",
-        "Updating metadata for static member {member} with instance id {instance}[[; client reason: {said}]]",
-    ),
-    (
-        "static_protocol",
-        "Group's selectedProtocol will change because static member {member} with instance id {instance}"
-        " joined with change of protocol[[; client reason: {said}]]",
-    ),
-    # The Java coordinator prints no space between "assignment" and "during".
-    ("store_failed", "Error {said} when storing group assignment[[ ]]during SyncGroup (member: {member})[[.]]"),
-    ("over_capacity", "Freshly-loaded group {...} over capacity {...}"),
-)
 
-# 4.x and 3.x differ in a final stop, in the name of the offsets partition, and in a few words.
-_LINE_TEMPLATES: Final[tuple[tuple[str, str], ...]] = (
-    (
-        "rebalance",
-        "Preparing to rebalance group {group} in state {state} with old generation {generation}[[ ({log})]]"
-        " (reason: {reason})[[.]]",
-    ),
-    ("formed", "Stabilized group {group} generation {generation}[[ ({log})]] with {count} members[[.]]"),
-    (
-        "assigned",
-        "Assignment received from leader {member} for group {group} for generation {generation}."
-        " The group has {count} members, {static} of which are static.",
-    ),
-    ("empty", "Group {group} with generation {generation} is now empty[[ ({log})]][[.]]"),
-    (
-        "left",
-        "[Group {group}] Member {member} has left group through explicit `LeaveGroup`[[ request]]"
-        "[[; client reason: {said}]]",
-    ),
-    (
-        "left",
-        "[GroupId {group}] Dynamic member {member} has left group through explicit `LeaveGroup` request"
-        "[[; client reason: {said}]]",
-    ),
-    (
-        "left",
-        "[GroupId {group}] Static member {member} with instance id {instance} has left group"
-        " through explicit `LeaveGroup` request[[; client reason: {said}]]",
-    ),
-    (
-        "left",
-        "Member MemberMetadata(memberId={member}, groupInstanceId={instance}, clientId={client}, clientHost={...})"
-        " has left group {group} through explicit `LeaveGroup`[[ request]][[; client reason: {said}]]",
-    ),
-    (
-        "pending_left",
-        "[Group {group}] Pending member {member} has left group through explicit `LeaveGroup` request{...}",
-    ),
-    ("pending_left", "Pending member with memberId={member} has left group {group} through explicit `LeaveGroup`{...}"),
-    (
-        "joining",
-        "Pending dynamic member with id {member} joins group {group} in {state} state. Adding to the group now.",
-    ),
-    (
-        "member_id_given",
-        "Dynamic member with unknown member id joins group {group} in {state} state. Created a new member id {member}"
-        " and request[[ing]] the member to rejoin with this id.",
-    ),
-    (
-        "joining",  # JoinGroup before version 4
-        "Dynamic member with unknown member id joins group {group} in state {state}. Created a new member id {member}"
-        " and added the member to the group.",
-    ),
-    (
-        "joining",
-        "Dynamic Member with unknown member id joins group {group} in {state} state. Created a new member id {member}"
-        " for this member and add to the group.",
-    ),
-    (
-        "static_replaced",
-        "Static member with groupInstanceId={instance} and unknown member id joins group {group} in {state} state."
-        " Replacing previously mapped member {member} with this groupInstanceId.",
-    ),
-    (
-        "static_new",
-        "Static member with groupInstanceId={instance} and unknown member id joins group {group} in {state} state."
-        " Created a new member id {member} for this member and add[[ed]] to the group.",
-    ),
-    ("session_expired", "Member {member} in group {group} has failed, removing it from the group[[.]]"),
-    (
-        "pending_expired",
-        "Pending member {member} in group {group} has been removed after session timeout expiration[[.]]",
-    ),
-    ("dropped", "Group {group} removed dynamic members who haven't joined: {members}"),
-    ("sync_expired", "Group {group} removed members who haven't sent their sync request[[s]]: {members}"),
-    ("nobody_rejoined", "Group {group} could not complete rebalance because no members rejoined[[.]]"),
-    ("loaded", "Loaded classic group {group} with {count} members."),
-    ("loaded", "Loaded consumer group {group} with {count} members."),
-    ("loaded", "Loading group metadata for {group} with generation {generation}"),
-    ("unloaded", "[GroupId={group}] Unloading group metadata for generation {generation}."),
-    ("unloaded", "[GroupId={group}] Unloaded group metadata for group epoch {generation}."),
-    ("unloaded", "Unloading group metadata for {group} with generation {generation}"),
-    ("started", "Starting up."),
-    ("epoch_bumped", "[GroupId {group}] Bumped group epoch to {generation}[[ with metadata hash {hash}]]."),
-    ("epoch_joined", "[GroupId {group}] Member {member} joins the consumer group using the {protocol} protocol."),
-    (
-        "epoch_joined",
-        "[GroupId {group}] Static member {member} with instance id {instance} joins the consumer group"
-        " using the {protocol} protocol.",
-    ),
-    ("epoch_left", "[GroupId {group}] Member {member} left the consumer group."),
-    ("epoch_left", "[GroupId {group}] Static member {member} with instance id {instance} left the consumer group."),
-    ("epoch_fenced", "[GroupId {group}] Member {member} fenced from the group because {said}[[.]]"),
-    ("epoch_subscription", "[GroupId {group}] Member {member} updated its subscribed topics to: {...}"),
-    ("epoch_subscription", "[GroupId {group}] Member {member} updated its subscribed regex to: {...}"),
-    (
-        "fenced",
-        "Request memberId={member} for static member with groupInstanceId={instance}"
-        " is fenced by existing memberId={...}",
-    ),
-    (
-        "fenced",
-        "Request memberId={member} for static member with groupInstanceId={instance}"
-        " is fenced by current memberId={...}",
-    ),
-    ("leader_failed", "Group leader [memberId: {member}, groupInstanceId: {...}] failed to join before{...}"),
-)
+class _Messages(Record, frozen=True):
+    """`broker.toml`."""
 
-_REASONS: Final = tuple((kind, compiled(template)) for kind, template in _REASON_TEMPLATES)
-_LINES: Final = tuple((kind, compiled(template)) for kind, template in _LINE_TEMPLATES)
+    lines: tuple[tuple[str, str], ...]
+    reasons: tuple[tuple[str, str], ...]
+    harmless: tuple[str, ...]
 
-# Known lines of the coordinator that say nothing about who is in a group.
-_HARMLESS: Final = re.compile(
-    r"Startup complete|Shutting down|Shutdown complete|Closing coordinator runtime|Coordinator runtime closed"
-    r"|Event processor closed|Scheduling (?:un)?loading|(?:Started|Finished) (?:un)?loading|Elected as the group"
-    r"|Resigned as the group|Static member which joins during Stable stage|Setting empty assignments"
-    r"|Sending empty assignment|Loaded (?:member|share|streams)|The following (?:groups|offsets)|Attempt to add"
-    r"|\[GroupId .+\] (?:Computed|Member .+ new assignment state|Static member .+ (?:re-joins|temporarily left)"
-    r"|Received|Converted|Dynamic member with unknown|Ignoring rebalance timeout|Assignment delayed)"
-    r"|Group .+ transitioned to Dead|.*expired offsets|Removed .* offsets|Received (?:un)?expected notification"
-    r"|.*has already been removed|Member id .* was not found|Skip downgrading"
-)
+
+_MESSAGES: Final = read_record(Path(__file__).with_suffix(".toml"), _Messages)
+_REASONS: Final = tuple((kind, compiled(template)) for kind, template in _MESSAGES.reasons)
+_LINES: Final = tuple((kind, compiled(template)) for kind, template in _MESSAGES.lines)
+_HARMLESS: Final = re.compile("|".join(_MESSAGES.harmless))
 
 
 @dataclass(frozen=True, slots=True)
