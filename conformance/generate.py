@@ -23,7 +23,7 @@ from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import COMMITTED, model_texts
 from groupspec.conformance.findings import runs
 from groupspec.conformance.judges import judges_markdown
-from groupspec.conformance.mutation import files as held_files
+from groupspec.conformance.mutation import files as mutation_files
 from groupspec.conformance.mutation.matrix import kill_matrix
 from groupspec.conformance.scores import files as score_files
 from groupspec.conformance.scores.page import scores_markdown
@@ -40,7 +40,7 @@ from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
 from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.expiry.theorems import THEOREMS
 
-HELD: Final = "generated/mutation.json"
+MUTATION: Final = "generated/mutation.json"
 
 SCORES: Final = "generated/scores.json"
 
@@ -136,8 +136,8 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile("conformance", f"{found}.vectors.ndjson", partial(runs.run_vectors, run), is_current)
         yield GeneratedFile("diagrams", f"{found}.svg", partial(runs.run_svg_text, run))
         yield GeneratedFile("diagrams", f"{found}.mmd", partial(runs.run_mermaid_text, run))
-    yield GeneratedFile("conformance", HELD, _held, held_files.is_current, held_files.problems)
-    yield GeneratedFile("conformance", HELD.replace(".json", ".md"), _held_markdown)
+    yield GeneratedFile("conformance", MUTATION, _mutation, mutation_files.is_current, mutation_files.problems)
+    yield GeneratedFile("conformance", MUTATION.replace(".json", ".md"), _mutation_markdown)
     if score_files.COMMITTED.is_file():  # takes many minutes: `verify --scores` makes the first one
         yield GeneratedFile("conformance", SCORES, _scores, score_files.is_current, score_files.problems)
         yield GeneratedFile("conformance", SCORES.replace(".json", ".md"), _scores_markdown)
@@ -224,15 +224,15 @@ def _table_schema() -> str:
     return _json({**schema, "properties": {**properties, "sha256": digest}, "required": [*required, "sha256"]})
 
 
-def _held() -> str:
-    """Takes a minute or two: every breaker against every check."""
-    return held_files.held_text(held_files.held_data(kill_matrix()))
+def _mutation() -> str:
+    """Takes some minutes: every mutant against every test."""
+    return mutation_files.matrix_text(mutation_files.matrix_data(kill_matrix()))
 
 
-def _held_markdown() -> str:
+def _mutation_markdown() -> str:
     """Of the matrix that is committed, so that the two can't tell different things."""
-    file = folder_path("conformance") / HELD
-    return held_files.held_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
+    file = folder_path("conformance") / MUTATION
+    return mutation_files.matrix_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
 
 
 def _scores() -> str:

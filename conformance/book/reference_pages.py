@@ -14,7 +14,7 @@ from groupspec.conformance.book.text import attribute_docs, prose
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.explain.words import outgoing
 from groupspec.conformance.glossary import TERMS
-from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
+from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import differences, known_bugs, request_handling, vocabulary

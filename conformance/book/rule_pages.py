@@ -10,13 +10,12 @@ from typing import Final
 from markupsafe import Markup
 
 from groupspec.conformance.book.claims import claimed
-from groupspec.conformance.book.held import held_by, totals, why_not
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
 from groupspec.conformance.explain import addresses
 from groupspec.conformance.explain.explanations import Explanation, explain
-from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
+from groupspec.conformance.kills import kills, totals, why_none
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import rules as rules_module
@@ -77,7 +76,7 @@ def pages() -> Iterator[Page]:
             "intro": prose(_intro()),
             "rule_chapters": chapters,
             "totals": totals(),
-            "held_by": held_by,
+            "kills": kills,
             "parts": [(f"#chapter-{letter}", f"{letter} {title}") for letter, title, _ in chapters],
         },
     )
@@ -101,8 +100,8 @@ def _rule(identifier: str) -> Page:
             "rule": RULES[identifier],
             "chapter_title": chapter_title(identifier),
             "checked": list(_checked(known)),
-            "breakers": held_by(identifier),
-            "why_not": why_not(identifier),
+            "kills": kills(identifier),
+            "why_none": why_none(identifier),
             "rows": rows,
             "count": len(known.rows),
             "some_in_few": any(shown.variants for each in rows.values() for shown in each),
@@ -128,16 +127,10 @@ def _checked(known: Explanation) -> Iterator[tuple[str, list[Markup]]]:
         for claim in claimed()
         if known.name in claim.stated.rules
     ]
-    mutants = [
-        _named(addresses.check(f"{mutant.id}-mutant"), mutant.id, mutant.what)
-        for mutant in MUTANTS.values()
-        if known.name in mutant.breaks
-    ]
     for heading, items in (
         ("Properties", properties),
         ("On the wire", scenarios),
         ("In traces", traces),
-        ("Mutants", mutants),
     ):
         if items:
             yield heading, items

@@ -15,7 +15,7 @@ from groupspec.conformance.explain import addresses
 from groupspec.conformance.explain.state_meanings import STATES
 from groupspec.conformance.explain.words import outgoing, words
 from groupspec.conformance.glossary import TERMS
-from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
+from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.diagrams.matrix import row_text

@@ -72,22 +72,22 @@ def _lines(explanation: Explanation, all_rows: bool) -> Iterator[str]:
         yield f"  choice: {difference.choice}"
     yield from _list("judged on the wire by", [f"groupspec conform --scenario {s}" for s in explanation.scenarios])
     yield from _list("checked in traces by", explanation.trace_checks)
-    yield from _held(explanation)
+    yield from _kills(explanation)
     bugs = [KNOWN_BUGS[bug] for bug in explanation.known_bugs]
     yield from _list("known bugs", [f"{bug.id} {bug.client}, {bug.source}: {bug.symptom}" for bug in bugs])
     yield from _list("pictures", explanation.pictures())
     yield from _list("in the book (`groupspec book`)", [explanation.page()])
 
 
-def _held(explanation: Explanation) -> Iterator[str]:
-    """What proves that the rule is tested: break it so, and these checks go red."""
+def _kills(explanation: Explanation) -> Iterator[str]:
+    """What proves that the rule is tested: break it so, and these tests fail."""
     lines = []
-    for one in explanation.held:
-        lines.append(f"{one.breaker}: {one.what}")
-        lines += [f"  -> {check}" for check in one.checks]
-    yield from _list("held by: break it like this, and these checks go red", lines)
-    if explanation.held_later:
-        yield f"held by nothing yet: {explanation.held_later}"
+    for kill in explanation.kills:
+        lines.append(f"{kill.mutant}: {kill.what}")
+        lines += [f"  -> {test}" for test in kill.tests]
+    yield from _list("mutants: break it like this, and these tests fail", lines)
+    if explanation.why_no_kills:
+        yield f"no mutant: {explanation.why_no_kills}"
 
 
 def _rows(explanation: Explanation, all_rows: bool) -> Iterator[str]:

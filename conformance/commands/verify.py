@@ -9,8 +9,8 @@ import click
 
 from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json
 from groupspec.conformance.commands._machines import require
-from groupspec.conformance.commands._verify_held import verify_held
 from groupspec.conformance.commands._verify_models import Catalogue, about, catalogue, chosen_models, size
+from groupspec.conformance.commands._verify_mutation import verify_mutation
 from groupspec.conformance.commands._verify_scores import verify_scores
 from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, counts, run_engine
 from groupspec.conformance.engines.explorer import run_explorer
@@ -38,7 +38,9 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
     "--max-memory", callback=size, default="6GiB", metavar="B", show_default=True, help="Stop each run there."
 )
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
-@click.option("--held", is_flag=True, help="Instead: which check notices that a rule is broken, for every rule.")
+@click.option(
+    "--mutation", "--held", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule."
+)
 @click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks.")
 @click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
 @click.option("--record", is_flag=True, help="Put the explorer's counts into the committed table of models.")
@@ -54,7 +56,7 @@ def command(
     max_seconds: float | None,
     max_memory: int,
     fold: bool,
-    held: bool,
+    mutation: bool,
     safety: bool,
     scores: bool,
     record: bool,
@@ -66,7 +68,7 @@ def command(
     `python` is the explorer of this project. TLC and SPIN are given the same models, and must find the same number of
     distinct states. An engine that is missing is named, and leaves the result inconclusive.
 
-    With --held it breaks each rule on purpose, in the implementation or in a row, and says which check notices.
+    With --mutation it breaks each rule on purpose, in the implementation or in a row, and says which test notices.
     With --scores it changes each row of the specification, and says which property notices.
 
     Without options: every model of at most two members, by the explorer, in a minute or two.
@@ -76,9 +78,9 @@ def command(
     Exit code 1 if a property is violated that is not expected to be, or the engines disagree; 4 if not every engine
     got through.
     """
-    if held:
-        code, matrix = verify_held()
-        write_json("verify", {"runs": [], "models": [], "held": matrix}, json_file)
+    if mutation:
+        code, matrix = verify_mutation()
+        write_json("verify", {"runs": [], "models": [], "mutation": matrix}, json_file)
         return code
     if scores:
         code, scored = verify_scores()

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from groupspec.conformance.explain import addresses
-from groupspec.conformance.missing import in_checkout
+from groupspec.conformance.kills import Kill, kills, why_none
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -25,21 +25,6 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
 Kind: TypeAlias = Literal["rule", "state", "event"]
-
-
-@dataclass(frozen=True)
-class Held:
-    """One way in which a rule was broken, and what noticed.
-
-    Attributes:
-        breaker: Its id.
-        what: What the broken one does.
-        checks: The checks that go red, by their ids as pytest has them.
-    """
-
-    breaker: str
-    what: str
-    checks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -58,8 +43,8 @@ class Explanation:
         scenarios: Scenarios of the wire kit that judge the rule.
         trace_checks: Trace rules that check it.
         known_bugs: Ids of known bugs that broke it.
-        held: Of a rule: the breakers of it, and the checks that go red, as the committed kill matrix has them.
-        held_later: Of a rule that nothing holds: the reason.
+        kills: Of a rule: its mutants, and the tests that fail, as the committed kill matrix has them.
+        why_no_kills: Of a rule without: the reason.
     """
 
     kind: Kind
@@ -74,8 +59,8 @@ class Explanation:
     trace_checks: tuple[str, ...] = ()
     known_bugs: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = field(default=())
-    held: tuple[Held, ...] = ()
-    held_later: str = ""
+    kills: tuple[Kill, ...] = ()
+    why_no_kills: str = ""
 
     def pictures(self) -> list[str]:
         """Committed pictures that show one of the rows; the matrix where all that a machine has of it is not drawn."""
@@ -126,8 +111,8 @@ class Explanation:
                 {"id": bug.id, "source": bug.source, "client": bug.client, "symptom": bug.symptom}
                 for bug in (KNOWN_BUGS[bug_id] for bug_id in self.known_bugs)
             ],
-            "held": [{"breaker": one.breaker, "what": one.what, "checks": list(one.checks)} for one in self.held],
-            "held_later": self.held_later,
+            "kills": [asdict(kill) for kill in self.kills],
+            "why_no_kills": self.why_no_kills,
             "scenarios": list(self.scenarios),
             "trace_checks": list(self.trace_checks),
             "pictures": self.pictures(),
@@ -177,31 +162,9 @@ def _rule(name: str) -> Explanation:
         trace_checks=tuple(rule.id for rule in trace_rules.RULES if name in rule.spec_rules),
         known_bugs=rule.known_bugs,
         differences=tuple(entry for entry in DIFFERENCES.values() if name in entry.rules),
-        held=tuple(_held(name)),
-        held_later=_held_later(name),
+        kills=kills(name),
+        why_no_kills=why_none(name),
     )
-
-
-def _held(rule: str) -> Iterator[Held]:
-    """What the kill matrix has for a rule; no wheel has the matrix."""
-    if not in_checkout():
-        return
-    from groupspec.conformance.mutation import files as held_files
-
-    entry = held_files.committed()["rules"].get(rule, {"held": []})
-    for one in entry["held"]:
-        yield Held(one["breaker"], one["what"], tuple(one["checks"]))
-
-
-def _held_later(rule: str) -> str:
-    if not in_checkout():
-        return ""
-    from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
-
-    if rule in HYGIENE:
-        return HYGIENE[rule]
-    later = HELD_LATER.get(rule)
-    return f"by {later.by}: {later.why}" if later else ""
 
 
 def _state(name: str) -> Explanation:

@@ -1,8 +1,9 @@
-"""The kill matrix: which check notices which breaker of which rule.
+"""The kill matrix: which test notices which mutant of which rule.
 
-A rule is held by a check that carries it, is green on the reference, and goes red when a breaker of that rule is put
-in. A check that only carries the rule's id holds nothing, and a breaker that no such check notices shows that the rule
-is held by nothing, whatever the tests' names say.
+A rule is covered by a test that carries it in its name, passes on the reference, and fails when a mutant of that rule
+is applied. A test that only carries the rule's id proves nothing, and a mutant that no such test notices shows that the
+rule is not tested, whatever the tests' names say. The tests are run by pytest, with
+`groupspec.conformance.mutation.plugin`.
 """
 
 from __future__ import annotations
@@ -11,129 +12,137 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.mutation.catalogue import BREAKERS
-from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
-from groupspec.conformance.mutation.stories import stories
-from groupspec.conformance.mutation.worker import GREEN, MAX_S
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.checks import ROOT, checks, rules_of
 from groupspec.spec.rules import RULES
 
-Told = Callable[[str], None]
-Kills = Mapping[str, Mapping[str, tuple[str, ...]]]
+UNCHANGED: Final = "-"
+"""Instead of a mutant's id: nothing is changed, and every test has to pass."""
 
+NOT_TRIED: Final[Mapping[str, str]] = dict.fromkeys(
+    ("J10", "W1"),
+    "Covered by the wire kit's tests (conformance/wire/tests/test_rules.py): the matrix tries the tests of the "
+    "implementation and of the machines, which cut off neither frames nor blobs.",
+)
+"""Rules without a mutant, and why. An entry that is no longer true is an error, as a missing one is."""
 
-PIECE: Final = 24
-"""Breakers for one process: enough that its start, which imports the tests, is a small part."""
+MAX_NOT_TRIED: Final = 12
+
+OPTIONS: Final = (
+    "-p",
+    "groupspec.conformance.mutation.plugin",
+    "-q",
+    "--capture=no",
+    "--tb=no",
+    "-p",
+    "no:cacheprovider",
+)
+QUIET: Final = tuple(f"-pno:{plugin}" for plugin in ("logging", "warnings", "unraisableexception", "threadexception"))
+"""Plugins of pytest that would only cost time."""
 
 
 @dataclass(frozen=True)
 class KillMatrix:
-    """What holds each rule.
+    """Which test notices what.
 
     Attributes:
-        kills: Rule -> breaker -> the checks that carry the rule and go red.
-        red: Breaker -> every check that goes red, whatever it carries.
-        problems: What makes the matrix worthless: a check that is red without a breaker, a breaker that can't be put
-            in.
+        kills: Rule -> mutant -> the tests that carry the rule and fail.
+        failed: Mutant -> every test that fails, whatever it carries.
+        idle: Tests that no mutant makes fail: they may cover something, but prove nothing yet.
+        problems: What makes the matrix worthless: a test that fails without a mutant, a mutant that can't be applied.
     """
 
-    kills: Kills
-    red: Mapping[str, tuple[str, ...]]
+    kills: Mapping[str, Mapping[str, tuple[str, ...]]]
+    failed: Mapping[str, tuple[str, ...]]
+    idle: tuple[str, ...]
     problems: tuple[str, ...]
 
-    def gaps(self) -> list[str]:
-        """Rules held by nothing that no list excuses."""
-        excused = {*HELD_LATER, *HYGIENE}
-        return [rule for rule in RULES if rule not in excused and not any(self.kills.get(rule, {}).values())]
-
     def unnoticed(self) -> list[tuple[str, str]]:
-        """(breaker, rule): the breaker says that it breaks the rule, and no check of the rule notices."""
-        return [
-            (identifier, rule)
-            for rule, breakers in self.kills.items()
-            for identifier, checks in breakers.items()
-            if not checks
-        ]
-
-    def needless_excuses(self) -> list[str]:
-        """Rules on the lists that are held all the same."""
-        return [rule for rule in (*HELD_LATER, *HYGIENE) if any(self.kills.get(rule, {}).values())]
-
-    def idle_checks(self) -> list[str]:
-        """Checks that no breaker turns red: they may cover something, but hold nothing yet."""
-        busy = {check for checks in self.red.values() for check in checks}
-        return [check for check in stories() if check not in busy]
+        """(mutant, rule): the mutant says that it breaks the rule, and no test of the rule notices."""
+        return [(mutant, rule) for rule, found in self.kills.items() for mutant, tests in found.items() if not tests]
 
 
-def kill_matrix(told: Told = lambda _: None, jobs: int = 2) -> KillMatrix:
-    """Computes it: every breaker against every check.
+def kill_matrix(told: Callable[[], None] = lambda: None, jobs: int = 2) -> KillMatrix:
+    """Computes it: every mutant against every test.
 
     Args:
-        told: Gets the id of every breaker that is done.
+        told: Called for every mutant that is done.
         jobs: Processes side by side.
 
     Raises:
-        UsageProblem: the tests can't be imported.
+        UsageProblem: there are no tests here, or they can't be run.
     """
-    stories()
-    red: dict[str, tuple[str, ...]] = {}
-    problems: list[str] = []
-    for found in _all([GREEN, *BREAKERS], jobs, told):
-        if found.breaker == GREEN:
-            problems += [f"{check} is red although no breaker is put in" for check in found.red]
-        else:
-            red[found.breaker] = found.red
-        if found.defect:
-            problems.append(f"breaker {found.breaker}: {found.defect}")
-    red = {identifier: red.get(identifier, ()) for identifier in BREAKERS}
-    return KillMatrix(_kills(red), red, tuple(sorted(problems)))
-
-
-def _kills(red: Mapping[str, tuple[str, ...]]) -> Kills:
-    known = stories()
-    return {
+    tests, found = tried([UNCHANGED, *MUTANTS], told, jobs)
+    failed = {one: tuple(found[one]["failed"]) for one in MUTANTS}
+    problems = [f"{test} fails although no mutant is applied" for test in found[UNCHANGED]["failed"]]
+    problems += [f"mutant {one}: {result['defect']}" for one, result in found.items() if result["defect"]]
+    busy = {test for each in failed.values() for test in each}
+    kills = {
         rule: {
-            one.id: tuple(check for check in red[one.id] if rule in known[check].rules)
-            for one in BREAKERS.values()
+            one.id: tuple(test for test in failed[one.id] if rule in rules_of(test))
+            for one in MUTANTS.values()
             if rule in one.rules
         }
         for rule in RULES
     }
+    return KillMatrix(kills, failed, tuple(test for test in tests if test not in busy), tuple(sorted(problems)))
 
 
-class _Found(NamedTuple):
-    """What one breaker did."""
+def tried(
+    identifiers: Sequence[str], told: Callable[[], None] = lambda: None, jobs: int = 1
+) -> tuple[list[str], dict[str, Any]]:
+    """Some mutants against every test.
 
-    breaker: str
-    red: tuple[str, ...]
-    defect: str
+    Returns:
+        The tests by their ids, sorted; and by mutant {"failed": [test], "defect": text}.
 
-
-def _all(identifiers: Sequence[str], jobs: int, told: Told) -> Iterator[_Found]:
-    """What the processes say: each has its share of the breakers, in pieces, so that the caller hears of progress."""
-    pieces = [identifiers[start : start + PIECE] for start in range(0, len(identifiers), PIECE)]
+    Raises:
+        UsageProblem: there are no tests here, or they can't be run.
+    """
+    files = sorted({file for file, _ in checks()})
+    if not files:
+        raise UsageProblem(
+            "there are no tests here, and they are what mutants are tried against",
+            where=str(ROOT),
+            next_step="call it in a checkout of the repository: an installed groupspec has no tests",
+        )
     with ThreadPoolExecutor(jobs) as pool:
-        for found in pool.map(_one_process, pieces):
-            for one in found:
-                told(one.breaker)
-            yield from found
+        shares = [identifiers[first::jobs] for first in range(jobs)]
+        lines = [line for share in pool.map(lambda share: list(_lines(files, share, told)), shares) for line in share]
+    tests: list[str] = lines[0]["tests"]
+    return sorted(tests), {line["mutant"]: line for line in lines if "mutant" in line}
 
 
-def _one_process(identifiers: Sequence[str]) -> list[_Found]:
-    run = subprocess.run(
-        [sys.executable, "-m", "groupspec.conformance.mutation.worker", *identifiers],
-        env={**os.environ, "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-        timeout=MAX_S * len(identifiers) + MAX_S,
-        check=False,
-    )
-    if run.returncode:
-        raise UsageProblem("a process of the kill matrix has died", where=run.stderr[-2_000:])
-    lines = map(json.loads, run.stdout.splitlines())
-    return [_Found(line["breaker"], tuple(line["red"]), line["defect"]) for line in lines]
+def _lines(files: Sequence[str], identifiers: Sequence[str], told: Callable[[], None]) -> Iterator[dict[str, Any]]:
+    """What one process of pytest writes, line by line."""
+    reader, writer = os.pipe()
+    chosen = [f"--mutant={identifier}" for identifier in identifiers]
+    with tempfile.TemporaryFile() as said:
+        pytest = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *OPTIONS, *QUIET, f"--kills=/dev/fd/{writer}", *chosen, *files],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            stdout=said,
+            stderr=said,
+            pass_fds=(writer,),
+        )
+        os.close(writer)
+        with os.fdopen(reader, encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+                told()
+        if pytest.wait():
+            said.seek(0)
+            text = said.read().decode(errors="replace")[-2_000:]
+            raise UsageProblem(
+                "pytest can't run the tests, or has died",
+                where=text,
+                next_step="is pytest there? it comes with the extra 'dev': pip install 'groupspec[dev]'",
+            )

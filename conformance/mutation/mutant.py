@@ -1,111 +1,199 @@
-"""A breaker: one small change of the implementation that breaks one rule, and nothing says so but the tests.
+"""Mutants: small changes of the reference, or of a table, that break rules on purpose, so that tests must notice.
 
-A breaker is put in from outside, as the mutants of `groupspec.conformance.mutation` are: it replaces a method, a
-function or the handler of an answer while the process runs. There is no switch in the implementation, and a seam that
-has been renamed is an error at once. Its id is that of the known bug whose change it repeats, or begins with the
-rule's.
+A mutant is applied from outside, while the process runs: there is no switch in what is changed. What it replaces it
+names by the thing itself (`Commits.interval_over`), so a name that has moved is an error of the type checker and of the
+import.
+
+    @mutant("BUG-43", "C3", SubscriptionState.assign_from_group)
+    def records_before_the_assigned_callback(original: Method, self: SubscriptionState, partitions: object) -> None:
+        \"\"\"New partitions are fetched although their assigned callback has not run.\"\"\"
+        original(self, partitions)
+        self.assigned_callback_done()
+
+A mutant's id is that of the known bug that it repeats, or a rule's id and a word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from groupspec.conformance.mutation import _seams
+from groupspec.conformance.errors import UsageProblem
 from groupspec.impl.core import dispatch
 
-PutIn = Callable[[], None]
 Method = Callable[..., Any]
 
 
+class Seam(ExitStack):
+    """Replaces parts of the running program. Closing it takes everything back, the latest first."""
+
+    def replace(self, target: object, replacement: Method) -> None:
+        """From now on `target` does what `replacement` does.
+
+        Args: target: A method, a property, a static method or a function, as its owner has it; (module, name) for a
+        function that a module has imported; or `answer(...)`. replacement: Called as `replacement(original,
+        *arguments)`.
+
+        Raises:
+            TypeError: the target is none of these.
+            AttributeError, KeyError: a module has no such name, or the core no such handler.
+        """
+        owner, name = _place(target)
+        before = owner[name] if isinstance(owner, MutableMapping) else vars(owner)[name]
+        original = before.fget if isinstance(before, property) else getattr(before, "__func__", before)
+
+        def mutated(*arguments: object, **named: object) -> object:
+            return replacement(original, *arguments, **named)
+
+        self.put(owner, name, type(before)(mutated) if isinstance(before, property | staticmethod) else mutated)
+
+    def replacing(self, *targets: object) -> Callable[[Method], Method]:
+        """`replace` as a decorator of the replacement."""
+
+        def decorated(replacement: Method) -> Method:
+            for target in targets:
+                self.replace(target, replacement)
+            return replacement
+
+        return decorated
+
+    def put(self, owner: Any, name: Any, value: object) -> None:
+        """From now on an attribute, or an entry of a mapping, has this value."""
+        put: Method = owner.__setitem__ if isinstance(owner, MutableMapping) else _setter(owner)
+        self.callback(put, name, owner[name] if isinstance(owner, MutableMapping) else vars(owner)[name])
+        put(name, value)
+
+    def handle_like(self, api: str, error: str, other: str) -> None:
+        """An answer with this error is handled as one with another error is."""
+        self.put(*answer(api, error), dispatch.HANDLERS[api, other])
+
+
+def answer(api: str, error: str) -> tuple[MutableMapping[dispatch.Key, dispatch.Handler], dispatch.Key]:
+    """What the core does with an answer, to be replaced.
+
+    Raises:
+        KeyError: the core has no handler of its own for it (any more).
+    """
+    dispatch.HANDLERS[api, error]
+    return dispatch.HANDLERS, (api, error)
+
+
+def _setter(owner: object) -> Method:
+    return lambda name, value: setattr(owner, name, value)
+
+
+def _place(target: object) -> tuple[Any, Any]:
+    """What has the target, and under which name."""
+    if isinstance(target, tuple):
+        owner, name = target
+        if isinstance(owner, ModuleType):
+            getattr(owner, name)
+        return owner, name
+    function: Any = target.fget if isinstance(target, property) else target
+    *path, name = getattr(function, "__qualname__", "").split(".")
+    if not name or "<locals>" in path:
+        raise TypeError(f"{target!r} is nothing that a mutant can replace: name a method, a property or a function")
+    owner = sys.modules[function.__module__]
+    for part in path:
+        owner = getattr(owner, part)
+    return owner, name
+
+
+def nothing(*_: object, **__: object) -> None:
+    """What is done where something is left out."""
+
+
+@contextmanager
+def left_out(target: object) -> Iterator[None]:
+    """For the time of a block a method, or a function, does nothing."""
+    with Seam() as seam:
+        seam.replace(target, nothing)
+        yield
+
+
+# The catalogue -------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class Breaker:
-    """One broken implementation.
+class Mutant:
+    """One broken implementation, or one broken table.
 
     Attributes:
         id: A known bug's id, or the rule's and a word.
-        rules: What it breaks; for each of them a check that carries the rule must go red.
-        what: What the implementation does then, in a sentence.
-        put_in: Makes the change, in this process.
+        rules: What it breaks; for each of them a test whose name carries the rule must fail.
+        what: What is done then, in a sentence.
+        change: Makes the change.
         of_spec: Whether it changes the specification; else the implementation, which never imports the specification.
+        scenarios: Those of the wire kit that must find one of the rules broken.
     """
 
     id: str
     rules: tuple[str, ...]
     what: str
-    put_in: PutIn
+    change: Callable[[Seam], None]
     of_spec: bool = False
+    scenarios: tuple[str, ...] = ()
 
 
-BREAKERS: Final[dict[str, Breaker]] = {}
-"""Every breaker by its id; filled by the modules of `groupspec.conformance.mutation.catalogue`."""
+MUTANTS: Final[dict[str, Mutant]] = {}
+"""Every mutant by its id; filled by the modules of `groupspec.conformance.mutation.catalogue`."""
 
 
-def breaker(identifier: str, rules: str) -> Callable[[PutIn], PutIn]:
-    """Registers a change; its docstring says what the implementation does then."""
-
-    def register(put_in: PutIn) -> PutIn:
-        if identifier in BREAKERS:
-            raise ValueError(f"there are two breakers {identifier!r}")
-        BREAKERS[identifier] = Breaker(identifier, tuple(rules.split()), _sentence(put_in), put_in)
-        return put_in
-
-    return register
-
-
-def _sentence(put_in: PutIn) -> str:
-    return re.sub(r"\s+", " ", (put_in.__doc__ or "").strip())
-
-
-# Seams
-# -------------------------------------------------------------------------------------------------------------------
-
-
-def instead(owner: type, name: str, replacement: Method) -> None:
-    """A method, a property's getter, or a static method does something else.
+def register(one: Mutant) -> None:
+    """Add it to the catalogue.
 
     Raises:
-        AttributeError: the class has none of that name (any more).
+        ValueError: there is one with this id.
     """
-    kind = owner.__dict__.get(name)
-    wrapped: Any = type(kind)(replacement) if isinstance(kind, property | staticmethod) else replacement
-    _seams.replace(owner, name, lambda _: wrapped)
+    if MUTANTS.setdefault(one.id, one) is not one:
+        raise ValueError(f"there are two mutants {one.id!r}")
 
 
-def around(owner: type, name: str, make: Callable[[Method], Method]) -> None:
-    """A method does what `make` makes of it.
+def mutant(
+    identifier: str, rules: str, *targets: object, of_spec: bool = False, scenarios: str = ""
+) -> Callable[[Method], Method]:
+    """Registers a mutant; the docstring of what is decorated says what is done then.
+
+    Args:
+        identifier: See `Mutant`.
+        rules: Their ids, separated by spaces.
+        targets: What is replaced by the decorated function; see `Seam.replace`. Without any, the decorated function
+            is given the `Seam` and makes the changes itself.
+        of_spec: See `Mutant`.
+        scenarios: Their ids, separated by spaces.
+    """
+
+    def registered(function: Method) -> Method:
+        def change(seam: Seam) -> None:
+            seam.replacing(*targets)(function)
+
+        what = re.sub(r"\s+", " ", (function.__doc__ or "").strip())
+        register(
+            Mutant(
+                identifier,
+                tuple(rules.split()),
+                what,
+                change if targets else function,
+                of_spec,
+                tuple(scenarios.split()),
+            )
+        )
+        return function
+
+    return registered
+
+
+def find(identifier: str) -> Mutant:
+    """The mutant of this id.
 
     Raises:
-        AttributeError: the class has none of that name (any more).
+        UsageProblem: there is none.
     """
-    _seams.replace(owner, name, make)
-
-
-def function(module: ModuleType, name: str, make: Callable[[Method], Method]) -> None:
-    """A function that other functions of its module call by name is another one.
-
-    Raises:
-        AttributeError: the module has none of that name (any more).
-    """
-    original = getattr(module, name)
-    setattr(module, name, make(original))
-    _seams.on_undo(lambda: setattr(module, name, original))
-
-
-def on_answer(api: str, error: str, as_error: str) -> None:
-    """This answer is handled as if it were another.
-
-    Raises:
-        KeyError: the core has no row of its own for one of them (any more).
-    """
-    handler = dispatch.HANDLERS[api, as_error]
-    original = dispatch.HANDLERS[api, error]
-    dispatch.HANDLERS[api, error] = handler
-    _seams.on_undo(lambda: dispatch.HANDLERS.__setitem__((api, error), original))
-
-
-def nothing(*_: object, **__: object) -> None:
-    """What is done where something is left out."""
+    if identifier not in MUTANTS:
+        raise UsageProblem(f"there is no mutant {identifier!r}", allowed=MUTANTS)
+    return MUTANTS[identifier]

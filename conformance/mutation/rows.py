@@ -1,49 +1,32 @@
-"""Breakers of the specification itself: a row of a machine's table says something else, for one process.
+"""Mutants of a machine's table: some rows say something else.
 
 What a machine says is read once, when its class is introspected; everything else is made from that. So the changed rows
-get in there, and whoever asks for the tables afterwards, a test, a model or an explorer, gets the changed ones. To add
-a breaker of this kind, list the rule, the rows and the change:
-
-    rows_changed("G1-nobody-waits", "G1", "broker_group", cell("PreparingRebalance", "group_join_phase_checked"),
-                 guard("all_joined and ", ""), "The join phase ends with the first JoinGroup.")
-
-The check that has to notice is a story of `groupspec.spec.tests`, or what `stories.PROVIDERS` adds: a property of a
-model is a check too, whose id names the model and the property, and whose run explores the model and raises if it is
-violated.
+get in there, and whoever asks for the tables afterwards, a test, a model or an explorer, gets the changed ones.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
-from groupspec.conformance.mutation import _seams
-from groupspec.conformance.mutation.mutant import BREAKERS, Breaker, function
+from groupspec.conformance.mutation.mutant import Method, Mutant, Seam, register
 from groupspec.spec.compiler import Row, Table
 from groupspec.spec.compiler import tables as tables_module
 
 Which = Callable[[Row], bool]
 Change = Callable[[Row], Row]
 
-MADE_AT_IMPORT: Final = ("groupspec.spec.tests.test_broker_group", "groupspec.spec.tests.test_kip62")
-"""Modules that make something of a table when they are imported: they are imported anew."""
+
+def rows_mutant(identifier: str, rules: str, machine: str, which: Which, change: Change, what: str) -> None:
+    """Registers a mutant that changes some rows of a machine."""
+
+    def change_machine(seam: Seam) -> None:
+        change_rows(seam, machine, which, change)
+
+    register(Mutant(identifier, tuple(rules.split()), what, change_machine, of_spec=True))
 
 
-def rows_changed(identifier: str, rules: str, machine: str, which: Which, change: Change, what: str) -> None:
-    """Registers a breaker that changes some rows of a machine."""
-
-    def put_in() -> None:
-        change_rows(machine, which, change)
-
-    if identifier in BREAKERS:
-        raise ValueError(f"there are two breakers {identifier!r}")
-    BREAKERS[identifier] = Breaker(identifier, tuple(rules.split()), what, put_in, of_spec=True)
-
-
-def change_rows(machine: str, which: Which, change: Change) -> None:
+def change_rows(seam: Seam, machine: str, which: Which, change: Change) -> None:
     """From now on the machine's table has these rows changed.
 
     Raises:
@@ -53,37 +36,32 @@ def change_rows(machine: str, which: Which, change: Change) -> None:
     whole = before[machine]
     rows = tuple(change(row) if which(row) else row for row in whole.rows)
     if rows == whole.rows:
-        raise LookupError(f"no row of {machine} is changed by this: the breaker needs other rows")
+        raise LookupError(f"no row of {machine} is changed by this: the mutant needs other rows")
     changed = replace(whole, rows=rows)
 
-    def introspect(cls: type) -> Table:
+    seam.callback(_read_anew)  # what is registered first is undone last
+
+    @seam.replacing((tables_module, "introspect"))
+    def introspect(_: Method, cls: type) -> Table:
         name: str = cls.__dict__["machine_name"]
         return changed if name == machine else before[name]
 
-    def make(original: Callable[..., Table]) -> Callable[..., Table]:
-        def specialise(table: Table, rebalance: str, profile: str) -> Table:
-            if table.name == machine:
-                return original(table, rebalance, profile)
+    @seam.replacing((tables_module, "specialise"))
+    def specialise(original: Method, table: Table, rebalance: str, profile: str) -> Table:
+        if table.name != machine:
             return specialised[table.name, rebalance, profile]
+        made: Table = original(table, rebalance, profile)
+        return made
 
-        return specialise
-
-    _seams.on_undo(_read_anew)  # what is registered first is undone last
-    function(tables_module, "introspect", lambda _: introspect)
-    function(tables_module, "specialise", make)
     _read_anew()
 
 
 def _read_anew() -> None:
     tables_module.whole_tables.cache_clear()
     tables_module.tables.cache_clear()
-    for name in MADE_AT_IMPORT:
-        if name in sys.modules:
-            importlib.reload(sys.modules[name])
 
 
-# Which rows
-# ----------------------------------------------------------------------------------------------------------------
+# Which rows ----------------------------------------------------------------------------------------------------------
 
 
 def cell(source: str, *events: str, guard: str = "") -> Which:
@@ -96,8 +74,7 @@ def errors(*events: str) -> Which:
     return lambda row: row.kind == "error" and row.event in events
 
 
-# Which change
-# --------------------------------------------------------------------------------------------------------------
+# Which change --------------------------------------------------------------------------------------------------------
 
 
 def without(effect: str) -> Change:

@@ -12,13 +12,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from groupspec.conformance import cli
+from groupspec.conformance import cli, kills
 from groupspec.conformance.commands import verify
 from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_models import Catalogue
 from groupspec.conformance.engines import EngineLimits, EngineRun
 from groupspec.conformance.engines.judge import Judgement
-from groupspec.conformance.mutation import files as held
 from groupspec.conformance.scores import files as scores
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.tests.toy_model import toy_model
@@ -187,9 +186,9 @@ def test_a_property_over_an_unknown_name_is_told_with_where_to_correct_it(
 
 
 @pytest.mark.parametrize(
-    "result", [{"scores": scores.committed()}, {"held": held.committed()}], ids=lambda result: next(iter(result))
+    "result", [{"scores": scores.committed()}, {"mutation": kills.committed()}], ids=lambda result: next(iter(result))
 )
 def test_what_is_committed_is_what_json_may_say(result: dict[str, object]) -> None:
-    """`--scores` and `--held` take minutes, and write to --json what they commit."""
+    """`--scores` and `--mutation` take minutes, and write to --json what they commit."""
     schema = json.loads((SCHEMAS / "verify.json").read_text())
     jsonschema.validate({"runs": [], "models": [], **result}, schema)

@@ -7,11 +7,12 @@ GroupMetadataManager), not from the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 import pytest
 
-from groupspec.spec.compiler.step import NO_ROW, compile_step
+from groupspec.spec.compiler.step import NO_ROW, Step, compile_step
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import ANSWERS, GROUP_ACTS, VARIABLES
@@ -98,7 +99,10 @@ CODES: Final = {
     "ANSWER_STORED_ASSIGNMENT": "bytes",
 }
 
-_STEP = compile_step(tables()["broker_group", "eager", "deployed"])
+
+@cache
+def _step() -> Step:
+    return compile_step(tables()["broker_group", "eager", "deployed"])
 
 
 class Group:
@@ -110,11 +114,11 @@ class Group:
 
     def send(self, event: str, **inputs: Value) -> tuple[str, ...]:
         """One event; what it emitted. `group_join_phase_checked` is left to the story."""
-        table = _STEP.table
+        table = _step().table
         names = table.event(event).inputs
         assert set(inputs) <= set(names), f"{event} has no {set(inputs) - set(names)}"
         given = tuple(inputs.get(name, VARIABLES[name].initial) for name in names)
-        index, self.state, self.values, emitted = _STEP.step(self.state, self.values, event, given)
+        index, self.state, self.values, emitted = _step().step(self.state, self.values, event, given)
         assert index != NO_ROW
         self.row = table.rows[index]
         return emitted
@@ -173,8 +177,8 @@ def test_G1_G2_the_join_phase_ends_when_all_have_joined_and_only_then_the_genera
     assert group.state == "CompletingRebalance"
     growing = {
         (row.source, row.event)
-        for row in _STEP.table.rows
-        if {"COMPLETE_JOIN", "COMPLETE_EMPTY"} & set(_STEP.table.emitted(row))
+        for row in _step().table.rows
+        if {"COMPLETE_JOIN", "COMPLETE_EMPTY"} & set(_step().table.emitted(row))
     }
     ends = ("group_join_phase_checked", "group_rebalance_timeout", "group_initial_delay_elapsed")
     assert growing == {("PreparingRebalance", event) for event in ends}

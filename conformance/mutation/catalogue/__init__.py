@@ -1,21 +1,19 @@
-"""Every breaker there is, chapter by chapter."""
+"""Every mutant there is, chapter by chapter."""
 
 from groupspec.conformance.mutation.catalogue import (  # noqa: F401  # each registers its own
     callbacks,
-    commit_rows,
     commits,
     discovery,
     group,
-    group_rows,
     heartbeats,
     joining,
-    known,
     leaving,
-    member_rows,
+    on_the_wire,
     positions,
+    rows,
     threads,
-    words,
+    vocabulary,
 )
-from groupspec.conformance.mutation.mutant import BREAKERS
+from groupspec.conformance.mutation.mutant import MUTANTS, find
 
-__all__ = ["BREAKERS"]
+__all__ = ["MUTANTS", "find"]

@@ -1,9 +1,10 @@
-"""Breakers of the chapter M: offset commits."""
+"""Mutants of the chapter M: offset commits."""
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, around, breaker, instead, nothing, on_answer
+from groupspec.conformance.mutation.mutant import Method, Seam, left_out, mutant
 from groupspec.impl.callbacks import Callbacks
+from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.commits import Commits, Operation, Purpose
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.events import CallbackKind, Commit, CompleteFuture
@@ -12,278 +13,193 @@ from groupspec.impl.core.messages import OffsetCommitRequest
 from groupspec.impl.core.subscription import SubscriptionState
 
 
-@breaker("BUG-49", "M1")
-def a_commit_has_the_identity_of_yesterday() -> None:
+@mutant("BUG-49", "M1", Commits._identity)
+def a_commit_has_the_identity_of_yesterday(original: Method, self: Commits) -> Identity:
     """A commit carries the present member id, and the generation that was read when the first commit was made."""
-
-    def make(original: Method) -> Method:
-        def identity(self: Commits) -> Identity:
-            present: Identity = original(self)
-            generation = self.__dict__.setdefault("_read", present.generation)
-            return Identity(present.member_id, generation, present.protocol_name)
-
-        return identity
-
-    around(Commits, "_identity", make)
+    present: Identity = original(self)
+    generation = self.__dict__.setdefault("_read", present.generation)
+    return Identity(present.member_id, generation, present.protocol_name)
 
 
-@breaker("BUG-76", "M1 X1")
-def a_commit_without_membership_carries_the_instance_id() -> None:
+@mutant("BUG-76", "M1 X1", Commits._send)
+def a_commit_without_membership_carries_the_instance_id(
+    original: Method, self: Commits, operation: object, offsets: object
+) -> None:
     """With manual assignment a commit carries the configured instance id."""
-
-    def make(original: Method) -> Method:
-        def send(self: Commits, operation: object, offsets: object) -> None:
-            original(self, operation, offsets)
-            for output in self._context._outputs:
-                request = getattr(output, "request", None)
-                if isinstance(request, OffsetCommitRequest):
-                    object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
-
-        return send
-
-    around(Commits, "_send", make)
+    original(self, operation, offsets)
+    for output in self._context._outputs:
+        request = getattr(output, "request", None)
+        if isinstance(request, OffsetCommitRequest):
+            object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
 
 
-@breaker("BUG-44", "M2")
-def a_rebalance_costs_the_committer_its_identity() -> None:
+@mutant("BUG-44", "M2")
+def a_rebalance_costs_the_committer_its_identity(seam: Seam) -> None:
     """REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID."""
-    on_answer("OffsetCommit", "REBALANCE_IN_PROGRESS", as_error="UNKNOWN_MEMBER_ID")
+    seam.handle_like("OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")
 
 
-@breaker("BUG-55", "M2")
-def a_refused_commit_stays_without_consequence() -> None:
+@mutant("BUG-55", "M2")
+def a_refused_commit_stays_without_consequence(seam: Seam) -> None:
     """UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member believes in its identity."""
     for error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
-        on_answer("OffsetCommit", error, as_error="GROUP_AUTHORIZATION_FAILED")
+        seam.handle_like("OffsetCommit", error, "GROUP_AUTHORIZATION_FAILED")
 
 
-@breaker("BUG-81", "J9")
-def a_refused_commit_loses_the_assignment_in_a_round() -> None:
+@mutant("BUG-81", "J9", Commits._is_judged_by_membership)
+def a_refused_commit_loses_the_assignment_in_a_round(_: Method, self: Commits) -> object:
     """ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight."""
-    instead(Commits, "_is_judged_by_membership", lambda self: not self._is_standalone())
+    return not self._is_standalone()
 
 
-@breaker("BUG-54", "M3")
-def a_refused_commit_stops_the_rebalance() -> None:
+@mutant("BUG-54", "M3", Commits._finish)
+def a_refused_commit_stops_the_rebalance(
+    original: Method, self: Commits, operation: Operation, error: object = None
+) -> None:
     """When the commit before the rebalance fails, the rebalance does not go on."""
-
-    def make(original: Method) -> Method:
-        def finish(self: Commits, operation: Operation, error: object = None) -> None:
-            if error is not None and operation.purpose is Purpose.REBALANCE:
-                operation.purpose = Purpose.TIMED
-            original(self, operation, error)
-
-        return finish
-
-    around(Commits, "_finish", make)
+    if error is not None and operation.purpose is Purpose.REBALANCE:
+        operation.purpose = Purpose.TIMED
+    original(self, operation, error)
 
 
-@breaker("BUG-45", "M3")
-def every_poll_commits_again() -> None:
+@mutant("BUG-45", "M3", Membership.polled)
+def every_poll_commits_again(original: Method, self: Membership) -> None:
     """The commit before the rebalance is repeated at each poll."""
-
-    def make(original: Method) -> Method:
-        def polled(self: Membership) -> None:
-            original(self)
-            for operation in self._commits._queue:
-                if operation.purpose is Purpose.REBALANCE:
-                    operation.sent = None
-                    self._context.timers.disarm("commit_backoff")
-
-        return polled
-
-    around(Membership, "polled", make)
+    original(self)
+    for operation in self._commits._queue:
+        if operation.purpose is Purpose.REBALANCE:
+            operation.sent = None
+            self._context.timers.disarm("commit_backoff")
 
 
-@breaker("M3-endless", "M3")
-def the_rebalance_waits_for_ever() -> None:
+@mutant("M3-endless", "M3", Commits.deadline_over)
+def the_rebalance_waits_for_ever(_: Method, self: Commits) -> None:
     """The commit before the rebalance has no time limit."""
-    instead(Commits, "deadline_over", lambda self: self._context.timers.disarm("commit_deadline"))
+    self._context.timers.disarm("commit_deadline")
 
 
-@breaker("BUG-47", "M4")
-def records_in_hand_are_committed() -> None:
+@mutant("BUG-47", "M4", SubscriptionState.to_commit)
+def records_in_hand_are_committed(original: Method, self: SubscriptionState) -> object:
     """An automatic commit covers the records that poll() returned last, though nobody has processed them."""
-
-    def make(original: Method) -> Method:
-        def to_commit(self: SubscriptionState) -> object:
-            for partition in self._shared.partitions.values():
-                partition.safe_position = partition.position
-            return original(self)
-
-        return to_commit
-
-    around(SubscriptionState, "to_commit", make)
+    for partition in self._shared.partitions.values():
+        partition.safe_position = partition.position
+    return original(self)
 
 
-@breaker("BUG-48", "M5")
-def the_interval_begins_with_the_answer() -> None:
+@mutant("BUG-48", "M5")
+def the_interval_begins_with_the_answer(seam: Seam) -> None:
     """The interval between automatic commits begins with the answer: until then one follows the other."""
-    instead(Commits, "_has_automatic", lambda self: False)
 
-    def next_(self: Commits) -> Operation | None:
+    @seam.replacing(Commits._has_automatic)
+    def has_automatic(_: Method, self: Commits) -> object:
+        return False
+
+    @seam.replacing(Commits._next)
+    def following(_: Method, self: Commits) -> Operation | None:
         return next((o for o in self._queue if o.sent is None and not self._awaits_poll(o)), None)
 
-    def make(original: Method) -> Method:
-        def interval_over(self: Commits) -> None:
-            original(self)
-            self._context.arm("auto_commit", 1)
-
-        return interval_over
-
-    instead(Commits, "_next", next_)
-    around(Commits, "interval_over", make)
+    @seam.replacing(Commits.interval_over)
+    def interval_over(original: Method, self: Commits) -> None:
+        original(self)
+        self._context.arm("auto_commit", 1)
 
 
-@breaker("M5-mark-stays", "M5")
-def an_ended_commit_still_counts_as_under_way() -> None:
+@mutant("M5-mark-stays", "M5")
+def an_ended_commit_still_counts_as_under_way(seam: Seam) -> None:
     """After the first automatic commit there is no second one."""
 
-    def make(_: Method) -> Method:
-        def has_automatic(self: Commits) -> bool:
-            return bool(self.__dict__.get("_ever"))
+    @seam.replacing(Commits._has_automatic)
+    def has_automatic(_: Method, self: Commits) -> bool:
+        return bool(self.__dict__.get("_ever"))
 
-        return has_automatic
-
-    def appending(original: Method) -> Method:
-        def append(self: Commits, operation: Operation) -> None:
-            if operation.purpose is Purpose.TIMED:
-                self.__dict__["_ever"] = True
-            original(self, operation)
-
-        return append
-
-    around(Commits, "_has_automatic", make)
-    around(Commits, "_append", appending)
+    @seam.replacing(Commits._append)
+    def append(original: Method, self: Commits, operation: Operation) -> None:
+        if operation.purpose is Purpose.TIMED:
+            self.__dict__["_ever"] = True
+        original(self, operation)
 
 
-@breaker("BUG-51", "M6")
-def commits_go_out_side_by_side() -> None:
+@mutant("BUG-51", "M6", Commits._next)
+def commits_go_out_side_by_side(_: Method, self: Commits) -> Operation | None:
     """A commit is sent although an earlier one is unanswered."""
-
-    def next_(self: Commits) -> Operation | None:
-        return next((o for o in reversed(self._queue) if o.sent is None and not self._awaits_poll(o)), None)
-
-    instead(Commits, "_next", next_)
+    return next((o for o in reversed(self._queue) if o.sent is None and not self._awaits_poll(o)), None)
 
 
-@breaker("M6-newest-first", "M6")
-def the_newest_commit_goes_first() -> None:
+@mutant("M6-newest-first", "M6", Commits._next)
+def the_newest_commit_goes_first(_: Method, self: Commits) -> Operation | None:
     """Of the commits that wait the one that was made last is sent first."""
-
-    def next_(self: Commits) -> Operation | None:
-        if any(operation.sent is not None for operation in self._queue):
-            return None
-        return next((o for o in reversed(self._queue) if not self._awaits_poll(o)), None)
-
-    instead(Commits, "_next", next_)
+    if any(operation.sent is not None for operation in self._queue):
+        return None
+    return next((o for o in reversed(self._queue) if not self._awaits_poll(o)), None)
 
 
-@breaker("BUG-50", "M6")
-def an_empty_commit_overtakes() -> None:
+@mutant("BUG-50", "M6", Commits.commit)
+def an_empty_commit_overtakes(original: Method, self: Commits, event: Commit) -> None:
     """A commit of nothing is done at once, before the asynchronous ones that were made earlier."""
-
-    def make(original: Method) -> Method:
-        def commit(self: Commits, event: Commit) -> None:
-            if event.offsets:
-                original(self, event)
-            else:
-                self._context.emit(CompleteFuture(event.future_id, {}))
-
-        return commit
-
-    around(Commits, "commit", make)
+    if event.offsets:
+        original(self, event)
+    else:
+        self._context.emit(CompleteFuture(event.future_id, {}))
 
 
-@breaker("M6-callbacks-later", "M6")
-def commit_callbacks_wait_for_the_next_poll() -> None:
+@mutant("M6-callbacks-later", "M6")
+def commit_callbacks_wait_for_the_next_poll(seam: Seam) -> None:
     """A commit that waits returns before the callbacks of earlier asynchronous ones have run."""
-    from groupspec.impl.consumer import Consumer
 
-    def make(original: Method) -> Method:
-        def await_(self: Consumer, *arguments: object) -> object:
-            run = Callbacks.run_commit_callbacks
-            setattr(Callbacks, "run_commit_callbacks", nothing)  # noqa: B010  # for the time of this call
-            try:
-                return original(self, *arguments)
-            finally:
-                setattr(Callbacks, "run_commit_callbacks", run)  # noqa: B010
-
-        return await_
-
-    around(Consumer, "_await", make)
+    @seam.replacing(Consumer._await)
+    def waiting(original: Method, self: Consumer, *arguments: object) -> object:
+        with left_out(Callbacks.run_commit_callbacks):
+            return original(self, *arguments)
 
 
-@breaker("BUG-52", "M7")
-def what_was_stored_survives_the_revocation() -> None:
+@mutant("BUG-52", "M7", SubscriptionState.to_commit)
+def what_was_stored_survives_the_revocation(original: Method, self: SubscriptionState) -> dict[object, object]:
     """An automatic commit covers what was consumed of partitions that have gone since."""
-
-    def make(original: Method) -> Method:
-        def to_commit(self: SubscriptionState) -> dict[object, object]:
-            stored = self.__dict__.setdefault("_stored", {})
-            stored.update(original(self))
-            return dict(stored)
-
-        return to_commit
-
-    around(SubscriptionState, "to_commit", make)
+    stored = self.__dict__.setdefault("_stored", {})
+    stored.update(original(self))
+    return dict(stored)
 
 
-@breaker("BUG-53", "M7")
-def the_interval_commits_in_a_round() -> None:
+@mutant("BUG-53", "M7")
+def the_interval_commits_in_a_round(seam: Seam) -> None:
     """Automatic commits go on between JoinGroup and SyncGroup."""
-    instead(Commits, "_may_commit_automatically", lambda self: True)
-    instead(Commits, "_refusal", lambda self, offsets: None)
+
+    @seam.replacing(Commits._may_commit_automatically)
+    def may_commit_automatically(_: Method, self: Commits) -> object:
+        return True
+
+    @seam.replacing(Commits._refusal)
+    def refusal(_: Method, self: Commits, offsets: object) -> object:
+        return None
 
 
-@breaker("M8-committed-once", "M8")
-def a_cooperative_member_revokes_without_a_commit() -> None:
+@mutant("M8-committed-once", "M8", Membership._prepare_revocation)
+def a_cooperative_member_revokes_without_a_commit(original: Method, self: Membership, partitions: object) -> None:
     """After SyncGroup what is taken away goes without another commit, as in Kafka's classic consumer."""
-
-    def make(original: Method) -> Method:
-        def prepare(self: Membership, partitions: object) -> None:
-            if self._next_assignment is None:
-                original(self, partitions)
-            else:
-                self.revoke(CallbackKind.REVOKED, partitions)  # type: ignore[arg-type]
-
-        return prepare
-
-    around(Membership, "_prepare_revocation", make)
+    if self._next_assignment is None:
+        original(self, partitions)
+    else:
+        self.revoke(CallbackKind.REVOKED, partitions)  # type: ignore[arg-type]
 
 
-@breaker("M2-raised-by-poll", "M2")
-def a_refused_commit_is_raised_by_the_poll() -> None:
+@mutant("M2-raised-by-poll", "M2", Commits._fail)
+def a_refused_commit_is_raised_by_the_poll(original: Method, self: Commits, sent: object, error: Exception) -> None:
     """An error of the commit before a rebalance comes out of the next poll."""
-
-    def make(original: Method) -> Method:
-        def fail(self: Commits, sent: object, error: Exception) -> None:
-            original(self, sent, error)
-            self._context.report(error)
-
-        return fail
-
-    around(Commits, "_fail", make)
+    original(self, sent, error)
+    self._context.report(error)
 
 
-@breaker("M1-commit-as-nobody", "M1")
-def a_member_commits_as_nobody() -> None:
+@mutant("M1-commit-as-nobody", "M1", Commits._is_standalone)
+def a_member_commits_as_nobody(_: Method, self: Commits) -> object:
     """A member's commit carries neither member id nor generation."""
-    instead(Commits, "_is_standalone", lambda self: True)
+    return True
 
 
-@breaker("M4-buffered", "M4 O5")
-def positions_move_when_records_arrive() -> None:
+@mutant("M4-buffered", "M4 O5", SubscriptionState.buffer)
+def positions_move_when_records_arrive(original: Method, self: SubscriptionState, buffered: object) -> bool:
     """The position moves over records as soon as they are buffered."""
-
-    def make(original: Method) -> Method:
-        def buffer(self: SubscriptionState, buffered: object) -> bool:
-            taken = bool(original(self, buffered))
-            partition = self._shared.partitions.get(getattr(buffered, "partition", None))  # type: ignore[arg-type]
-            if taken and partition is not None and partition.position is not None:
-                partition.position = partition.safe_position = partition.position + 1
-            return taken
-
-        return buffer
-
-    around(SubscriptionState, "buffer", make)
+    taken = bool(original(self, buffered))
+    partition = self._shared.partitions.get(getattr(buffered, "partition", None))  # type: ignore[arg-type]
+    if taken and partition is not None and partition.position is not None:
+        partition.position = partition.safe_position = partition.position + 1
+    return taken

@@ -1,26 +1,8 @@
-"""The mutants: what each breaks, where that must show, and the change that breaks it.
-
-Ids are those of `groupspec.spec.known_bugs` where a real bug breaks the rule; others begin with the rule's id.
-`scenarios` are those that must go red: what else goes red is the matrix's affair
-(`groupspec.conformance.mutation.tests`).
-"""
+"""Mutants that show on the wire: `scenarios` are those of the wire kit that must find one of the rules broken."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
-
-from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.mutation._seams import (
-    Original,
-    Replacement,
-    after_answer,
-    instead_of_answer,
-    replace,
-    undo,
-)
+from groupspec.conformance.mutation.mutant import Method, Seam, answer, mutant
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection, ConnectionState
 from groupspec.impl.core.events import CallbackKind
@@ -31,365 +13,208 @@ from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.parts import Parts
 
-
-@dataclass(frozen=True)
-class Mutant:
-    """One bug. `breaks`: rules of which at least one has to be found broken in each of `scenarios`."""
-
-    id: str
-    what: str
-    breaks: tuple[str, ...]
-    scenarios: tuple[str, ...]
-    put_in: Callable[[], None]
+# Coordinator discovery -----------------------------------------------------------------------------------------------
 
 
-MUTANTS: Final[dict[str, Mutant]] = {}
-
-
-def mutant(identifier: str, *, breaks: str, scenarios: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Registers the change under an id; its docstring says what it is."""
-
-    def register(put_in: Callable[[], None]) -> Callable[[], None]:
-        what = (put_in.__doc__ or "").strip()
-        MUTANTS[identifier] = Mutant(identifier, what, tuple(breaks.split()), tuple(scenarios.split()), put_in)
-        return put_in
-
-    return register
-
-
-def apply(identifier: str) -> None:
-    """Puts one mutant into this process.
-
-    Raises:
-        UsageProblem: there is no such mutant.
-    """
-    if identifier not in MUTANTS:
-        raise UsageProblem(f"there is no mutant {identifier!r}", allowed=MUTANTS)
-    MUTANTS[identifier].put_in()
-
-
-@contextmanager
-def applied(identifier: str) -> Iterator[Mutant]:
-    """A mutant for the length of a block: for tests in this process.
-
-    Raises:
-        UsageProblem: there is no such mutant.
-    """
-    try:
-        apply(identifier)
-        yield MUTANTS[identifier]
-    finally:
-        undo()
-
-
-# Coordinator discovery ------------------------------------------------------------------------------------------------
-
-
-@mutant("BUG-03", breaks="D3", scenarios="coordinator-moved")
-def lookups_without_backoff() -> None:
+@mutant("BUG-03", "D3", Connection.lookup_failed, scenarios="coordinator-moved")
+def lookups_without_backoff(_: Method, self: Connection, code: object) -> None:
     """A failed lookup is repeated at once."""
-
-    def make(_: Original) -> Replacement:
-        def lookup_failed(self: Connection, code: object) -> None:
-            self._lookup_ended(ConnectionState.INITIALIZED)
-
-        return lookup_failed
-
-    replace(Connection, "lookup_failed", make)
+    self._lookup_ended(ConnectionState.INITIALIZED)
 
 
-@mutant("BUG-06", breaks="D1", scenarios="rebalance-eager rebalance-cooperative member-unknown")
-def every_heartbeat_error_forgets_the_coordinator() -> None:
+@mutant(
+    "BUG-06",
+    "D1",
+    *(answer("Heartbeat", error) for error in ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")),
+    scenarios="rebalance-eager rebalance-cooperative member-unknown",
+)
+def every_heartbeat_error_forgets_the_coordinator(original: Method, core: Parts, happening: object) -> None:
     """REBALANCE_IN_PROGRESS and UNKNOWN_MEMBER_ID forget the coordinator too."""
-    for error in ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
-        after_answer("Heartbeat", error, lambda core: core.connection.forget("a heartbeat's error"))
+    original(core, happening)
+    core.connection.forget("a heartbeat's error")
 
 
-# Join and sync --------------------------------------------------------------------------------------------------------
+# Join and sync -------------------------------------------------------------------------------------------------------
 
 
-@mutant("BUG-19", breaks="S2", scenarios="first-join")
-def the_leader_names_only_who_gets_something() -> None:
+@mutant("BUG-19", "S2", Leading._divide, scenarios="first-join")
+def the_leader_names_only_who_gets_something(original: Method, self: Leading, counts: object) -> object:
     """The leader's SyncGroup lacks the members without partitions."""
-
-    def make(original: Original) -> Replacement:
-        def divide(self: Leading, counts: object) -> object:
-            shares = original(self, counts)
-            assert isinstance(shares, tuple)
-            fullest = max(len(share) for _, share in shares)
-            return tuple((member, share) for member, share in shares if len(share) == fullest)
-
-        return divide
-
-    replace(Leading, "_divide", make)
+    shares = original(self, counts)
+    assert isinstance(shares, tuple)
+    fullest = max(len(share) for _, share in shares)
+    return tuple((member, share) for member, share in shares if len(share) == fullest)
 
 
-@mutant("BUG-20", breaks="J7", scenarios="first-join")
-def subscribe_joins() -> None:
+@mutant("BUG-20", "J7", Membership.subscribe, scenarios="first-join")
+def subscribe_joins(original: Method, self: Membership, event: object) -> None:
     """subscribe() alone makes the member join."""
-
-    def make(original: Original) -> Replacement:
-        def subscribe(self: Membership, event: object) -> None:
-            original(self, event)
-            self.polled()
-
-        return subscribe
-
-    replace(Membership, "subscribe", make)
+    original(self, event)
+    self.polled()
 
 
-@mutant("BUG-23", breaks="J3", scenarios="first-join")
-def member_id_after_a_backoff() -> None:
+@mutant("BUG-23", "J3", answer("JoinGroup", "MEMBER_ID_REQUIRED"), scenarios="first-join")
+def member_id_after_a_backoff(original: Method, core: Parts, happening: object) -> None:
     """After MEMBER_ID_REQUIRED the member waits for the retry backoff."""
-    after_answer(
-        "JoinGroup",
-        "MEMBER_ID_REQUIRED",
-        lambda core: core.context.arm("join_backoff", core.config.retry_backoff_ms),
-    )
+    original(core, happening)
+    core.context.arm("join_backoff", core.config.retry_backoff_ms)
 
 
-@mutant("J4-identity-dropped", breaks="J4", scenarios="rebalance-eager rebalance-cooperative")
-def an_announcement_drops_the_identity() -> None:
+@mutant("J4-identity-dropped", "J4", Joining.send_join, scenarios="rebalance-eager rebalance-cooperative")
+def an_announcement_drops_the_identity(original: Method, self: Joining) -> None:
     """The JoinGroup after REBALANCE_IN_PROGRESS has no member id."""
-
-    def make(original: Original) -> Replacement:
-        def send_join(self: Joining) -> None:
-            identity = self._context.identity
-            if identity.is_member:
-                self._context.identity = type(identity)()
-            original(self)
-
-        return send_join
-
-    replace(Joining, "send_join", make)
+    identity = self._context.identity
+    if identity.is_member:
+        self._context.identity = type(identity)()
+    original(self)
 
 
-# Heartbeats -----------------------------------------------------------------------------------------------------------
+# Heartbeats ----------------------------------------------------------------------------------------------------------
 
 
-@mutant("BUG-25", breaks="H1", scenarios="first-join rebalance-eager rebalance-cooperative")
-def heartbeats_begin_after_sync() -> None:
+@mutant("BUG-25", "H1", scenarios="first-join rebalance-eager rebalance-cooperative")
+def heartbeats_begin_after_sync(seam: Seam) -> None:
     """No heartbeats while SyncGroup is unanswered."""
 
-    def after_join(original: Original) -> Replacement:
-        def join_accepted(self: Joining, response: object) -> None:
-            original(self, response)
-            self._heartbeats.disable()
+    @seam.replacing(Joining.join_accepted)
+    def join_accepted(original: Method, self: Joining, response: object) -> None:
+        original(self, response)
+        self._heartbeats.disable()
 
-        return join_accepted
-
-    def after_sync(original: Original) -> Replacement:
-        def synced(self: Membership, assigned: object) -> None:
-            self._heartbeats.enable()
-            original(self, assigned)
-
-        return synced
-
-    replace(Joining, "join_accepted", after_join)
-    replace(Membership, "synced", after_sync)
+    @seam.replacing(Membership.synced)
+    def synced(original: Method, self: Membership, assigned: object) -> None:
+        self._heartbeats.enable()
+        original(self, assigned)
 
 
-@mutant("BUG-26", breaks="H1", scenarios="rebalance-eager")
-def an_announcement_stops_heartbeats() -> None:
+@mutant("BUG-26", "H1", answer("Heartbeat", "REBALANCE_IN_PROGRESS"), scenarios="rebalance-eager")
+def an_announcement_stops_heartbeats(original: Method, core: Parts, happening: object) -> None:
     """After REBALANCE_IN_PROGRESS there are no heartbeats until the next round."""
-    after_answer("Heartbeat", "REBALANCE_IN_PROGRESS", lambda core: core.timers.disarm("heartbeat"))
+    original(core, happening)
+    core.timers.disarm("heartbeat")
 
 
-@mutant("H4-announcement-ignored", breaks="H4 J2", scenarios="rebalance-eager rebalance-cooperative")
-def an_announcement_has_no_effect() -> None:
+@mutant(
+    "H4-announcement-ignored",
+    "H4 J2",
+    answer("Heartbeat", "REBALANCE_IN_PROGRESS"),
+    scenarios="rebalance-eager rebalance-cooperative",
+)
+def an_announcement_has_no_effect(_: Method, core: Parts, happening: object) -> None:
     """REBALANCE_IN_PROGRESS is taken for NONE."""
-    instead_of_answer("Heartbeat", "REBALANCE_IN_PROGRESS", lambda core: core.heartbeats.accepted())
+    core.heartbeats.accepted()
 
 
-@mutant("BUG-27", breaks="H4 J2", scenarios="member-unknown")
-def a_lost_identity_does_not_rejoin() -> None:
+@mutant(
+    "BUG-27",
+    "H4 J2",
+    answer("Heartbeat", "UNKNOWN_MEMBER_ID"),
+    answer("Heartbeat", "ILLEGAL_GENERATION"),
+    scenarios="member-unknown",
+)
+def a_lost_identity_does_not_rejoin(original: Method, core: Parts, happening: object) -> None:
     """UNKNOWN_MEMBER_ID resets the identity, and no rejoin is asked for."""
-
-    def forget(core: Parts) -> None:
-        core.membership.rejoin_needed = False
-
-    for error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
-        after_answer("Heartbeat", error, forget)
+    original(core, happening)
+    core.membership.rejoin_needed = False
 
 
-@mutant("BUG-29", breaks="H2 H4", scenarios="coordinator-moved")
-def a_failed_heartbeat_stays_in_flight() -> None:
+@mutant("BUG-29", "H2 H4", Heartbeats._failed, scenarios="coordinator-moved")
+def a_failed_heartbeat_stays_in_flight(_: Method, self: Heartbeats) -> None:
     """The mark "in flight" is cleared by success only."""
-
-    def make(_: Original) -> Replacement:
-        def failed(self: Heartbeats) -> None:
-            self._due = False
-
-        return failed
-
-    replace(Heartbeats, "_failed", make)
+    self._due = False
 
 
-@mutant("BUG-32", breaks="H3", scenarios="member-unknown")
-def heartbeats_go_on_without_identity() -> None:
+@mutant("BUG-32", "H3", Membership.reset_identity, scenarios="member-unknown")
+def heartbeats_go_on_without_identity(original: Method, self: Membership, keep_member_id: object) -> None:
     """UNKNOWN_MEMBER_ID does not stop heartbeats."""
-
-    def make(original: Original) -> Replacement:
-        def reset_identity(self: Membership, keep_member_id: object) -> None:
-            original(self, keep_member_id)
-            self._heartbeats.state = HeartbeatState.IDLE
-            self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
-
-        return reset_identity
-
-    replace(Membership, "reset_identity", make)
+    original(self, keep_member_id)
+    self._heartbeats.state = HeartbeatState.IDLE
+    self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
 
 
-@mutant("H7-two-in-flight", breaks="H7", scenarios="close-while-stable")
-def heartbeats_do_not_wait_for_each_other() -> None:
+@mutant("H7-two-in-flight", "H7", scenarios="close-while-stable")
+def heartbeats_do_not_wait_for_each_other(seam: Seam) -> None:
     """An unanswered heartbeat is repeated, five times within its interval."""
 
-    def make_progress(original: Original) -> Replacement:
-        def progress(self: Heartbeats) -> None:
-            if self._due and self.state is HeartbeatState.IN_FLIGHT:
-                self.state = HeartbeatState.IDLE
-            original(self)
+    @seam.replacing(Heartbeats.progress)
+    def progress(original: Method, self: Heartbeats) -> None:
+        if self._due and self.state is HeartbeatState.IN_FLIGHT:
+            self.state = HeartbeatState.IDLE
+        original(self)
 
-        return progress
-
-    def make_send(original: Original) -> Replacement:
-        def send(self: Heartbeats) -> None:
-            original(self)
-            self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms // 5)
-
-        return send
-
-    replace(Heartbeats, "progress", make_progress)
-    replace(Heartbeats, "_send", make_send)
+    @seam.replacing(Heartbeats._send)
+    def send(original: Method, self: Heartbeats) -> None:
+        original(self)
+        self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms // 5)
 
 
-# Poll interval --------------------------------------------------------------------------------------------------------
+# Poll interval -------------------------------------------------------------------------------------------------------
 
 
-@mutant("P1-expiry-ignored", breaks="P1", scenarios="poll-interval-exceeded")
-def not_polling_is_not_noticed() -> None:
+@mutant("P1-expiry-ignored", "P1", Heartbeats.poll_interval_expired, scenarios="poll-interval-exceeded")
+def not_polling_is_not_noticed(_: Method, self: Heartbeats) -> None:
     """A member that does not poll stays in the group."""
-
-    def make(_: Original) -> Replacement:
-        def poll_interval_expired(self: Heartbeats) -> None:
-            self._context.timers.disarm("poll_interval")
-
-        return poll_interval_expired
-
-    replace(Heartbeats, "poll_interval_expired", make)
+    self._context.timers.disarm("poll_interval")
 
 
-@mutant("BUG-36", breaks="P3 C1", scenarios="poll-interval-exceeded")
-def expiry_is_not_told() -> None:
+@mutant("BUG-36", "P3 C1", Membership.poll_interval_expired, scenarios="poll-interval-exceeded")
+def expiry_is_not_told(original: Method, self: Membership) -> None:
     """After the poll interval has run out what was owned is dropped without the lost callback."""
-
-    def make(original: Original) -> Replacement:
-        def poll_interval_expired(self: Membership) -> None:
-            keep = self._subscription.keep_only
-            self._way_out.send_leave_group("consumer poll timeout has expired.")
-            self.awaiting_poll = True
-            self.reset_identity(keep_member_id=False)
-            keep(set())
-            self.lose_owned()
-
-        return poll_interval_expired
-
-    replace(Membership, "poll_interval_expired", make)
+    keep = self._subscription.keep_only
+    self._way_out.send_leave_group("consumer poll timeout has expired.")
+    self.awaiting_poll = True
+    self.reset_identity(keep_member_id=False)
+    keep(set())
+    self.lose_owned()
 
 
-# Callbacks ------------------------------------------------------------------------------------------------------------
+# Callbacks -----------------------------------------------------------------------------------------------------------
 
 
-@mutant("C2-revoked-for-lost", breaks="C2 P3", scenarios="member-unknown poll-interval-exceeded")
-def a_loss_is_called_revocation() -> None:
+@mutant("C2-revoked-for-lost", "C2 P3", Membership.revoke, scenarios="member-unknown poll-interval-exceeded")
+def a_loss_is_called_revocation(original: Method, self: Membership, kind: object, partitions: object) -> None:
     """The callback for a lost membership is revoked."""
-
-    def make(original: Original) -> Replacement:
-        def revoke(self: Membership, kind: object, partitions: object) -> None:
-            original(self, CallbackKind.REVOKED, partitions)
-            if kind is CallbackKind.LOST:
-                self._loss_due = True
-
-        return revoke
-
-    replace(Membership, "revoke", make)
+    original(self, CallbackKind.REVOKED, partitions)
+    if kind is CallbackKind.LOST:
+        self._loss_due = True
 
 
-@mutant("BUG-38", breaks="C7 C1", scenarios="close-while-stable")
-def close_forgets_the_callback() -> None:
+@mutant("BUG-38", "C7 C1", Leaving._release, scenarios="close-while-stable")
+def close_forgets_the_callback(_: Method, self: Leaving) -> None:
     """close() leaves without running the callback."""
-
-    def make(_: Original) -> Replacement:
-        def release(self: Leaving) -> None:
-            self._leave()
-
-        return release
-
-    replace(Leaving, "_release", make)
+    self._leave()
 
 
-# Cooperative ----------------------------------------------------------------------------------------------------------
+# Cooperative ---------------------------------------------------------------------------------------------------------
 
 
-@mutant("K2-no-rejoin", breaks="K2", scenarios="rebalance-cooperative")
-def who_gave_up_does_not_join_again() -> None:
+@mutant("K2-no-rejoin", "K2", Membership.synced, scenarios="rebalance-cooperative")
+def who_gave_up_does_not_join_again(original: Method, self: Membership, assigned: object) -> None:
     """After a round that took something away there is no other."""
-
-    def make(original: Original) -> Replacement:
-        def synced(self: Membership, assigned: object) -> None:
-            original(self, assigned)
-            self.rejoin_needed = False
-
-        return synced
-
-    replace(Membership, "synced", make)
+    original(self, assigned)
+    self.rejoin_needed = False
 
 
-@mutant("K1-claims-nothing", breaks="K1", scenarios="rebalance-cooperative")
-def a_rejoin_claims_nothing() -> None:
+@mutant("K1-claims-nothing", "K1", Joining._metadata, scenarios="rebalance-cooperative")
+def a_rejoin_claims_nothing(original: Method, self: Joining, assignor: object) -> object:
     """JoinGroup does not say what the member owns."""
-
-    def make(original: Original) -> Replacement:
-        def metadata(self: Joining, assignor: object) -> object:
-            membership = self._membership
-            owned = membership.owned
-            setattr(membership, "owned", tuple)  # noqa: B010  # a method, replaced on purpose
-            try:
-                return original(self, assignor)
-            finally:
-                setattr(membership, "owned", owned)  # noqa: B010
-
-        return metadata
-
-    replace(Joining, "_metadata", make)
+    with Seam() as seam:
+        seam.replace(Membership.owned, lambda *_: ())
+        return original(self, assignor)
 
 
-# Close ----------------------------------------------------------------------------------------------------------------
+# Close ---------------------------------------------------------------------------------------------------------------
 
 
-@mutant("BUG-61", breaks="L1", scenarios="close-while-stable")
-def no_leave_while_a_heartbeat_is_out() -> None:
+@mutant("BUG-61", "L1", Leaving.send_leave_group, scenarios="close-while-stable")
+def no_leave_while_a_heartbeat_is_out(original: Method, self: Leaving, reason: object) -> object:
     """LeaveGroup is not sent while a heartbeat is unanswered."""
-
-    def make(original: Original) -> Replacement:
-        def send_leave_group(self: Leaving, reason: object) -> object:
-            if self._joining._heartbeats.state is HeartbeatState.IN_FLIGHT:
-                return None
-            return original(self, reason)
-
-        return send_leave_group
-
-    replace(Leaving, "send_leave_group", make)
+    if self._joining._heartbeats.state is HeartbeatState.IN_FLIGHT:
+        return None
+    return original(self, reason)
 
 
-@mutant("BUG-67", breaks="L5", scenarios="close-while-stable")
-def close_does_not_commit() -> None:
+@mutant("BUG-67", "L5", Commits.commit_before_close, scenarios="close-while-stable")
+def close_does_not_commit(_: Method, self: Commits, deadline_ms: object) -> None:
     """close() leaves without committing."""
-
-    def make(_: Original) -> Replacement:
-        def commit_before_close(self: Commits, deadline_ms: object) -> None:
-            return None
-
-        return commit_before_close
-
-    replace(Commits, "commit_before_close", make)
+    return

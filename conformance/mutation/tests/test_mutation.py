@@ -1,20 +1,23 @@
-"""Every rule is held: the breakers find their seams, the committed matrix is fresh, and a gap is noticed."""
+"""Every rule has a mutant that a test notices: the catalogue, the plugin, and the committed matrix."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
-from types import MappingProxyType
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from groupspec.conformance import cli
+from groupspec.conformance import cli, kills
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain.explanations import explain
-from groupspec.conformance.mutation import _seams, files, lists, matrix, rows, stories
-from groupspec.conformance.mutation.catalogue import BREAKERS
-from groupspec.conformance.mutation.catalogue.on_the_wire import MUTANTS
-from groupspec.conformance.mutation.worker import GREEN
+from groupspec.conformance.mutation import checks, files, matrix, plugin, rows
+from groupspec.conformance.mutation.catalogue import MUTANTS, find
+from groupspec.conformance.mutation.mutant import Seam
 from groupspec.impl.core import dispatch
+from groupspec.impl.core.context import Context
 from groupspec.impl.core.tests.scene import Scene
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -23,43 +26,41 @@ from groupspec.spec.rules import RULES
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def undone() -> Iterator[None]:
-    yield
-    _seams.undo()
+# The catalogue -------------------------------------------------------------------------------------------------------
 
 
-# The breakers
-# ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("identifier", [one.id for one in BREAKERS.values() if not one.of_spec])
-def test_each_breaker_finds_its_seam_and_is_taken_back(identifier: str, undone: None) -> None:
-    handlers, emit = dict(dispatch.HANDLERS), Scene.__init__
-    BREAKERS[identifier].put_in()
-    _seams.undo()
+@pytest.mark.parametrize("identifier", [one.id for one in MUTANTS.values() if not one.of_spec])
+def test_each_mutant_finds_what_it_replaces_and_is_taken_back(identifier: str) -> None:
+    handlers, init = dict(dispatch.HANDLERS), Scene.__init__
+    with Seam() as seam:
+        MUTANTS[identifier].change(seam)
     assert handlers == dispatch.HANDLERS
-    assert emit is Scene.__init__
+    assert init is Scene.__init__
     Scene().stable(0)
 
 
 @pytest.mark.parametrize("identifier", ["G6-for-ever", "Q4-row-published"])
-def test_a_row_is_changed_for_whoever_asks_and_then_is_what_it_was(identifier: str, undone: None) -> None:
+def test_a_row_is_changed_for_whoever_asks_and_then_is_what_it_was(identifier: str) -> None:
     before = {key: table.hash for key, table in tables().items()}
-    BREAKERS[identifier].put_in()
-    changed = [key[0] for key, table in tables().items() if table.hash != before[key]]
-    assert set(changed) == {"broker_group" if identifier[0] == "G" else "rebalance"}
-    _seams.undo()
+    with Seam() as seam:
+        MUTANTS[identifier].change(seam)
+        changed = [key[0] for key, table in tables().items() if table.hash != before[key]]
+        assert set(changed) == {"broker_group" if identifier[0] == "G" else "rebalance"}
     assert before == {key: table.hash for key, table in tables().items()}
 
 
-def test_a_breaker_whose_rows_are_gone_says_so() -> None:
-    with pytest.raises(LookupError, match="needs other rows"):
-        rows.change_rows("rebalance", rows.cell("STABLE", "no_such_event"), rows.ignored)
+def test_a_mutant_whose_rows_are_gone_says_so() -> None:
+    with Seam() as seam, pytest.raises(LookupError, match="needs other rows"):
+        rows.change_rows(seam, "rebalance", rows.cell("STABLE", "no_such_event"), rows.ignored)
 
 
-def test_a_breaker_breaks_rules_and_says_what_is_done_then() -> None:
-    for one in BREAKERS.values():
+def test_what_cannot_be_replaced_is_refused() -> None:
+    with Seam() as seam, pytest.raises(TypeError, match="name a method"):
+        seam.replace(3, print)
+
+
+def test_a_mutant_breaks_rules_and_says_what_is_done_then() -> None:
+    for one in MUTANTS.values():
         assert one.rules
         assert set(one.rules) <= set(RULES)
         assert one.what.endswith(".")
@@ -67,66 +68,102 @@ def test_a_breaker_breaks_rules_and_says_what_is_done_then() -> None:
             assert set(one.rules) & set(KNOWN_BUGS[one.id].rules), one.id
 
 
-def test_the_mutants_of_the_wire_kit_are_breakers_too() -> None:
-    assert set(MUTANTS) <= set(BREAKERS)
+# Running tests with a mutant -----------------------------------------------------------------------------------------
 
 
-# The checks
-# --------------------------------------------------------------------------------------------------------------
+def test_a_check_carries_the_rules_of_its_name() -> None:
+    test = "impl/core/tests/test_commits.py::test_M2_J4_a_commit_can_show_that_the_identity_is_gone"
+    assert checks.rules_of(test) == {"M2", "J4"}
+    assert tuple(test.split("::")) in set(checks.checks())
 
 
-def test_a_story_carries_the_rules_of_its_name_and_all_its_cases() -> None:
-    known = stories.stories()
-    story = known["impl/core/tests/test_commits.py::test_M2_J4_a_commit_can_show_that_the_identity_is_gone"]
-    assert story.rules == ("M2", "J4")
-    assert [case["error"] for case in story.cases] == ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"]
-    assert stories.failure(story) is None
-
-
-def test_a_member_that_never_stops_is_a_failure_and_not_the_end(undone: None) -> None:
+def test_a_member_that_never_stops_is_a_failure_and_not_the_end() -> None:
     """BUG-28's sister: an answer for which the core would send the same request for ever."""
-
-    def endless(scene: Scene) -> None:
-        while True:
-            scene.core.context.emit(scene.outputs[0])
-
-    story = stories.Story("none", ("D3",), lambda: endless(Scene().preparing()), ({},))
-    assert isinstance(stories.failure(story), stories.Runaway)
-
-
-def test_no_check_is_red_without_a_breaker_and_the_right_one_is_with_it() -> None:
-    found = {one.breaker: one for one in matrix._one_process([GREEN, "BUG-23", "G6-for-ever"])}
-    assert found[GREEN].red == ()
-    assert "test_J3_member_id_required_is_answered_at_once_with_the_id" in "".join(found["BUG-23"].red)
-    assert "test_G1_G6_the_rebalance_timeout_waits_for_nobody" in "".join(found["G6-for-ever"].red)
-    assert all(one.defect == "" for one in found.values())
+    scene = Scene().preparing()
+    with Seam() as seam:
+        plugin._stop_the_endless(seam)
+        emit = scene.core.context.emit
+        with pytest.raises(plugin.Runaway):
+            list(map(emit, itertools.repeat(scene.outputs[0])))
+    assert Context.emit.__qualname__ == "Context.emit"
 
 
-def test_a_breaker_that_is_broken_itself_is_not_taken_for_one_that_is_noticed() -> None:
-    (found,) = matrix._one_process(["no-such-breaker"])
-    assert "can't be put in" in found.defect
+def test_no_test_fails_without_a_mutant_and_the_right_one_does_with_it() -> None:
+    _, found = matrix.tried([matrix.UNCHANGED, "BUG-23", "G6-for-ever"])
+    assert found[matrix.UNCHANGED]["failed"] == []
+    assert "test_J3_member_id_required_is_answered_at_once_with_the_id" in "".join(found["BUG-23"]["failed"])
+    assert "test_G1_G6_the_rebalance_timeout_waits_for_nobody" in "".join(found["G6-for-ever"]["failed"])
+    assert all(one["defect"] == "" for one in found.values())
 
 
-# The committed matrix
-# ----------------------------------------------------------------------------------------------------
+def pytest_with_mutants(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", plugin.__name__, "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_mutant_that_is_broken_itself_is_not_taken_for_one_that_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        """
+from groupspec.conformance.mutation.mutant import mutant
+from groupspec.impl.core.context import Context
+
+@mutant("D1-raises", "D1", Context.emit)
+def raises(original, self, output):
+    return original(self, output, "one argument too many")
+
+@mutant("D1-not-applied", "D1")
+def not_applied(seam):
+    seam.handle_like("Heartbeat", "NO_SUCH_ERROR", "NONE")
+"""
+    )
+    (tmp_path / "test_it.py").write_text(
+        """
+from groupspec.impl.core.tests.scene import Scene
+
+def test_D1_the_core_says_something(): Scene().preparing()
+"""
+    )
+    ids = ("-", "D1-raises", "D1-not-applied")
+    run = pytest_with_mutants(tmp_path, "--kills=kills", *(f"--mutant={one}" for one in ids))
+    assert run.returncode == 0, run.stdout
+    tests, unchanged, raises, not_applied = map(json.loads, (tmp_path / "kills").read_text().splitlines())
+    assert tests == {"tests": ["test_it.py::test_D1_the_core_says_something"]}
+    assert unchanged == {"mutant": "-", "failed": [], "defect": ""}
+    assert "TypeError" in raises["defect"]
+    assert "can't be applied: KeyError" in not_applied["defect"]
+
+
+def test_pytest_shows_how_a_test_fails_with_a_mutant() -> None:
+    test = "impl/core/tests/test_joining.py::test_J3_member_id_required_is_answered_at_once_with_the_id"
+    run = pytest_with_mutants(checks.ROOT, "--mutant=BUG-23", test)
+    assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
+    assert "1 failed" in run.stdout
+
+
+def test_an_unknown_mutant_is_refused_with_the_list() -> None:
+    with pytest.raises(UsageProblem, match="no mutant 'BUG-99'"):
+        find("BUG-99")
+
+
+# The committed matrix ------------------------------------------------------------------------------------------------
 
 
 def test_what_is_committed_is_fresh_and_leaves_no_gap() -> None:
-    assert files.problems(files.COMMITTED.read_text()) == []
+    assert files.problems(kills.COMMITTED.read_text()) == []
 
 
 def test_a_gap_a_stale_hash_and_a_needless_excuse_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = files.committed()
-    data["rules"]["J3"]["held"] = []
-    data["idle_checks"] = ["spec/tests/test_paths.py::test_Q4_that_sleeps"]
+    data = kills.committed()
+    data["rules"]["J3"]["kills"] = []
+    data["idle"] = ["spec/tests/test_paths.py::test_Q4_that_sleeps"]
     data |= {"spec": "of yesterday", "catalogue": files.catalogue_hash()}
-    later = MappingProxyType(dict(lists.HELD_LATER) | {"H1": lists.Later("the scheduler", "it does not exist yet")})
-    monkeypatch.setattr(files, "HELD_LATER", later)
+    monkeypatch.setattr(files, "NOT_TRIED", {**matrix.NOT_TRIED, "H1": "nobody has written one"})
+    monkeypatch.setattr(files, "catalogue_hash", lambda: data["catalogue"])
     assert files.problems(json.dumps(data)) == [
         "the tables or the rules have changed since the kill matrix was computed",
-        "rule J3 is held by nothing, and no list says why",
-        "rule H1 stands on a list of those that nothing holds, and is held",
-        "no breaker turns spec/tests/test_paths.py::test_Q4_that_sleeps red: it holds nothing",
+        "no mutant of rule J3 is noticed, and nothing says why",
+        "rule H1 stands on the list of those without a mutant, and has one",
+        "no mutant makes spec/tests/test_paths.py::test_Q4_that_sleeps fail: it proves nothing",
     ]
 
 
@@ -135,17 +172,12 @@ def test_a_matrix_that_cannot_be_read_is_a_problem(text: str) -> None:
     assert len(files.problems(text)) == 1
 
 
-def test_at_most_twelve_rules_are_put_off() -> None:
-    assert len(lists.HELD_LATER) <= lists.MAX_LATER == 12
-    assert not set(lists.HELD_LATER) & set(lists.HYGIENE)
-
-
-def test_explain_says_by_what_a_rule_is_held(capsys: Captured) -> None:
+def test_explain_says_which_mutants_of_a_rule_are_noticed(capsys: Captured) -> None:
     assert cli.main(["explain", "H1"]) == 0
     shown = capsys.readouterr().out
     assert "BUG-25: No heartbeats while SyncGroup is unanswered." in shown
     assert "-> impl/core/tests/test_heartbeats.py::test_H1_heartbeats_begin_when_the_join_is_accepted" in shown
-    assert {one.breaker for one in explain("G6").held} == {"G6-for-ever", "G6-removed-at-once"}
+    assert {one.mutant for one in explain("G6").kills} == {"G6-for-ever", "G6-removed-at-once"}
 
 
 @pytest.mark.exhaustive
@@ -153,5 +185,5 @@ def test_computed_anew_the_matrix_is_the_committed_one() -> None:
     found = matrix.kill_matrix(jobs=2)
     assert found.problems == ()
     assert found.unnoticed() == []
-    assert found.idle_checks() == []
-    assert files.held_text(files.held_data(found)) == files.COMMITTED.read_text()
+    assert found.idle == ()
+    assert files.matrix_text(files.matrix_data(found)) == kills.COMMITTED.read_text()

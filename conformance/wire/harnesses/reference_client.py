@@ -70,7 +70,8 @@ if __name__ == "__main__":
     chosen = arguments.parse_args()
     if chosen.mutant:
         # Only here: the catalogue imports the specification too, and a harness is to start quickly.
-        from groupspec.conformance.mutation.catalogue.on_the_wire import apply
+        from groupspec.conformance.mutation.catalogue import find
+        from groupspec.conformance.mutation.mutant import Seam
 
-        apply(chosen.mutant)
+        find(chosen.mutant).change(Seam())
     main(Reference)

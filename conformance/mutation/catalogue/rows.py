@@ -1,0 +1,166 @@
+"""Mutants of the tables: what would happen if a row said something else. The tests of the machines notice."""
+
+from __future__ import annotations
+
+from groupspec.conformance.mutation.rows import cell, doing, errors, guard, ignored, rows_mutant, to, without
+
+# fmt: off
+
+# The member: rebalance and timeouts ----------------------------------------------------------------------------------
+
+rows_mutant("Q4-row-commit-left-out", "Q4", "rebalance",
+    cell("STABLE", "heartbeat_rebalance_in_progress", guard="eager and owned and auto_commit"),
+    doing("commit", "skip_commit"),
+    "A deployed eager member revokes without the commit before it.")
+rows_mutant("M8-row-committed-once", "M8", "rebalance",
+    cell("COMPLETING_REBALANCE", "sync_accepted", guard="takes and auto_commit"), doing("commit", "skip_commit"),
+    "A cooperative member revokes after SyncGroup without a commit.")
+rows_mutant("Q4-row-published", "Q4", "rebalance",
+    cell("REVOKING_PARTITION", "partitions_revoked", guard="published"), doing("commit", "go_on"),
+    "A published member does not commit after its revocation callback.")
+rows_mutant("Q4-row-join-instead", "Q4", "rebalance",
+    cell("PARTITION_REVOKED", "revocation_done", guard="published"), to("PREPARING_REBALANCE"),
+    "A published cooperative member joins after its revocation.")
+rows_mutant("Q4-row-always-revokes", "Q4", "rebalance",
+    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not (cooperative"), to("PREPARE_REVOCATION"),
+    "A deployed cooperative member revokes although it keeps everything.")
+rows_mutant("Q4-row-keeps-unwanted", "Q4", "rebalance",
+    cell("STABLE", "subscription_changed", guard="not preparing"), without("note_unwanted"),
+    "A cooperative member joins with what it does not subscribe to any more.")
+rows_mutant("J1-row-unfit-is-taken", "J1", "rebalance",
+    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not fits"), to("ASSIGNING_PARTITIONS"),
+    "A member waits for the listener of an assignment that it has dropped.")
+rows_mutant("K2-row-no-follow-up", "K2", "rebalance",
+    cell("PARTITION_REVOKED", "revocation_done", guard="deployed"), without("want_follow_up"),
+    "A cooperative member that gave something up wants no other round.")
+rows_mutant("C2-row-not-told", "C2", "rebalance",
+    cell("STABLE", "heartbeat_unknown_member", guard="owned"), to("UNJOINED"),
+    "A member that is unknown drops what it owns without the lost callback.")
+rows_mutant("J7-row-no-poll", "J7", "rebalance", cell("UNJOINED", "application_polled"), ignored,
+    "A poll does not make the subscribed member join.")
+rows_mutant("L1-row-kept-id", "L1", "rebalance", cell("UNJOINED", "leave_requested"), without("forget_identity"),
+    "A member that has only kept its id from a lost generation leaves with it.")
+rows_mutant("H4-row-deaf", "H4", "rebalance", cell("COMPLETING_REBALANCE", "sync_rebalance_in_progress"), ignored,
+    "REBALANCE_IN_PROGRESS in answer to SyncGroup is ignored.")
+rows_mutant("J9-row-late-counts", "J9", "rebalance",
+    cell("STABLE", "heartbeat_rebalance_in_progress"), guard("current and ", ""),
+    "A late announcement of a rebalance counts.")
+rows_mutant("H3-row-beats-before", "H3", "timeouts", cell("STOPPED", "started"), to("IDLE"),
+    "Heartbeats run as soon as the background thread does, before there is a generation to send them for.")
+
+# A commit ------------------------------------------------------------------------------------------------------------
+
+rows_mutant("C2-row-lost-committed", "C2", "commit",
+    cell("SENT", "commit_standing_changed", guard="standing_now == 'outside'"), ignored,
+    "An automatic commit goes on although the membership is lost.")
+rows_mutant("D3-row-second-lookup", "D3", "commit", cell("WAITING", "lookup_retriable"), ignored,
+    "An asynchronous commit waits for lookup after lookup.")
+rows_mutant("J9-row-late-rejection", "J9", "commit",
+    cell("SENT", "commit_fenced", guard="not identity_kept"), doing("end_as_failed", "end_as_fenced"),
+    "A commit of an identity that is gone ends as fenced.")
+rows_mutant("J9-row-any-answer", "J9", "commit", errors("commit_accepted"), ignored,
+    "An answer to a commit that is not out is taken in silence.")
+rows_mutant("L2-row-left-open", "L2", "commit", cell("SENT", "stopped"), ignored,
+    "A commit that is under way when the consumer ends is never answered.")
+rows_mutant("M1-row-as-nobody", "M1 X1", "commit",
+    cell("WAITING", "turn_ended", guard="standing == 'member'"),
+    doing("send_commit_as_member", "send_commit_as_nobody"),
+    "A member's commit carries no identity.")
+rows_mutant("M3-row-no-deadline", "M3", "commit", cell("WAITING", "commit_deadline_expired"), ignored,
+    "A commit that waits has no time limit.")
+rows_mutant("M3-row-once", "M3", "commit", cell("SENT", "commit_retriable"), to("SETTLED"),
+    "A commit before a rebalance is tried once.")
+rows_mutant("M4-row-unprocessed", "M4", "commit", cell("WAITING", "turn_ended"), guard("not unprocessed and ", ""),
+    "The commit before a rebalance does not wait for the poll that says what is processed.")
+rows_mutant("M5-row-commit-nothing", "M5", "commit",
+    cell("WAITING", "turn_ended", guard="covers == 'nothing'"), doing("end_as_done", "end_as_failed"),
+    "A commit of nothing fails.")
+rows_mutant("M6-row-overtakes", "M6", "commit", cell("WAITING", "turn_ended"), guard("not behind and ", ""),
+    "A commit does not wait for those before it.")
+rows_mutant("M7-row-in-a-round", "M7", "commit",
+    cell("WAITING", "turn_ended", guard="'in_round'"), doing("end_as_rebalancing", "end_as_done"),
+    "A commit during a round is said to have succeeded.")
+rows_mutant("T3-row-no-end", "T3", "commit", cell("SENT", "commit_refused"), ignored,
+    "A refused commit is never ended.")
+
+# The broker's group --------------------------------------------------------------------------------------------------
+
+rows_mutant("G1-nobody-waits", "G1", "broker_group",
+    cell("PreparingRebalance", "group_join_phase_checked"), guard("all_joined and ", ""),
+    "The join phase ends with the first JoinGroup, whoever has not rejoined.")
+rows_mutant("G1-waits-for-ever", "G1", "broker_group", cell("PreparingRebalance", "group_join_phase_checked"), ignored,
+    "The join phase does not end when all have joined, only with the rebalance timeout.")
+rows_mutant("G1-first-round-only", "G1", "broker_group",
+    cell("Stable", "group_join", guard="'pending'"), doing("check_join_phase", "drop_pending"),
+    "Nobody looks whether a newcomer completes the join phase.")
+rows_mutant("G2-in-the-sync-phase", "G2", "broker_group",
+    cell("CompletingRebalance", "group_assignment_stored"), doing("answer_syncs", "complete_join"),
+    "The generation grows when the assignment is stored, too.")
+rows_mutant("G2-not-at-the-end", "G2", "broker_group",
+    cell("PreparingRebalance", "group_join_phase_checked"), without("complete_join"),
+    "The join phase ends in the old generation.")
+rows_mutant("G3-no-delay", "G3", "broker_group",
+    cell("PreparingRebalance", "group_join_phase_checked"), guard("not initial_delay and ", ""),
+    "A group that was empty does not wait for others.")
+rows_mutant("G3-not-begun", "G3", "broker_group",
+    cell("Empty", "group_join", guard="'pending'"), doing("start_initial_delay", "start_rebalance_timer"),
+    "The first member of a group starts no initial delay.")
+rows_mutant("G3-not-prolonged", "G3", "broker_group",
+    cell("PreparingRebalance", "group_initial_delay_elapsed", guard="newcomer_seen"), without("prolong_initial_delay"),
+    "A newcomer does not prolong the initial delay.")
+rows_mutant("G4-pending-for-ever", "G4", "broker_group",
+    cell("Stable", "group_session_expired", guard="'pending'"), ignored,
+    "An id that was handed out and never came back is never dropped.")
+rows_mutant("G1-still-pending", "G1", "broker_group",
+    cell("Stable", "group_join", guard="'pending'"), without("drop_pending"),
+    "An id that has joined still counts as pending, and the join phase waits for it.")
+rows_mutant("G5-for-ever", "G5", "broker_group",
+    cell("Stable", "group_session_expired", guard="requester == 'member'"), ignored,
+    "A member of a stable group whose session has expired stays.")
+rows_mutant("G5-parked", "G5", "broker_group",
+    cell("PreparingRebalance", "group_session_expired", guard="requester == 'member'"), guard("not waits and ", ""),
+    "A member whose JoinGroup is parked expires.")
+rows_mutant("G6-for-ever", "G1 G6", "broker_group", cell("PreparingRebalance", "group_rebalance_timeout"), ignored,
+    "Who heartbeats and never rejoins holds the group up for ever.")
+rows_mutant("G6-removed-at-once", "G6", "broker_group",
+    cell("PreparingRebalance", "group_heartbeat", guard="requester == 'member'"), doing("keep_alive", "remove_member"),
+    "Who heartbeats instead of rejoining is removed before the rebalance timeout.")
+rows_mutant("G8-dead-last", "G8 G13", "broker_group",
+    cell("Dead", "group_sync", "group_heartbeat"), doing("answer_not_coordinator", "answer_unknown_member_id"),
+    "A Dead group looks at the member first.")
+rows_mutant("G8-old-generation", "G8", "broker_group",
+    cell("PreparingRebalance", "group_sync", guard="not generation_matches"),
+    doing("answer_illegal_generation", "answer_rebalance_in_progress"),
+    "In PreparingRebalance the state is told before the generation is looked at.")
+rows_mutant("G9-no-barrier", "G9", "broker_group",
+    cell("CompletingRebalance", "group_sync"), doing("park_sync", "answer_stored_assignment"),
+    "SyncGroup is answered before the leader has brought the assignment.")
+rows_mutant("G9-nobody-is-answered", "G9", "broker_group",
+    cell("CompletingRebalance", "group_assignment_stored"), without("answer_syncs"),
+    "The parked SyncGroups stay unanswered when the assignment is stored.")
+rows_mutant("G9-unsynced-stay", "G9", "broker_group", cell("Stable", "group_sync_timeout"), ignored,
+    "Who has not synced stays in a stable group.")
+rows_mutant("G9-parked-forgotten", "G9", "broker_group",
+    cell("CompletingRebalance", "group_join", "group_leave", "group_sync_timeout"), without("fail_parked_syncs"),
+    "A rebalance that begins in the sync phase leaves the parked SyncGroups unanswered.")
+rows_mutant("G11-always-rebalances", "G11", "broker_group",
+    cell("Stable", "group_join", guard="not protocol_changes"), to("PreparingRebalance"),
+    "A static member that returns to a stable group starts a rebalance.")
+rows_mutant("G13-loaded-unfinished", "G13", "broker_group",
+    cell("Loading", "group_loaded", guard="members_stored"), to("PreparingRebalance"),
+    "A coordinator that loads a group goes on with a rebalance that nobody is in.")
+rows_mutant("G13-skips-the-sync", "G13", "broker_group",
+    cell("PreparingRebalance", "group_rebalance_timeout"), to("Stable"),
+    "A group is stable when its join phase ends.")
+rows_mutant("G9-log-ignored", "G9", "broker_group", cell("CompletingRebalance", "group_assignment_lost"), ignored,
+    "A log that refuses the assignment leaves the group waiting.")
+rows_mutant("G13-deleted-is-dead", "G13", "broker_group", cell("Empty", "group_deleted"), to("Dead"),
+    "A group whose records are deleted is not there for its next member.")
+rows_mutant("G13-moved-in-silence", "G13", "broker_group",
+    cell("Stable", "group_unloaded"), without("fail_parked_not_coordinator"),
+    "A coordinator that moves does not answer the parked requests.")
+rows_mutant("G13-empty-accepts", "G13", "broker_group",
+    cell("Empty", "group_commit", guard="not group_known and told_of"),
+    doing("answer_group_id_not_found", "answer_none"),
+    "A commit of a member of a group that nobody knows is accepted.")
+# fmt: on

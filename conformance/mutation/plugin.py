@@ -1,0 +1,203 @@
+"""A pytest plugin that runs tests with a mutant applied: to see which of them notice it, and how.
+
+    pytest -p groupspec.conformance.mutation.plugin --mutant BUG-23 impl/core/tests
+
+With `--kills FILE` the tests are collected once. For each mutant a process is forked from the one that has collected
+them, runs those that carry a rule in their name, and a line of JSON goes to FILE: {"mutant", "failed": [test],
+"defect": text}; the first line is {"tests": [test]}. So nothing of a mutant is left for the next one, neither a
+replaced function nor a thread that hangs in a test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.checks import NOT_HERE, RULES_IN_NAME
+from groupspec.conformance.mutation.matrix import UNCHANGED
+from groupspec.conformance.mutation.mutant import Mutant, Seam
+from groupspec.impl.core.context import Context
+from groupspec.impl.run_to_idle import RunToIdleRuntime
+
+MAX_S: Final = 60.0
+"""For all tests with one mutant, which take some seconds: with more, the mutant hangs in one of them."""
+
+MAX_STEPS: Final = 10_000
+"""Of the threads of one consumer, without becoming idle. A test makes some hundreds."""
+
+MAX_OUTPUTS: Final = 5_000
+"""Of one core. A test makes some dozens; a member that sends without end is stopped here, and that is a failure."""
+
+CATALOGUE: Final = str(Path(__file__).resolve().parent / "catalogue")
+DEFECTS: Final = (NameError, TypeError, ImportError)
+"""What a broken rule never looks like: a mutant that raises these, wherever it is, is broken itself."""
+
+DEFECTS_INSIDE: Final = (AttributeError, LookupError, StopIteration, ValueError)
+"""The same for what a mutant's own lines raise."""
+
+
+class Runaway(AssertionError):
+    """A member that never stops."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of this plugin."""
+    group = parser.getgroup("mutants of groupspec")
+    group.addoption("--mutant", action="append", default=[], metavar="ID", help="apply this mutant (repeatable)")
+    group.addoption("--kills", metavar="FILE", help="try one mutant after the other, and write here which tests fail")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Apply the mutants, or get ready to apply one after the other.
+
+    Raises:
+        UsageError: there is no such mutant.
+    """
+    chosen: list[str] = config.getoption("--mutant")
+    unknown = [one for one in chosen if one not in MUTANTS and one != UNCHANGED]
+    if unknown:
+        raise pytest.UsageError(f"there is no mutant {unknown[0]!r}; there are: {', '.join(MUTANTS)}")
+    if config.getoption("--kills"):
+        config.pluginmanager.register(_Kills(chosen or [UNCHANGED, *MUTANTS], Path(config.getoption("--kills"))))
+        return
+    seam = Seam()
+    config.add_cleanup(seam.close)
+    for one in chosen:
+        MUTANTS[one].change(seam)
+
+
+class _Kills:
+    """Which tests fail with each of some mutants."""
+
+    def __init__(self, chosen: Sequence[str], file: Path) -> None:
+        self.chosen, self.file = chosen, file
+        self.failed: dict[str, None] = {}
+        self.defect = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Only tests that carry a rule, and that are quick and the same each time."""
+        items[:] = [
+            item
+            for item in items
+            if RULES_IN_NAME.match(item.name)
+            and not NOT_HERE & {mark.name for mark in item.iter_markers()}
+            and not hasattr(getattr(item, "obj", None), "hypothesis")
+        ]
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Every mutant in a process of its own.
+
+        Raises:
+            UsageError: a test file could not be collected.
+        """
+        if session.testsfailed:
+            raise pytest.UsageError("the tests can't be collected")
+        with self.file.open("w", encoding="utf-8") as file:
+            print(json.dumps({"tests": list(dict.fromkeys(map(_test, session.items)))}), file=file, flush=True)
+            for identifier in self.chosen:
+                print(json.dumps({"mutant": identifier, **self._forked(identifier, session)}), file=file, flush=True)
+        return True
+
+    def _forked(self, identifier: str, session: pytest.Session) -> dict[str, object]:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reader)
+            with os.fdopen(writer, "w", encoding="utf-8") as pipe:
+                json.dump(self._result(MUTANTS.get(identifier), session.items), pipe)
+            os._exit(0)  # threads of tests that broke off are still there, and nobody is to wait for them
+        os.close(writer)
+        try:
+            text = _read(reader)
+        except TimeoutError as problem:
+            os.kill(child, 9)
+            return {"failed": [], "defect": str(problem)}
+        finally:
+            os.close(reader)
+            os.waitpid(child, 0)
+        found: dict[str, object] = json.loads(text) if text else {"failed": [], "defect": "its process died"}
+        return found
+
+    def _result(self, one: Mutant | None, items: Sequence[pytest.Item]) -> dict[str, object]:
+        """In the process of the mutant."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what threads that die say there
+        seam = Seam()
+        _stop_the_endless(seam)
+        if one is not None:
+            try:
+                one.change(seam)
+            except Exception as problem:
+                return {"failed": [], "defect": f"it can't be applied: {problem!r}"}
+            items = [item for item in items if item.nodeid.startswith("spec/") is one.of_spec]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.defect:
+                break
+        return {"failed": list(self.failed), "defect": self.defect}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """One failed case of a test is enough."""
+        if _test(item) in self.failed:
+            pytest.skip("another case of it has failed")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+        """Without pytest's rendering of the traceback, which would take longer than the tests."""
+        error = call.excinfo.value if call.excinfo else None
+        if error is not None and not isinstance(error, pytest.skip.Exception):
+            self.failed[_test(item)] = None
+            if _is_defect(error):
+                self.defect = "".join(traceback.format_exception(error)[-6:])
+        when = call.when if call.when != "collect" else "setup"
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed" if error else "passed", None, when)
+
+
+def _test(item: pytest.Item) -> str:
+    """Its id without parameters."""
+    return item.nodeid.partition("[")[0]
+
+
+def _is_defect(error: BaseException) -> bool:
+    """Whether it is the mutant's own code that went wrong, and not the rule."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(CATALOGUE + os.sep)
+    return isinstance(error, DEFECTS) or (inside and isinstance(error, DEFECTS_INSIDE))
+
+
+def _read(reader: int) -> str:
+    """All that comes, in bounded time."""
+    end = time.monotonic() + MAX_S
+    parts: list[bytes] = []
+    while True:
+        ready, _, _ = select.select([reader], [], [], max(0.0, end - time.monotonic()))
+        if not ready:
+            raise TimeoutError(f"one of the tests has not ended after {MAX_S:.0f} s")
+        part = os.read(reader, 65_536)
+        if not part:
+            return b"".join(parts).decode()
+        parts.append(part)
+
+
+def _stop_the_endless(seam: Seam) -> None:
+    """No core may produce outputs without end."""
+
+    @seam.replacing(Context.emit)
+    def counted(emit: Any, self: Context, output: object) -> None:
+        count = self.__dict__["_counted"] = self.__dict__.get("_counted", 0) + 1
+        if count > MAX_OUTPUTS:
+            raise Runaway(f"a member has produced more than {MAX_OUTPUTS} outputs; the last is {output!r}")
+        emit(self, output)
+
+    defaults = dict(RunToIdleRuntime.__init__.__kwdefaults__ or {})
+    RunToIdleRuntime.__init__.__kwdefaults__ = {**defaults, "max_steps": MAX_STEPS}
