@@ -1,1 +1,1 @@
-"""Which check notices that a rule is broken: the kill matrix, its breakers, and what is still held by nothing."""
+"""Does each test notice what it is there for? The mutants, and the kill matrix: which test fails with which mutant."""
