@@ -150,6 +150,10 @@ class Steps:
         """Changes the words beside the bar."""
         self._progress.update(self._task, description=what)
 
+    def say(self, line: str) -> None:
+        """Writes a line above the bar; on what is no terminal too."""
+        self._progress.console.print(line, markup=False, highlight=False)
+
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Steps]:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from groupspec.conformance.commands._common import json_option, results, write_json
+from groupspec.conformance.commands._common import Steps, json_option, progress, results, write_json
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.demo_parts import Outcome, Part, Runner, lanes
 from groupspec.conformance.reports.demo_story import exit_code, gather, page, summary
 from groupspec.conformance.reports.html import report_html
-
-Watch = Callable[[Part, Outcome | None], None]
 
 
 @click.command("demo")
@@ -45,8 +38,8 @@ def command(out: Path, quick: bool, json_file: Path | None) -> int:
     folder = writable_folder(out).resolve()
     both = lanes(quick)
     begun = time.monotonic()
-    with _watching([part for lane in both for part in lane]) as watch:
-        outcomes = Runner(folder, watch).run(both)
+    with progress("the demo", total=sum(map(len, both))) as steps:
+        outcomes = Runner(folder, _watching(steps)).run(both)
     found, judged = gather(folder, {part.id: outcomes[part.id] for lane in both for part in lane})
     report = folder / "report.html"
     write_text(report, report_html(page(folder, found, judged)))
@@ -77,38 +70,14 @@ def command(out: Path, quick: bool, json_file: Path | None) -> int:
     return code
 
 
-@contextmanager
-def _watching(parts: Sequence[Part]) -> Iterator[Watch]:
-    """A bar for the whole and a line for each part on a terminal; elsewhere a line when a part ends."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _say
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        yield _Bars(bar, parts).watch
+def _watching(steps: Steps) -> Callable[[Part, Outcome | None], None]:
+    """What the runner tells of a part: the words beside the bar when it begins, a line when it has ended."""
 
+    def watch(part: Part, outcome: Outcome | None) -> None:
+        if outcome is None:
+            steps.now(f"the demo: {part.name}")
+            return
+        steps.say(f"{part.name}: {outcome.status}, {outcome.seconds:.1f} s")
+        steps.done()
 
-def _say(part: Part, outcome: Outcome | None) -> None:
-    if outcome is not None:
-        print(f"{part.name}: {outcome.status}, {outcome.seconds:.1f} s", file=sys.stderr, flush=True)
-
-
-class _Bars:
-    """One bar that fills as parts end, and one that moves for each part that runs."""
-
-    def __init__(self, bar: Progress, parts: Sequence[Part]) -> None:
-        self._bar = bar
-        self._all = bar.add_task("the demo", total=len(parts))
-        self._tasks: dict[str, TaskID] = {}
-        self._lock = threading.Lock()
-
-    def watch(self, part: Part, outcome: Outcome | None) -> None:
-        """A part begins (None), or has ended."""
-        with self._lock:
-            if outcome is None:
-                self._tasks[part.id] = self._bar.add_task(f"  {part.name}", total=None)
-                return
-            mark = "" if outcome.status == "ok" else f" ({outcome.status})"
-            self._bar.update(self._tasks[part.id], description=f"  {part.name}{mark}", total=1, completed=1)
-            self._bar.advance(self._all)
+    return watch

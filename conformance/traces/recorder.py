@@ -1,7 +1,7 @@
 """Writes down what a member tells about itself: trace events in, NDJSON lines out.
 
 Whoever records (the reference through its `trace` hook, the wire kit from its broker's log) hands over events that have
-the fields of `RecordedEvent`; the recorder adds the run and the source. Calls must not overlap: the caller holds a lock
+the fields of `TraceEvent`; the recorder adds the run and the source. Calls must not overlap: the caller holds a lock
 if events come from several threads.
 """
 
@@ -9,60 +9,17 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol, Self
+from typing import BinaryIO, Final, Self
 from uuid import uuid4
 
 import msgspec
 
 from groupspec.conformance.traces.schema import SourceName, TraceLine
+from groupspec.impl.trace import TraceEvent
 
 _ENCODER: Final = msgspec.json.Encoder()
-
-
-class RecordedEvent(Protocol):
-    """One event of one member, as its recorder sees it; `groupspec.impl.trace.TraceEvent` is one."""
-
-    @property
-    def group(self) -> str:
-        """The group's id."""
-
-    @property
-    def member(self) -> str:
-        """The client id."""
-
-    @property
-    def seq(self) -> int:
-        """Counts from 0, without gaps, in one process."""
-
-    @property
-    def at_us(self) -> int:
-        """The clock, in microseconds."""
-
-    @property
-    def event(self) -> str:
-        """What happened: a name of the schema's closed list."""
-
-    @property
-    def error(self) -> str | None:
-        """The error's name in an answer."""
-
-    @property
-    def generation(self) -> int:
-        """The generation; -1: none."""
-
-    @property
-    def member_id(self) -> str:
-        """The broker's id for the member."""
-
-    @property
-    def partitions(self) -> Sequence[str]:
-        """What a callback was about."""
-
-    @property
-    def detail(self) -> Mapping[str, str | int | bool | list[str]]:
-        """Anything more."""
 
 
 class Recorder:
@@ -81,7 +38,7 @@ class Recorder:
         self._first: dict[tuple[str, str], int] = {}
         self._next: dict[tuple[str, str], int] = {}
 
-    def __call__(self, event: RecordedEvent) -> None:
+    def __call__(self, event: TraceEvent) -> None:
         """Writes one line, in one piece.
 
         Raises:
@@ -89,7 +46,7 @@ class Recorder:
         """
         self._write(_ENCODER.encode(self.line(event)) + b"\n")
 
-    def line(self, event: RecordedEvent) -> TraceLine:
+    def line(self, event: TraceEvent) -> TraceLine:
         """The event as a line of the schema; counts it as recorded."""
         member = (event.group, event.member)
         if event.event == "config":

@@ -7,9 +7,10 @@ is left out; the checker knows that this source does not show it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from groupspec.conformance.traces.recorder import Recorder
@@ -19,6 +20,7 @@ from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario_context import CLIENT_ID
+from groupspec.impl.trace import Detail, TraceEvent
 
 APIS: Final = {
     "FindCoordinator": "lookup",
@@ -35,23 +37,19 @@ CALLBACKS: Final = {
 }
 AGAIN_US: Final = 200_000
 """How often a poll that lasts is written down."""
-Detail = Mapping[str, str | int | bool | list[str]]
 
 
-@dataclass(frozen=True)
-class WireTraceEvent:
-    """One event of the trace; the fields are the schema's."""
-
-    at_us: int
-    event: str
-    error: str | None = None
-    generation: int = -1
-    member_id: str = ""
-    partitions: tuple[str, ...] = ()
-    detail: Detail = field(default_factory=dict)
-    group: str = GROUP
-    member: str = CLIENT_ID
-    seq: int = 0
+def _event(
+    at_us: int,
+    event: str,
+    error: str | None = None,
+    generation: int = -1,
+    member_id: str = "",
+    partitions: tuple[str, ...] = (),
+    detail: Detail = MappingProxyType({}),
+) -> TraceEvent:
+    """An event of the one member there is; it is numbered later."""
+    return TraceEvent(GROUP, CLIENT_ID, 0, at_us, event, error, generation, member_id, partitions, detail)
 
 
 def write_trace(result: CaseResult, run: str, file: Path) -> int:
@@ -65,13 +63,13 @@ def write_trace(result: CaseResult, run: str, file: Path) -> int:
     return count
 
 
-def trace_events(result: CaseResult) -> Iterator[WireTraceEvent]:
+def trace_events(result: CaseResult) -> Iterator[TraceEvent]:
     """The events of one run, numbered."""
     for seq, event in enumerate(_events(result)):
         yield replace(event, seq=seq)
 
 
-def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
+def _events(result: CaseResult) -> Iterator[TraceEvent]:
     """The same, not yet numbered, by a clock that stands still while nobody could go on.
 
     Kit and trace judge the same time.
@@ -83,7 +81,7 @@ def _events(result: CaseResult) -> Iterator[WireTraceEvent]:
         yield replace(event, at_us=clock_us)
 
 
-def _shown(result: CaseResult) -> Iterator[WireTraceEvent]:
+def _shown(result: CaseResult) -> Iterator[TraceEvent]:
     """What happened. Who is blocked in poll() is polling (rule P2): a long poll is written down again and again."""
     offered = result.history.settings.features
     settings: Detail = {
@@ -93,7 +91,7 @@ def _shown(result: CaseResult) -> Iterator[WireTraceEvent]:
         "listener": "listener" in offered,
         "lost_callback": "lost_callback" in offered,
     }
-    yield WireTraceEvent(result.started_us, "config", detail=settings)
+    yield _event(result.started_us, "config", detail=settings)
     # A member's trace has what the member saw.
     expelling = (e for e in result.history.of(*GROUP_APIS) if e.error == "UNKNOWN_MEMBER_ID")
     unread = {id(exchange.answer) for exchange in expelling if not result.history.was_read(exchange)}
@@ -101,14 +99,14 @@ def _shown(result: CaseResult) -> Iterator[WireTraceEvent]:
     for event, entry in _told([entry for entry in result.entries if id(entry) not in unread]):
         while blocked and entry.at_us - polled_us > AGAIN_US:
             polled_us += AGAIN_US
-            yield WireTraceEvent(polled_us, "poll", detail={"blocked": True})
+            yield _event(polled_us, "poll", detail={"blocked": True})
         if isinstance(entry.event, (protocol.PollStarted, protocol.PollReturned)):
             blocked, polled_us = isinstance(entry.event, protocol.PollStarted), entry.at_us
         if event is not None:
             yield event
 
 
-def _told(entries: Sequence[Entry]) -> Iterator[tuple[WireTraceEvent | None, Entry]]:
+def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]:
     """Each entry with the event that it is; None for those that a trace has no word for."""
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
@@ -124,12 +122,12 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[WireTraceEvent | None, Ent
             identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
         elif entry.kind in CALLBACKS:
             running = tuple(map(str, getattr(entry.event, "partitions", ())))
-            event = WireTraceEvent(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
+            event = _event(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
         elif isinstance(entry.event, protocol.CallbackReturned):
-            event = WireTraceEvent(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
+            event = _event(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
         else:
             name = _application_event(entry)
-            event = WireTraceEvent(entry.at_us, name) if name else None
+            event = _event(entry.at_us, name) if name else None
         yield event, entry
 
 
@@ -151,7 +149,7 @@ def _identity(entry: Entry, before: tuple[int, str]) -> tuple[int, str]:
     return (before[0] if generation is None else generation, before[1] if member_id is None else member_id)
 
 
-def _wire_event(entry: Entry, identity: tuple[int, str]) -> WireTraceEvent:
+def _wire_event(entry: Entry, identity: tuple[int, str]) -> TraceEvent:
     if entry.kind == "request":
-        return WireTraceEvent(entry.at_us, f"{APIS[entry.api]}_sent", None, *identity)
-    return WireTraceEvent(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *identity)
+        return _event(entry.at_us, f"{APIS[entry.api]}_sent", None, *identity)
+    return _event(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *identity)
