@@ -75,5 +75,4 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: str, says: str) -> No
 
 def test_a_rules_known_bugs_are_those_that_name_it() -> None:
     assert RULES["D2"].known_bugs == ("BUG-01", "BUG-02", "BUG-83")
-    assert {rule for bug in KNOWN_BUGS.values() for rule in bug.rules} <= set(RULES)
     assert all(bug.rules for bug in KNOWN_BUGS.values())

@@ -14,7 +14,6 @@ from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
 from groupspec.spec.composition.claimed import of_the_queues
 from groupspec.spec.composition.queues import queues_model
 from groupspec.spec.explorer import explore
-from groupspec.spec.rules import RULES
 
 Change = Callable[[Model], Model]
 
@@ -130,10 +129,3 @@ def test_a_broken_queue_is_noticed(name: str) -> None:
 def test_every_claim_but_liveness_is_denied_by_something() -> None:
     claims = {claim.id for claim in of_the_queues(2) if claim.kind != "leads_to"}
     assert claims - {denied for _, denied in BROKEN.values()} == {"wakeup-spares-callback"}  # a state, not a claim
-
-
-def test_claims_have_rules_that_there_are_and_a_source() -> None:
-    for claim in of_the_queues(2):
-        assert set(claim.rules) <= set(RULES)
-        assert claim.statement
-        assert claim.sources

@@ -13,7 +13,6 @@ from groupspec.spec.composition.commits_together import DONE_IN_ORDER, NEVER_REW
 from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.liveness import Graph
-from groupspec.spec.rules import RULES
 from groupspec.spec.terms import Value
 
 MODEL = composition.models()["commits-2"]()
@@ -61,10 +60,3 @@ def test_broken_order_is_noticed(name: str) -> None:
     procedures = tuple(replace(p, body=frozen_block(p.body, always)) for p in MODEL.procedures)
     found = explore(replace(MODEL, procedures=procedures), engine="python")
     assert denied in {*found.violations, *found.missing}
-
-
-def test_claims_have_rules_that_there_are_and_a_source() -> None:
-    for claim in of_two_commits():
-        assert set(claim.rules) <= set(RULES)
-        assert claim.statement
-        assert claim.kind == "reachable" or (claim.sources and claim.rules)

@@ -12,13 +12,11 @@ from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.table import Row
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.claimed import of_a_commit
 from groupspec.spec.composition.open_commit import ENDINGS, ENDS_FOR_CAUSE, ENDS_ONCE, commit_code
 from groupspec.spec.explorer.exploration import Exploration, Limits
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.liveness import Graph
 from groupspec.spec.explorer.variants import explore_variants
-from groupspec.spec.rules import RULES
 
 TABLE = tables()["commit", "eager", "deployed"]
 MODEL = composition.models()["open-commit"]()
@@ -71,13 +69,6 @@ def test_every_answer_and_every_ending_is_claimed_something_of() -> None:
     assert set(ENDINGS) == set(COMMIT_ENDINGS)
     named = {event for events in ENDINGS.values() for event in events}
     assert set(COMMIT_ANSWERS.values()) <= named <= {event.name for event in TABLE.events}
-
-
-def test_claims_have_rules_that_there_are_and_a_source() -> None:
-    for claim in of_a_commit():
-        assert set(claim.rules) <= set(RULES)
-        assert claim.statement
-        assert claim.kind == "reachable" or (claim.sources and claim.rules)
 
 
 def _sends_without(part: str) -> Callable[[Row], Row]:

@@ -10,7 +10,6 @@ from groupspec.spec.composition import static
 from groupspec.spec.explorer.exploration import Exploration, Limits
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
-from groupspec.spec.rules import RULES
 
 QUICK = Limits(max_states=1_000_000, max_seconds=120)
 
@@ -60,10 +59,3 @@ def test_a_static_member_that_is_dropped_like_a_dynamic_one_is_missed(monkeypatc
     dropped = (Set((("registered[j]", "'absent'"), ("leader", "0 if leader == j else leader"))),)
     monkeypatch.setattr(static, "SURVIVES", dropped)
     assert "reaches-survivor" in _denied(explore(_model("eager"), limits=QUICK))
-
-
-@pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
-def test_claims_have_rules_that_there_are_and_a_statement(rebalance: str) -> None:
-    for claim in _model(rebalance).properties:
-        assert set(claim.rules) <= set(RULES)
-        assert claim.statement
