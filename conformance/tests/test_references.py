@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator
 import pytest
 
 from groupspec.conformance.findings import FINDINGS
-from groupspec.conformance.mutation.lists import HELD_LATER, HYGIENE
 from groupspec.conformance.tests.repository import ROOT, project_files
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
 from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
@@ -44,7 +43,6 @@ def rules_named() -> Iterator[tuple[str, Iterable[str]]]:
     yield from ((check.id, check.spec_rules) for check in TRACE_RULES)
     yield from ((scenario.id, scenario.rules) for scenario in SCENARIOS.values())
     yield "the wire's checkers", CHECKERS
-    yield "rules that nothing holds", (*HELD_LATER, *HYGIENE)
 
 
 def test_every_rule_that_is_named_exists() -> None:
