@@ -16,7 +16,7 @@ from functools import cache
 
 from groupspec.conformance.stateful import routes
 from groupspec.conformance.stateful.routes import Goal
-from groupspec.spec.compiler import member
+from groupspec.spec.compiler import member, step
 
 
 @cache
@@ -55,6 +55,7 @@ def _made_from(target: str, rebalance: str) -> str:
     return _hash(
         _json({name: table.hash for name, table in tables.items()})
         + inspect.getsource(member)
+        + inspect.getsource(step)
         + inspect.getsource(routes)
     )
 

@@ -11,14 +11,15 @@ and raises `BrokenSpecification`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
 from groupspec.spec import member as coupling
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.guards import names, parse, predicate
+from groupspec.spec.compiler.step import NO_ROW, CellFunction, Values, compile_cell, compile_step
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.terms import Value
@@ -77,29 +78,6 @@ class BrokenSpecification(Exception):
     """The machines contradict each other: an event between them met an error row, or no row at all."""
 
 
-class _Assignment(NamedTuple):
-    """A value that an effect gives to a variable; variables are told by their place in the list of all values."""
-
-    place: int
-    value: Callable[..., Value]
-    read: tuple[int, ...]
-
-
-class _CompiledRow(NamedTuple):
-    """A row and what its effects do, in order: assign, then emit."""
-
-    row: Row
-    effects: tuple[tuple[tuple[_Assignment, ...], tuple[str, ...]], ...]
-
-
-class _Cell(NamedTuple):
-    """The rows of one state and one event, and which of them it is, told from the values that their guards read."""
-
-    rows: tuple[_CompiledRow, ...]
-    choose: Callable[..., Value]
-    read: tuple[int, ...]
-
-
 class Member:
     """The machines of one member under one rebalance protocol and one profile."""
 
@@ -117,12 +95,10 @@ class Member:
         )
         inputs = [v.name for v in vocabulary.VARIABLES.values() if v.name not in self.variables]
         self._places = {name: place for place, name in enumerate((*self.variables, *inputs))}
-        self._no_inputs: tuple[Value, ...] = (False,) * len(inputs)
+        self._no_inputs: Values = (False,) * len(inputs)
+        self._rows = [list(table.rows) for table in self.tables.values()]
+        self._cells = [dict(_cells(name, rebalance, profile, tuple(self._places))) for name in machines]
         in_turn = [name for name in coupling.MACHINES if name in machines] if len(machines) > 1 else machines
-        self._cells = [
-            {(state, event.name): self._compile(table, rows) for state, event, rows in table.cells()}
-            for table in self.tables.values()
-        ]
         alphabets = {name: {event.name for event in table.events} for name, table in self.tables.items()}
         self._knows: dict[str, tuple[int, ...]] = {
             event: tuple(machines.index(name) for name in in_turn if event in alphabets[name])
@@ -134,11 +110,15 @@ class Member:
 
         How a test asks whether anybody notices.
         """
-        table, cells = self.tables[machine], self._cells[self.machines.index(machine)]
-        rows = [compiled.row for compiled in cells[row.source, row.event].rows]
-        assert all(old.guard == row.guard for old in rows if old.id == row.id), "the new row holds when the old one did"
+        number = self.machines.index(machine)
+        rows = self._rows[number]
+        place = next(place for place, old in enumerate(rows) if old.id == row.id)
+        assert rows[place].guard == row.guard, "the new row holds when the old one did"
+        rows[place] = row
         self.replaced.add((machine, row.id))
-        cells[row.source, row.event] = self._compile(table, [row if old.id == row.id else old for old in rows])
+        table = replace(self.tables[machine], rows=tuple(rows))
+        variables = tuple(vocabulary.VARIABLES[name] for name in self._places)
+        self._cells[number][row.source, row.event] = compile_cell(table, variables, row.source, row.event)
 
     def initial(self, **config: Value) -> MemberState:
         """Before the first event. `config`: values of the configuration variables, by name."""
@@ -173,12 +153,10 @@ class Member:
             IllegalEvent: a correct environment never does this in this state.
             BrokenSpecification: the machines contradict each other.
         """
-        run = _Run(self, state)
-        for name, value in inputs.items():
-            run.values[self._places[name]] = value
+        run = _Run(self, state, inputs)
         run.handle(event, outside=True)
         run.handle("turn_ended", outside=False)
-        after = MemberState(tuple(run.states), tuple(run.values[: len(self.variables)]))
+        after = MemberState(tuple(run.states), run.values[: len(self.variables)])
         return Reaction(after, tuple(run.emitted), tuple(run.moves))
 
     def state_of(self, state: MemberState, machine: str) -> str:
@@ -189,29 +167,14 @@ class Member:
         """The value of one variable."""
         return state.values[self.variables.index(variable)]
 
-    def _compile(self, table: Table, rows: Iterable[Row]) -> _Cell:
-        compiled = tuple(self._compile_row(table, row) for row in rows)
-        # The place of the first row whose guard holds, or, if none does, the place after the last.
-        text = " else ".join(f"{place} if {c.row.guard or True}" for place, c in enumerate(compiled))
-        return _Cell(compiled, *self._function(f"{text} else {len(compiled)}"))
 
-    def _compile_row(self, table: Table, row: Row) -> _CompiledRow:
-        effects = (table.effect_by_name[name] for name in row.effects)
-        return _CompiledRow(
-            row,
-            tuple(
-                (
-                    tuple(_Assignment(self._places[name], *self._function(text)) for name, text in one.set.items()),
-                    one.emit,
-                )
-                for one in effects
-            ),
-        )
-
-    def _function(self, text: str) -> tuple[Callable[..., Value], tuple[int, ...]]:
-        """A text of the language as a function of values, and the places of these."""
-        read = names(parse(text, conditional=True))
-        return predicate(text, read, conditional=True), tuple(self._places[name] for name in read)
+@cache
+def _cells(
+    machine: str, rebalance: str, profile: str, variables: tuple[str, ...]
+) -> Mapping[tuple[str, str], CellFunction]:
+    """The compiled cells of one machine, over these variables."""
+    step = compile_step(tables()[machine, rebalance, profile], tuple(vocabulary.VARIABLES[name] for name in variables))
+    return {(state, event): cell for state, cells in step.cells.items() for event, cell in cells.items()}
 
 
 class _Run:
@@ -222,10 +185,13 @@ class _Run:
 
     __slots__ = ("emitted", "member", "moves", "states", "values")
 
-    def __init__(self, member: Member, state: MemberState) -> None:
+    def __init__(self, member: Member, state: MemberState, inputs: Inputs) -> None:
         self.member = member
         self.states = list(state.states)
-        self.values: list[Value] = [*state.values, *member._no_inputs]
+        values = [*state.values, *member._no_inputs]
+        for name, value in inputs.items():
+            values[member._places[name]] = value
+        self.values = tuple(values)
         self.emitted: list[str] = []
         self.moves: list[Move] = []
 
@@ -237,25 +203,18 @@ class _Run:
                 else:
                     self.emitted.append(word)
 
-    def _fire(self, place: int, event: str, outside: bool) -> list[str]:
-        machine, values = self.member.machines[place], self.values
-        rows, choose, read = self.member._cells[place][self.states[place], event]
-        chosen = choose(*[values[i] for i in read])
-        if chosen == len(rows):
-            raise BrokenSpecification(f"{machine}.{self.states[place]} has no row for {event}")
-        row, effects = rows[chosen]  # type: ignore[index]
+    def _fire(self, place: int, event: str, outside: bool) -> tuple[str, ...]:
+        member, source = self.member, self.states[place]
+        cell = member._cells[place].get((source, event))
+        chosen, target, values, emitted = cell(self.values, ()) if cell else (NO_ROW, source, self.values, ())
+        machine = member.machines[place]
+        if chosen == NO_ROW:
+            raise BrokenSpecification(f"{machine}.{source} has no row for {event}")
+        row = member._rows[place][chosen]
         if row.kind == "error":
             if outside:
                 raise IllegalEvent(machine, row)
             raise BrokenSpecification(f"{machine}: {row.id}, an error row, met by an event between the machines")
-        self.states[place] = row.target
-        self.moves.append(Move(machine, row, row.source, row.target))
-        if not effects:
-            return []
-        words: list[str] = []
-        for assignments, emitted in effects:
-            new = [(a.place, a.value(*[values[i] for i in a.read])) for a in assignments]
-            for variable, value in new:
-                values[variable] = value
-            words.extend(emitted)
-        return words
+        self.states[place], self.values = target, values
+        self.moves.append(Move(machine, row, source, target))
+        return emitted

@@ -1,4 +1,4 @@
-"""A table as Python: one function for each cell, and one dictionary that finds it.
+"""A table as Python, for whoever evaluates it: one function for each cell, and one dictionary that finds it.
 
 The library needs about 80 microseconds for an event, because it is general. The function that is generated here needs a
 fraction of one, because everything general has been decided before it is written: guards are the `if`s, effects the
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from groupspec.spec.compiler.guards import names, parse
 from groupspec.spec.compiler.specialise import is_the_same_everywhere
@@ -61,24 +61,37 @@ class Step:
         return next(i for i, known in enumerate(self.variables) if known.name == variable)
 
 
-def compile_step(table: Table) -> Step:
+def compile_step(table: Table, variables: tuple[Variable, ...] | None = None) -> Step:
     """The Python of a specialised table.
+
+    Args:
+        table: The table.
+        variables: What the values are to mean, instead of `Step.variables`: everything that the table reads and sets.
+            An input among them is read there, and not from the inputs.
 
     Raises:
         ValueError: the table is not specialised, and its guards mention constants that have no value.
     """
     if (table.rebalance is None or table.profile is None) and not is_the_same_everywhere(table):
         raise ValueError(f"{table.label} has both protocols and profiles: specialise it first")
-    variables = (*table.own, *table.config, *table.foreign)
-    writer = _Writer(table, variables)
-    source = writer.text()
-    space: dict[str, object] = {}
+    if variables is None:
+        variables = (*table.own, *table.config, *table.foreign)
+    source = _Writer(table, variables).text()
+    space = _run(source, table)
+    return Step(table, variables, tuple(v.initial for v in variables), space["step"], space["CELLS"], source)
+
+
+def compile_cell(table: Table, variables: tuple[Variable, ...], state: str, event: str) -> CellFunction:
+    """The function of one cell, which must have rows; see `compile_step`."""
+    source = "\n".join(_Writer(table, variables).cell("cell", table.event(event).inputs, table.cell(state, event)))
+    function: CellFunction = _run(source, table)["cell"]
+    return function
+
+
+def _run(source: str, table: Table) -> dict[str, Any]:
+    space: dict[str, Any] = {}
     exec(compile(source, f"<step of {table.label}>", "exec"), space)
-    cells = space["CELLS"]
-    step = space["step"]
-    assert isinstance(cells, dict)
-    assert callable(step)
-    return Step(table, variables, tuple(v.initial for v in variables), step, cells, source)
+    return space
 
 
 class _Writer:
@@ -86,7 +99,7 @@ class _Writer:
 
     def __init__(self, table: Table, variables: tuple[Variable, ...]) -> None:
         self.table = table
-        self.variables = [variable.name for variable in variables]
+        self.places = {variable.name: place for place, variable in enumerate(variables)}
         self.index = {row.id: index for index, row in enumerate(table.rows)}
 
     def text(self) -> str:
@@ -95,7 +108,7 @@ class _Writer:
         entries: dict[str, list[str]] = {state: [] for state in self.table.states}
         for number, (state, event, rows) in enumerate(self.table.cells()):
             if rows:
-                lines += self._cell(f"cell_{number}", event.inputs, rows)
+                lines += self.cell(f"cell_{number}", event.inputs, rows)
                 entries[state].append(f"{event.name!r}: cell_{number}")
         lines.append("CELLS = {")
         lines += [f"    {state!r}: {{{', '.join(cells)}}}," for state, cells in entries.items()]
@@ -111,44 +124,51 @@ class _Writer:
         ]
         return "\n".join(lines)
 
-    def _cell(self, name: str, inputs: tuple[str, ...], rows: tuple[Row, ...]) -> list[str]:
+    def cell(self, name: str, inputs: tuple[str, ...], rows: tuple[Row, ...]) -> list[str]:
+        """The function of the rows of one cell, as lines."""
         state, event = rows[0].source, rows[0].event
+        known = dict.fromkeys(read for row in rows for read in names(parse(row.guard)))
         lines = [f"def {name}(values, inputs):", f'    """{state} x {event}."""']
-        read = {read for row in rows for read in names(parse(row.guard))}
-        for position, variable in enumerate(inputs):
-            if any(variable in self._row_reads(row) for row in rows):
-                lines.append(f"    {variable} = inputs[{position}]")
-        for position, variable in enumerate(self.variables):
-            if variable in read:
-                lines.append(f"    {variable} = values[{position}]")
+        lines += [f"    {read} = {self._value(read, inputs)}" for read in known]
         for row in rows:
-            lines += self._row(row)
+            lines += self._row(row, inputs, set(known))
         if all(row.guard for row in rows):
             lines.append(f"    return {NO_ROW}, {state!r}, values, ()")
         return [*lines, "", ""]
 
-    def _row_reads(self, row: Row) -> set[str]:
-        read = set(names(parse(row.guard)))
-        for name in row.effects:
-            for text in self.table.effect_by_name[name].set.values():
-                read.update(names(parse(text, conditional=True)))
-        return read
+    def _value(self, name: str, inputs: tuple[str, ...]) -> str:
+        return f"values[{self.places[name]}]" if name in self.places else f"inputs[{inputs.index(name)}]"
 
-    def _row(self, row: Row) -> list[str]:
+    def _row(self, row: Row, inputs: tuple[str, ...], known: set[str]) -> list[str]:
         indent = "        " if row.guard else "    "
         lines = [f"    if {row.guard}:"] if row.guard else []
         lines.append(f"{indent}# {row.id} ({row.kind})")
-        assignments = [effect.set for effect in (self.table.effect_by_name[name] for name in row.effects) if effect.set]
-        new_values = "values"
-        if assignments:
-            everything = f"({', '.join(self.variables)},)"
-            lines.append(f"{indent}{everything} = values")
-            for sets in assignments:
+        assigned: set[str] = set()
+        for sets in (self.table.effect_by_name[name].set for name in row.effects):
+            for read in dict.fromkeys(read for text in sets.values() for read in names(parse(text, conditional=True))):
+                if read not in known | assigned:
+                    known.add(read)
+                    lines.append(f"{indent}{read} = {self._value(read, inputs)}")
+            if sets:
                 lines.append(f"{indent}{', '.join(sets)} = {', '.join(sets.values())}")
-            new_values = everything
+            assigned |= sets.keys()
         emitted = self.table.emitted(row)
-        lines.append(f"{indent}return {self.index[row.id]}, {row.target!r}, {new_values}, {emitted!r}")
+        lines.append(f"{indent}return {self.index[row.id]}, {row.target!r}, {self._new_values(assigned)}, {emitted!r}")
         return lines
+
+    def _new_values(self, assigned: set[str]) -> str:
+        """The values with the assigned variables, as an expression."""
+        if not assigned:
+            return "values"
+        parts, done = [], 0
+        for place, name in sorted((self.places[name], name) for name in assigned):
+            if place > done:
+                parts.append(f"*values[{done}:{place}]")
+            parts.append(name)
+            done = place + 1
+        if done < len(self.places):
+            parts.append(f"*values[{done}:]")
+        return f"({', '.join(parts)},)"
 
 
 class Outcome(NamedTuple):
