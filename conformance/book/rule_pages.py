@@ -14,7 +14,8 @@ from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, together
 from groupspec.conformance.book.text import link, prose
 from groupspec.conformance.explain import addresses
-from groupspec.conformance.explain.explanations import Explanation, explain
+from groupspec.conformance.explain.explanation import Explanation
+from groupspec.conformance.explain.rules import explain_rule
 from groupspec.conformance.kills import kills, totals, why_none
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -39,7 +40,7 @@ BINDS_LONG: Final = {
 @cache
 def explained(rule: str) -> Explanation:
     """What is known about a rule."""
-    return explain(rule)
+    return explain_rule(rule)
 
 
 @cache

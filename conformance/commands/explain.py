@@ -1,4 +1,4 @@
-"""`groupspec explain`: one rule, state or event: what it says, who says so, and everything that rests on it."""
+"""`groupspec explain`: what a name means that the tool prints or that Kafka says, and what rests on it."""
 
 from __future__ import annotations
 
@@ -9,99 +9,99 @@ import click
 
 from groupspec.conformance.commands._common import json_option, results, write_json
 from groupspec.conformance.commands._machines import completed
-from groupspec.conformance.errors import EXIT_OK, UsageProblem, did_you_mean
-from groupspec.conformance.explain.explanations import Explanation, explain, explainable
+from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.explain.explanation import Explanation, place_of
+from groupspec.conformance.explain.index import explain, names, nearest
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
 
-SHOWN_ROWS = 40
+SHOWN = 40
+"""Lines of a list, unless all are asked for."""
+MAX_RULES_IN_FULL = 6
+"""More rules than these are named without their statements."""
 
 
 @click.command()
-@click.argument("name", metavar="RULE|STATE|EVENT", shell_complete=lambda *to: completed(to[2], explainable()))
-@click.option("--all", "all_rows", is_flag=True, help=f"Every row, not only the first {SHOWN_ROWS}.")
+@click.argument("name", metavar="NAME", shell_complete=lambda *to: completed(to[2], names()))
+@click.option("--all", "everything", is_flag=True, help=f"Every row and test, not only the first {SHOWN} of each.")
 @json_option
-def command(name: str, all_rows: bool, json_file: Path | None) -> int:
-    """Explain a rule (J3, or by name.
+def command(name: str, everything: bool, json_file: Path | None) -> int:
+    """Explain a name that groupspec prints or that Kafka says: what it means, and what rests on it.
 
-    Member-id-required), a state (STABLE, rebalance.STABLE) or an event (join_accepted).
+    It may be a rule (J3, member-id-required), a state, an event, a row, a Kafka error (ILLEGAL_GENERATION), an API
+    (JoinGroup), a client's exception (CommitFailedException), a setting (max.poll.interval.ms), a KIP, a scenario, a
+    trace rule (T-HEARTBEAT-GAP), a known bug (BUG-41), a property, a model, a mutant, a term, ... or a line of a log.
 
     Example: groupspec explain J3
     """
-    explanation = explain(_known(name))
-    for line in _lines(explanation, all_rows):
-        results().print(line, markup=False)
-    write_json("explain", explanation.data(), json_file)
+    found = explain(name)
+    if not found:
+        raise UsageProblem(
+            f"there is nothing called {name!r}",
+            allowed="what groupspec prints, or what Kafka and its clients say",
+            next_step=" or ".join(f"did you mean {one!r}?" for one in nearest(name))
+            or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
+        )
+    for place, explanation in enumerate(found):
+        for line in (*([""] if place else []), *_lines(explanation, None if everything else SHOWN)):
+            results().print(line, markup=False)
+    first, *others = [{**explanation.data(), "others": []} for explanation in found]
+    write_json("explain", {**first, "others": others}, json_file)
     return EXIT_OK
 
 
-def _known(name: str) -> str:
-    """The name as it is spelt; case does not count where that leaves no doubt.
-
-    Raises:
-        UsageProblem: nothing is called that, or two things are, in different case.
-    """
-    known = explainable()
-    if name in known:
-        return name
-    same = [candidate for candidate in known if candidate.lower() == name.lower()]
-    if len(same) == 1:
-        return same[0]
-    raise UsageProblem(
-        f"there is no rule, state or event {name!r}",
-        allowed=f"a rule ({', '.join(RULES)}), a state (STABLE, rebalance.STABLE, ...) or an event (join_accepted, "
-        "...)",
-        next_step=" or ".join(f"did you mean {one!r}?" for one in same)
-        or did_you_mean(name, known)
-        or "`groupspec table` shows every state and event",
-    )
-
-
-def _lines(explanation: Explanation, all_rows: bool) -> Iterator[str]:
-    level = f" ({explanation.level}, {explanation.applies_to})" if explanation.level else ""
-    title = RULES[explanation.name].title if explanation.kind == "rule" else explanation.name
-    yield f"{explanation.kind} {title}{level}"
-    yield f"  {explanation.statement}"
-    yield from _list("source", explanation.sources)
-    yield from _rows(explanation, all_rows)
-    for difference in explanation.differences:
+def _lines(told: Explanation, most: int | None) -> Iterator[str]:
+    level = f" ({told.level}, {told.applies_to})" if told.level else ""
+    yield f"{told.kind} {told.title or told.name}{level}"
+    yield f"  {told.statement}"
+    yield from _list("source", told.sources)
+    for section in told.sections:
+        yield from _list(section.heading, section.lines, most)
+    in_full = len(told.rules) <= MAX_RULES_IN_FULL
+    rules = [RULES[rule] for rule in told.rules]
+    yield from _list("rules", [f"{rule.title}: {rule.statement}" if in_full else rule.title for rule in rules])
+    yield from _rows(told, most)
+    yield from _list("in the reference", list(map(str, told.code)), most)
+    for difference in told.differences:
         yield f"difference {difference.id}: {difference.title}"
         yield from (f"  {said.voice}: {said.says} [{said.source}]" for said in difference.statements)
         yield f"  choice: {difference.choice}"
-    yield from _list("judged on the wire by", [f"groupspec conform --scenario {s}" for s in explanation.scenarios])
-    yield from _list("checked in traces by", explanation.trace_checks)
-    yield from _kills(explanation)
-    bugs = [KNOWN_BUGS[bug] for bug in explanation.known_bugs]
-    yield from _list("known bugs", [f"{bug.id} {bug.client}, {bug.source}: {bug.symptom}" for bug in bugs])
-    yield from _list("pictures", explanation.pictures())
-    yield from _list("in the book (`groupspec book`)", [explanation.page()])
+    yield from _list("judged on the wire by", [f"groupspec conform --scenario {each}" for each in told.scenarios])
+    yield from _list("checked in traces by", told.trace_checks)
+    yield from _list("properties of the models", told.properties, most)
+    yield from _list("mutants judged on the wire", [f"groupspec conform --mutant {each}" for each in told.mutants])
+    yield from _kills(told)
+    yield from _list("tests that carry its id", list(map(str, told.tests)), most)
+    bugs = [KNOWN_BUGS[bug] for bug in told.known_bugs]
+    yield from _list("known bugs", [f"{bug.id} {bug.client}, {bug.source}: {bug.symptom}" for bug in bugs], most)
+    yield from _list("pictures", told.pictures())
+    yield from _list("in the book (`groupspec book`)", [told.page] if told.page else [])
 
 
-def _kills(explanation: Explanation) -> Iterator[str]:
+def _kills(told: Explanation) -> Iterator[str]:
     """What proves that the rule is tested: break it so, and these tests fail."""
     lines = []
-    for kill in explanation.kills:
+    for kill in told.kills:
         lines.append(f"{kill.mutant}: {kill.what}")
         lines += [f"  -> {test}" for test in kill.tests]
     yield from _list("mutants: break it like this, and these tests fail", lines)
-    if explanation.why_no_kills:
-        yield f"no mutant: {explanation.why_no_kills}"
+    if told.why_no_kills:
+        yield f"no mutant: {told.why_no_kills}"
 
 
-def _rows(explanation: Explanation, all_rows: bool) -> Iterator[str]:
-    shown = explanation.rows if all_rows else explanation.rows[:SHOWN_ROWS]
-    files = ", ".join(dict.fromkeys(f"spec/{machine}.py" for machine, _ in explanation.rows))
-    yield from _list(
-        f"rows ({len(explanation.rows)}, in {files})",
-        [f"{machine}.{row.id}: {row_text(row, whole_tables()[machine])}" for machine, row in shown],
-    )
-    if len(shown) < len(explanation.rows):
-        yield f"  ... and {len(explanation.rows) - len(shown)} more: --all shows them"
+def _rows(told: Explanation, most: int | None) -> Iterator[str]:
+    lines = [
+        f"{place_of(machine, row)} {machine}.{row.id}: {row_text(row, whole_tables()[machine])}"
+        for machine, row in told.rows
+    ]
+    yield from _list(f"rows ({len(lines)})", lines, most)
 
 
-def _list(heading: str, items: Sequence[str]) -> Iterator[str]:
+def _list(heading: str, items: Sequence[str], most: int | None = None) -> Iterator[str]:
     if items:
         yield heading
-        yield from (f"  {item}" for item in items)
+        yield from (f"  {item}" for item in items[:most])
+        if most is not None and len(items) > most:
+            yield f"  ... and {len(items) - most} more: --all shows them"

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 _WIKI: Final = "https://cwiki.apache.org/confluence/display/KAFKA/"
 
-_KIPS: Final = {
+KIPS: Final = {
     "KIP-41": "KafkaConsumer Max Records",
     "KIP-62": "Allow consumer to send heartbeats from a background thread",
     "KIP-134": "Delay initial consumer group rebalance",
@@ -66,8 +66,8 @@ def _link(found: re.Match[str], repository: str) -> Markup | str:
     address = ""
     if found["proposal"]:
         address = _WIKI + quote_plus("Proposal: Consumer Threading Model Refactor")
-    elif found["kip"] in _KIPS:
-        address = _WIKI + quote_plus(f"{found['kip']}: {_KIPS[found['kip']]}")
+    elif found["kip"] in KIPS:
+        address = _WIKI + quote_plus(f"{found['kip']}: {KIPS[found['kip']]}")
     elif issue := found["issue"] or found["next_issue"]:
         address = f"https://issues.apache.org/jira/browse/KAFKA-{issue}"
     elif number := found["number"] or found["pull"] or found["next_pull"]:

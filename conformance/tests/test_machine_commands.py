@@ -1,4 +1,4 @@
-"""render, table, generate and explain, as a user types them: what they print and write, and what they refuse."""
+"""render, table and generate, as a user types them: what they print and write, and what they refuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from groupspec.conformance import cli, generate
 from groupspec.conformance.commands import generate as generate_command
 from groupspec.conformance.commands import table as table_command
 from groupspec.conformance.commands._common import SCHEMAS
-from groupspec.conformance.explain.explanations import explain, explainable
 from groupspec.diagrams import layout
 from groupspec.spec.compiler import Table, table_data
 from groupspec.spec.compiler.tables import each_table, tables
@@ -232,46 +231,3 @@ def test_a_changed_hash_is_named_and_its_file_is_written_though_it_is_not_commit
 def test_a_table_keeps_the_committed_schema(table: Table) -> None:
     schema = json.loads((generate.folder_path("conformance") / "generated/tables/schema.json").read_text())
     jsonschema.validate({**table_data(table), "sha256": table.hash}, schema)
-
-
-# explain
-
-
-def test_explain_leads_from_a_rule_to_everything_about_it(tmp_path: Path, capsys: Captured) -> None:
-    told = tmp_path / "told.json"
-    assert cli.main(["explain", "J3", "--json", str(told)]) == 0
-    shown = capsys.readouterr().out
-    for expected in ("MEMBER_ID_REQUIRED", "KIP-394", "join_member_id_required", "first-join", "BUG-23", ".svg"):
-        assert expected in shown
-    assert _json(told, "explain")["level"] == "should"
-
-
-def test_explain_takes_states_and_events_in_any_case(capsys: Captured) -> None:
-    assert cli.main(["explain", "stable"]) == 2
-    assert "did you mean 'Stable'? or did you mean 'STABLE'?" in capsys.readouterr().err
-    assert cli.main(["explain", "assigning_partitions"]) == 0
-    assert "a state of rebalance" in capsys.readouterr().out
-    assert cli.main(["explain", "STABLE"]) == 0
-    both = capsys.readouterr().out
-    assert "a state of connection" in both
-    assert "a state of rebalance" in both
-    assert cli.main(["explain", "connection.STABLE"]) == 0
-    assert "a state of rebalance" not in capsys.readouterr().out
-    assert cli.main(["explain", "join_fenced"]) == 0
-    assert "JoinGroup FENCED_INSTANCE_ID" in capsys.readouterr().out
-
-
-def test_explain_refuses_what_there_is_not(capsys: Captured) -> None:
-    assert cli.main(["explain", "join_fence"]) == 2
-    assert "did you mean 'join_fenced'?" in capsys.readouterr().err
-
-
-def test_everything_that_can_be_explained_is() -> None:
-    schema = json.loads((SCHEMAS / "explain.json").read_text())
-    for name in explainable():
-        explanation = explain(name)
-        assert explanation.statement
-        if len(explanation.rows) < 3:  # validation is slow, and more rows are more of the same
-            jsonschema.validate(json.loads(json.dumps(explanation.data())), schema)
-        folder = generate.folder_path("diagrams").parent
-        assert all((folder / picture).is_file() for picture in explanation.pictures())

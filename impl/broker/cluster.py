@@ -113,6 +113,7 @@ class Cluster:
         return FindCoordinatorResponse(ErrorCode.NONE, where.node_id, where.host, where.port)
 
     def _of_group(self, request: GroupRequest, caller: Caller) -> Answer:
+        """A request to a group's coordinator: another broker refuses it (rule G13)."""
         if caller.node != self.coordinator:
             return answer_with_error(request, ErrorCode.NOT_COORDINATOR)
         group = self.group(request.group_id)

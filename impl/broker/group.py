@@ -1,10 +1,10 @@
 """A consumer group as its coordinator keeps it, for one client at a time, and without any I/O.
 
 The states and checks are those of Apache Kafka's classic groups (org.apache.kafka.coordinator.group.classic): which
-error comes first, when a generation begins, what a static member's return does. With one client there is nobody to wait
-for, so a round of joining ends in the moment in which it begins. A client that comes anew takes the place of an older
-one at once, as if that one's session had expired; a phantom (see `groupspec.impl.broker.phantom`) may be a second
-member.
+error comes first, when a generation begins, what a static member's return does. With one client there is nobody to
+wait for, so a round of joining ends in the moment in which it begins (rule G1). A client that comes anew takes the
+place of an older one at once, as if that one's session had expired; a phantom (see `groupspec.impl.broker.phantom`)
+may be a second member.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Group:
     # Time ------------------------------------------------------------------------------------------------------------
 
     def expire(self, now_ms: int) -> None:
-        """Drop the member if its session is over."""
+        """Drop the member if its session is over (rule G5)."""
         member = self.member
         if member is not None and not self.parked and now_ms - member.last_seen_ms >= member.session_timeout_ms:
             self.drop_member(f"{NO_SIGN_OF_LIFE} for {now_ms - member.last_seen_ms} ms")
@@ -131,7 +131,7 @@ class Group:
     # JoinGroup -------------------------------------------------------------------------------------------------------
 
     def join(self, request: JoinGroupRequest, version: int, client_id: str, now_ms: int) -> JoinGroupResponse:
-        """A member wants to take part in the next generation."""
+        """A member wants to take part in the next generation. In Stable a follower without news is answered (G10)."""
         error = self._join_error(request)
         if error is not ErrorCode.NONE:
             return _refused(request, error)
@@ -150,6 +150,7 @@ class Group:
         return self._complete_join(version)
 
     def _join_error(self, request: JoinGroupRequest) -> ErrorCode:
+        """What is wrong with it (rule G12), the settings before the identity (rule G8)."""
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
         if request.session_timeout_ms <= 0:
@@ -172,7 +173,7 @@ class Group:
         return self._complete_join(version)
 
     def hand_out_id(self, client_id: str) -> str:
-        """An id to join with (KIP-394)."""
+        """An id to join with (KIP-394, rule G4)."""
         member_id = self._new_id(client_id)
         self._pending_ids.add(member_id)
         return member_id
@@ -180,7 +181,7 @@ class Group:
     def _static_member_returns(
         self, member: Member, request: JoinGroupRequest, version: int, now_ms: int
     ) -> JoinGroupResponse:
-        """It gets a new id, and keeps its assignment without a rebalance if nothing else changed (KIP-345, KIP-814)."""
+        """It gets a new id, and keeps its assignment without a rebalance if nothing else changed (rule G11)."""
         old_id, led = member.member_id, self.leader == member.member_id
         unchanged = self.state == STABLE and request.protocols[0][0] == self.protocol_name
         member.member_id = self._new_id(request.group_instance_id or "")
@@ -195,6 +196,7 @@ class Group:
         return self._joined(False, leader=old_id if led else self.leader)
 
     def _complete_join(self, version: int) -> JoinGroupResponse:
+        """The join phase is complete: a new generation begins (rule G2)."""
         assert self.member is not None
         self.generation += 1
         self.state = COMPLETING_REBALANCE
@@ -245,7 +247,7 @@ class Group:
     # SyncGroup, Heartbeat, LeaveGroup --------------------------------------------------------------------------------
 
     def sync(self, request: SyncGroupRequest, now_ms: int) -> SyncGroupResponse:
-        """A member wants its assignment; the leader brings everybody's."""
+        """A member wants its assignment; the leader brings everybody's. In Stable the answer is at hand (rule G9)."""
         error = self._identity_error(request.member_id, request.group_instance_id)
         if error is ErrorCode.NONE:
             error = self._sync_error(request)
@@ -275,7 +277,7 @@ class Group:
             self.phantom.was_assigned(assignments.get(self.phantom.member_id, b""), self.generation)
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> HeartbeatResponse:
-        """A sign of life."""
+        """A sign of life; the answer is the state's (rule G7)."""
         error = self._member_error(request.member_id, request.group_instance_id, request.generation)
         if error is ErrorCode.NONE and self.member is not None:
             self.member.last_seen_ms = now_ms
@@ -353,6 +355,7 @@ class Group:
         return ErrorCode.NONE
 
     def _member_error(self, member_id: str, instance: str | None, generation: int) -> ErrorCode:
+        """Instance and member are looked at before the generation (rule G8)."""
         error = self._identity_error(member_id, instance)
         if error is ErrorCode.NONE and generation != self.generation:
             return ErrorCode.ILLEGAL_GENERATION

@@ -232,7 +232,7 @@ class Commits:
         return None
 
     def _identity(self) -> Identity:
-        """As whom to commit: outside the group as nobody at all (rules M1, X1)."""
+        """As whom to commit: as a member of the latest round (rule C6), outside the group as nobody (rules M1, X1)."""
         return NOBODY if self._is_standalone() else self._context.identity
 
     def _send(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:

@@ -86,6 +86,7 @@ class Heartbeats:
             self._send()
 
     def _send(self) -> None:
+        """Send one. The next is due an interval after this, whenever the answer comes (rule H2)."""
         config, identity = self._context.config, self._context.identity
         self._due = False
         self.state = HeartbeatState.IN_FLIGHT
@@ -100,7 +101,7 @@ class Heartbeats:
     # Timers ----------------------------------------------------------------------------------------------------------
 
     def heartbeat_due(self) -> None:
-        """It is time; if the coordinator is unknown, the heartbeat waits until it is found."""
+        """The interval is over (rule H2). If the coordinator is unknown, the heartbeat waits until it is found."""
         self._context.timers.disarm("heartbeat")
         self._due = self.enabled
 

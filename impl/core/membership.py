@@ -126,6 +126,7 @@ class Membership(Rebalance):
     def _begin_rebalance(self) -> None:
         """Commit. What goes before JoinGroup is paused first: everything, or (cooperative) what is no longer wanted.
 
+        Pause, commit, callback, JoinGroup follow each other in this order (rule Q4).
         A second announcement meanwhile changes nothing, unless it comes of other topics.
         """
         goes = self._unwanted() if self._context.config.cooperative else self.owned()
@@ -189,7 +190,10 @@ class Membership(Rebalance):
     # Assignments -----------------------------------------------------------------------------------------------------
 
     def synced(self, assigned: Partitions) -> None:
-        """The round is over, and this is the member's part; what was asked for meanwhile needs another round."""
+        """SyncGroup has succeeded: the member has its part, and is stable when the callbacks are done (rule S1).
+
+        What was asked for meanwhile needs another round, and so does what has to be revoked now (rule K2).
+        """
         self.rejoin_needed = self.rejoin_again
         self.rejoin_again = False
         self.rejoin_reason = (
@@ -220,7 +224,11 @@ class Membership(Rebalance):
         return tuple(sorted(set(self.owned()) - set(assigned)))
 
     def _assign(self, assigned: Partitions) -> None:
-        """The assignment takes effect; the new partitions wait for the callback (rule C3)."""
+        """The assignment takes effect; the new partitions wait for the callback (rule C3).
+
+        This happens once, and the callback waits in its queue: a poll that is interrupted leaves nothing half done
+        (rule S3).
+        """
         self._added = tuple(sorted(set(assigned) - set(self.owned())))
         self._next_assignment = None
         self.owned_generation = self._context.identity.generation
@@ -330,7 +338,7 @@ class Membership(Rebalance):
         """The application has not polled for too long (KIP-62): leave, and wait for it. Ignored outside the group (P1).
 
         A member whose round has failed, and which waits to join again, is still in the group, and may be as stuck as
-        any.
+        any. What it owns is lost, also in the middle of a rebalance (rule P3).
         """
         if self.leaving or self.state is RebalanceState.UNJOINED:
             return

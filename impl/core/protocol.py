@@ -6,7 +6,7 @@ int16 string lengths, int32 byte lengths with -1 for null (ConsumerProtocolSubsc
 ConsumerProtocolAssignment.json; KIP-429 added the owned partitions, KIP-792 the generation, KIP-881 the rack).
 
 A reader takes any version: of a newer one it reads the fields that it knows and ignores what follows; fields that an
-older one lacks have their defaults. What is shorter than its own counts claim raises MalformedProtocolData.
+older one lacks have their defaults. What is shorter than its own counts claim raises MalformedProtocolData (rule J10).
 """
 
 from __future__ import annotations

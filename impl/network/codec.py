@@ -73,7 +73,7 @@ def api_of(request: Request) -> str:
 def encode_request(
     request: Request, version: int, correlation_id: int, client_id: str | None, topic_ids: TopicIds = _NO_IDS
 ) -> bytes:
-    """A request as bytes. Raises UnencodableMessage."""
+    """A request as bytes, with every field that its version has (rule W1). Raises UnencodableMessage."""
     api = api_of(request)
     _check_version(api, version)
     body = _CONVERSIONS[api].request_fields(request, Context(version, topic_ids))

@@ -246,12 +246,14 @@ class ModelMaker:
 
     Attributes:
         members: How many: `sizes["members"]`.
+        properties: What is claimed of it.
     """
 
     name: str
     scope: Scope
     members: int
     make: Callable[[], Model]
+    properties: tuple[ModelProperty, ...] = ()
 
     def __call__(self) -> Model:
         """The model."""

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import product
 from types import MappingProxyType
 
-from groupspec.spec.compiler.model import Model, ModelMaker, Scope
+from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty, Scope
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.composition.base import base_model, base_name
 from groupspec.spec.composition.claimed import (
@@ -83,26 +83,37 @@ def _makers() -> Iterator[ModelMaker]:
         for features in SETS if profile == "deployed" else SETS[:1]:
             for size in (2, 3) if not features and profile == "deployed" else (2,):
                 yield _base(Scope("base", rebalance, profile, features), size)
-    yield ModelMaker("open-partition", Scope("open-partition"), 1, lambda: open_partition_model(of_a_partition()))
-    yield ModelMaker("open-commit", Scope("open-commit"), 1, lambda: open_commit_model(of_a_commit()))
-    yield ModelMaker("commits-2", Scope("commits"), 2, lambda: commits_model(of_two_commits()))
-    yield ModelMaker("open-group", Scope("open-group"), 2, lambda: open_group_model(of_the_group()))
+    yield _maker("open-partition", Scope("open-partition"), 1, open_partition_model, of_a_partition())
+    yield _maker("open-commit", Scope("open-commit"), 1, open_commit_model, of_a_commit())
+    yield _maker("commits-2", Scope("commits"), 2, commits_model, of_two_commits())
+    yield _maker("open-group", Scope("open-group"), 2, open_group_model, of_the_group())
     yield _base(Scope("base", MIXED, "deployed"), 2)
-    yield ModelMaker("queues-3", Scope("queues"), 3, lambda: queues_model(of_the_queues(3), 3))
+    yield _maker("queues-3", Scope("queues"), 3, lambda claimed: queues_model(claimed, 3), of_the_queues(3))
+
+
+def _maker(
+    name: str,
+    scope: Scope,
+    members: int,
+    make: Callable[[tuple[ModelProperty, ...]], Model],
+    claimed: tuple[ModelProperty, ...],
+) -> ModelMaker:
+    return ModelMaker(name, scope, members, lambda: make(claimed), claimed)
 
 
 def _open_member(scope: Scope) -> ModelMaker:
-    claimed = of_a_member(scope.rebalance)
+    def make(claimed: tuple[ModelProperty, ...]) -> Model:
+        return open_member_model(scope.rebalance, scope.profile, claimed)
+
     name = f"open-member-{scope.rebalance}-{scope.profile}"
-    return ModelMaker(name, scope, 1, lambda: open_member_model(scope.rebalance, scope.profile, claimed))
+    return _maker(name, scope, 1, make, of_a_member(scope.rebalance))
 
 
 def _base(scope: Scope, size: int) -> ModelMaker:
-    def make() -> Model:
-        claimed = of_a_group(scope.features)
+    def make(claimed: tuple[ModelProperty, ...]) -> Model:
         return base_model(scope.rebalance, scope.profile, size, claimed, features=scope.features)
 
-    return ModelMaker(base_name(scope, size), scope, size, make)
+    return _maker(base_name(scope, size), scope, size, make, of_a_group(scope.features))
 
 
 _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(

@@ -12,7 +12,7 @@ import pytest
 
 from groupspec.conformance import cli, kills
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.explain.explanations import explain
+from groupspec.conformance.explain.rules import explain_rule
 from groupspec.conformance.mutation import checks, files, matrix, plugin, rows
 from groupspec.conformance.mutation.catalogue import MUTANTS, find
 from groupspec.conformance.mutation.mutant import Seam
@@ -177,7 +177,7 @@ def test_explain_says_which_mutants_of_a_rule_are_noticed(capsys: Captured) -> N
     shown = capsys.readouterr().out
     assert "BUG-25: No heartbeats while SyncGroup is unanswered." in shown
     assert "-> impl/core/tests/test_heartbeats.py::test_H1_heartbeats_begin_when_the_join_is_accepted" in shown
-    assert {one.mutant for one in explain("G6").kills} == {"G6-for-ever", "G6-removed-at-once"}
+    assert {one.mutant for one in explain_rule("G6").kills} == {"G6-for-ever", "G6-removed-at-once"}
 
 
 @pytest.mark.exhaustive

@@ -1,0 +1,144 @@
+"""Functions of the reference, found in its source: the files are read, and nothing of them is run.
+
+Two ways lead from the specification to a function. A docstring or comment cites the rule (`rule H2`). Or the core's
+table of handlers (`impl/core/dispatch.py`) names the function that takes an answer, a timer or a command.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from groupspec.conformance.explain.explanation import Place
+
+CORE: Final = "impl/core/"
+Function: TypeAlias = ast.FunctionDef | ast.ClassDef
+Key: TypeAlias = tuple[str, str]
+
+
+@cache
+def sources() -> Mapping[str, str]:
+    """Every file of the reference without its tests, by its name from the top of the repository: its text."""
+    found = find_spec("groupspec.impl")
+    assert found is not None
+    assert found.submodule_search_locations
+    root = Path(found.submodule_search_locations[0])
+    files = (file.relative_to(root) for file in sorted(root.rglob("*.py")))
+    return {f"impl/{file}": (root / file).read_text(encoding="utf-8") for file in files if "tests" not in file.parts}
+
+
+@cache
+def _functions(file: str) -> tuple[tuple[Function, str], ...]:
+    """Functions and classes of a file with their qualified names, outer before inner."""
+    return tuple(_below(ast.parse(sources()[file]), ""))
+
+
+def _below(node: ast.AST, prefix: str) -> Iterator[tuple[Function, str]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            yield child, prefix + child.name
+            yield from _below(child, f"{prefix}{child.name}.")
+
+
+def _around(file: str, line: int) -> Place:
+    """The innermost function or class around a line; the line itself where there is none."""
+    found = Place(file, line)
+    for function, name in _functions(file):
+        if function.lineno <= line <= (function.end_lineno or 0):
+            found = Place(file, function.lineno, name)
+    return found
+
+
+@cache
+def citing(rule: str) -> tuple[Place, ...]:
+    """The functions, and modules, whose docstring or comments cite a rule by its id."""
+    return _lines_with(re.compile(rf"(?<![\w-]){rule}(?![\w-])"))
+
+
+def constructing(name: str) -> tuple[Place, ...]:
+    """The functions of the core that make an object of this class: where a request is sent or an error raised."""
+    return tuple(place for place in _lines_with(re.compile(rf"(?<!class )\b{name}\(")) if place.file.startswith(CORE))
+
+
+def defining(name: str) -> tuple[Place, ...]:
+    """The classes and functions of this name."""
+    return _defined().get(name, ())
+
+
+@cache
+def _defined() -> Mapping[str, tuple[Place, ...]]:
+    found: dict[str, tuple[Place, ...]] = {}
+    for file in sources():
+        for function, qualified in _functions(file):
+            found[function.name] = (*found.get(function.name, ()), Place(file, function.lineno, qualified))
+    return found
+
+
+def _lines_with(pattern: re.Pattern[str]) -> tuple[Place, ...]:
+    found: dict[Place, None] = {}
+    for file, text in sources().items():
+        if pattern.search(text):
+            for line, written in enumerate(text.split("\n"), 1):
+                if pattern.search(written):
+                    found[_around(file, line)] = None
+    return tuple(found)
+
+
+def handling(kind: str, detail: str = "") -> tuple[Place, ...]:
+    """The functions that take an answer (JoinGroup, NONE), a timer (TimerExpired, heartbeat) or a command (Poll)."""
+    handlers = _handlers()
+    return handlers.get((kind, detail)) or handlers.get((kind, "other"), ())
+
+
+@cache
+def _handlers() -> Mapping[Key, tuple[Place, ...]]:
+    found: dict[Key, tuple[Place, ...]] = {}
+    for file, text in sources().items():
+        if file.startswith(CORE) and "TimerExpired" in text:
+            module = ast.parse(text)
+            named = dict(_assigned(module))
+            for table in (node for node in ast.walk(module) if isinstance(node, ast.Dict)):
+                for key, value in zip(table.keys, table.values, strict=True):
+                    if pair := _pair(key):
+                        found[pair] = tuple(_called(value, named))
+    return found
+
+
+def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in module.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id, node.value
+
+
+def _pair(key: ast.expr | None) -> Key | None:
+    if isinstance(key, ast.Tuple) and len(key.elts) == 2:
+        kind, detail = (part.value if isinstance(part, ast.Constant) else None for part in key.elts)
+        if isinstance(kind, str) and isinstance(detail, str):
+            return kind, detail
+    return None
+
+
+def _called(value: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[Place]:
+    """The methods of the core's parts that an entry calls, or names."""
+    if isinstance(value, ast.Name) and value.id in named:
+        value = named[value.id]
+    called = [node.func for node in ast.walk(value) if isinstance(node, ast.Call)]
+    for function in (value, *called):
+        if isinstance(function, ast.Attribute):
+            yield from _method(ast.unparse(function.value).rpartition(".")[2], function.attr)
+        elif isinstance(function, ast.Name):
+            yield from (
+                place for place in defining(function.id) if place.file.endswith("dispatch.py") and function is value
+            )
+
+
+def _method(part: str, name: str) -> tuple[Place, ...]:
+    """A method by its name, and the part of the core that has it: that names the file. `core` is all parts together."""
+    found = [place for place in defining(name) if place.file.startswith(CORE)]
+    of_part = [place for place in found if Path(place.file).stem in (part, "parts" if part == "core" else part)]
+    return tuple(of_part or (found if len(found) == 1 else ()))

@@ -1,0 +1,130 @@
+"""Machines, their states, cells and rows."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+
+from groupspec.conformance.explain import addresses, code
+from groupspec.conformance.explain.explanation import Explanation, Kind, Place, Section
+from groupspec.conformance.explain.state_meanings import means
+from groupspec.diagrams.matrix import row_text
+from groupspec.spec import vocabulary
+from groupspec.spec.compiler import Row, Table
+from groupspec.spec.compiler.tables import MACHINES, each_table, whole_tables
+from groupspec.spec.differences import DIFFERENCES, Difference
+
+
+def gist(machine: str) -> str:
+    """One line about a machine."""
+    return _docs()[machine].partition("\n")[0]
+
+
+def _docs() -> dict[str, str]:
+    return {cls.machine_name: (cls.__doc__ or "").strip() for cls in MACHINES}
+
+
+def rows_where(wanted: Callable[[Table, Row], bool]) -> tuple[tuple[str, Row], ...]:
+    """The rows of the whole tables for which this holds, each with its machine."""
+    return tuple((table.name, row) for table in whole_tables().values() for row in table.rows if wanted(table, row))
+
+
+def differences_of(touches: Callable[[str], bool]) -> tuple[Difference, ...]:
+    """The differences of which a cell (`rebalance:STABLE.rejoin_requested`) fits."""
+    return tuple(entry for entry in DIFFERENCES.values() if any(map(touches, entry.rows)))
+
+
+def _machine_names() -> dict[str, str]:
+    labels = {table.label: table.name for table in each_table()}
+    return labels | {name: name for name in whole_tables()}
+
+
+def explain_machine(name: str) -> Explanation:
+    """What a machine is about, its states and its file."""
+    table = whole_tables()[name]
+    cls = next(cls for cls in MACHINES if cls.machine_name == name)
+    text = inspect.getdoc(sys.modules[cls.__module__]) or ""
+    return Explanation(
+        "machine",
+        name,
+        gist(name),
+        addresses.machine(name),
+        sources=(f"spec/{name}.py",),
+        sections=(
+            Section("what it models", tuple(text.partition("\n\n")[0].split("\n"))),
+            Section("states", tuple(f"{state}: {means(name, state)}" for state in table.states)),
+            Section("events", (", ".join(event.name for event in table.events),)),
+            Section("its rows, state by event", (f"groupspec table {name}",)),
+        ),
+    )
+
+
+def _state_names() -> dict[str, str]:
+    qualified = {f"{table.name}.{state}" for table in whole_tables().values() for state in table.states}
+    return {name: name for full in sorted(qualified) for name in (full, full.partition(".")[2])}
+
+
+def explain_state(name: str) -> Explanation:
+    """A state; without its machine's name, every state of that name."""
+    machine, _, state = name.rpartition(".")
+    found = [t for t in whole_tables().values() if state in t.states and machine in ("", t.name)]
+    cells = [f"{table.name}:{state}." for table in found]
+    return Explanation(
+        "state",
+        name,
+        "; ".join(f"a state of {t.name} ({gist(t.name).rstrip('.')}): {means(t.name, state)}" for t in found),
+        addresses.state(found[0].name, state),
+        sources=tuple(f"spec/{table.name}.py" for table in found),
+        rows=rows_where(lambda t, row: t in found and state in (row.source, row.target) and row.kind == "transition"),
+        matches=tuple(table.name for table in found),
+        differences=differences_of(lambda cell: any(cell.startswith(prefix) for prefix in cells)),
+    )
+
+
+def _row_names() -> dict[str, str]:
+    """Rows by machine and id, and cells: a cell is explained by its rows."""
+    names: dict[str, str] = {}
+    for table in whole_tables().values():
+        for row in table.rows:
+            cell = f"{table.name}.{row.source}.{row.event}"
+            full = f"{table.name}.{row.id}"
+            names |= {full: full, row.id: full}
+            names |= {cell: cell, f"{row.source}.{row.event}": cell}
+    return names
+
+
+def explain_row(name: str) -> Explanation:
+    """A row, or all rows of a cell."""
+    machine, state, event = name.split(".")[:3]
+    table = whole_tables()[machine]
+    rows = [table.by_id[name.partition(".")[2]]] if name.count(".") > 2 else table.cell(state, event)
+    return Explanation(
+        "row" if name.count(".") > 2 else "cell",
+        name,
+        f"in {state}, {event} ({table.event(event).doc}): {'; '.join(row_text(row, table) for row in rows)}",
+        addresses.state(machine, state),
+        rows=tuple((machine, row) for row in rows),
+        code=functions_for(event),
+        rules=tuple(dict.fromkeys(rule for row in rows for rule in row.rules)),
+        differences=differences_of(lambda cell: cell == f"{machine}:{state}.{event}"),
+    )
+
+
+def functions_for(event: str) -> tuple[Place, ...]:
+    """The functions of the reference that take what the specification calls by this name."""
+    keys = [answer for answer, meant in vocabulary.RESPONSES.items() if meant == event]
+    if find_spec("groupspec.conformance.stateful"):
+        translation = import_module("groupspec.conformance.stateful.translation")
+        keys += [("TimerExpired", timer) for timer, meant in translation.TIMERS.items() if meant == event]
+        keys += [(command.__name__, "") for command, meant in translation.COMMANDS.items() if meant == event]
+    return tuple(dict.fromkeys(place for key in keys for place in code.handling(*key)))
+
+
+KINDS = (
+    Kind("machine", _machine_names, explain_machine),
+    Kind("state", _state_names, explain_state),
+    Kind("row", _row_names, explain_row),
+)

@@ -1,0 +1,252 @@
+"""What Kafka says: its errors and APIs, the exceptions that clients make of the errors, settings, KIPs and issues."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from groupspec.conformance.explain import addresses, code
+from groupspec.conformance.explain.explanation import Explanation, Kind, Section, themselves
+from groupspec.conformance.explain.machines import rows_where
+from groupspec.conformance.explain.sources import KIPS
+from groupspec.conformance.glossary import TERMS
+from groupspec.impl.core import messages
+from groupspec.impl.core.config import Config
+from groupspec.impl.core.messages import ErrorCode
+from groupspec.spec.datafile import Record, read_entries
+from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.request_handling import HANDLINGS, POSTCONDITIONS, PRECONDITIONS
+from groupspec.spec.rules import RULES
+from groupspec.spec.vocabulary import EVENTS, RESPONSES
+
+_BY_US: Final = "given by the transport, never on the wire"
+_OTHER_NAMES: Final = {
+    "GROUP_LOAD_IN_PROGRESS": "COORDINATOR_LOAD_IN_PROGRESS",
+    "GROUP_COORDINATOR_NOT_AVAILABLE": "COORDINATOR_NOT_AVAILABLE",
+    "NOT_COORDINATOR_FOR_GROUP": "NOT_COORDINATOR",
+    "NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER",
+    "GroupAuthorizationException": "GROUP_AUTHORIZATION_FAILED",
+    "TopicAuthorizationException": "TOPIC_AUTHORIZATION_FAILED",
+    "DisconnectException": "DISCONNECTED",
+}
+"""Names of errors before Kafka 1.0 and 2.6, which some clients still have, and exceptions that are called otherwise."""
+
+
+def _mentioning(word: str) -> tuple[str, ...]:
+    """The rules that name it, in their statement or sources."""
+    whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+    return tuple(rule.id for rule in RULES.values() if whole.search(" ".join((rule.statement, *rule.sources))))
+
+
+def _bugs_naming(word: str) -> tuple[str, ...]:
+    told = {bug.id: f"{bug.symptom} {bug.trigger} {bug.mutation} {bug.source}" for bug in KNOWN_BUGS.values()}
+    return tuple(bug for bug, text in told.items() if word in text)
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _error_names() -> Mapping[str, str]:
+    """Every error that the specification or the reference knows, by its name, its number, and both."""
+    known = {error for _, error in RESPONSES if error.isupper()} - {"NONE"}
+    known |= {code.name for code in ErrorCode if code is not ErrorCode.NONE}
+    names = themselves(sorted(known))
+    for error in ErrorCode:
+        if error.value > 0:
+            names |= {str(error.value): error.name, f"error {error.value}": error.name}
+    return names | _OTHER_NAMES
+
+
+def _error(name: str) -> Explanation:
+    number = next((error.value for error in ErrorCode if error.name == name), None)
+    events = {api: event for (api, error), event in RESPONSES.items() if error == name}
+    handled = [case for case in HANDLINGS if case.error == name]
+    follows = [f"{api}: {event} ({EVENTS[event].doc})" for api, event in events.items()]
+    follows += [f"{case.request}, when {PRECONDITIONS[case.when]}: {POSTCONDITIONS[case.then]}" for case in handled]
+    rules = dict.fromkeys((*_mentioning(name), *(rule for case in handled for rule in case.rules.split())))
+    apis = dict.fromkeys((*events, *(case.request for case in handled)))
+    where = "an error of Kafka's protocol" if number is None or number >= -1 else f"no answer at all: {_BY_US}"
+    return Explanation(
+        "Kafka error",
+        name,
+        f"{where}; clients meet it in the answer to {', '.join(apis) or 'no request of the specification'}",
+        sources=("org.apache.kafka.common.protocol.Errors",) if number is None or number >= -1 else (),
+        rows=rows_where(lambda _, row: row.event in events.values() and row.kind == "transition"),
+        code=tuple(dict.fromkeys(place for api in apis for place in code.handling(api, name))),
+        rules=tuple(rules),
+        known_bugs=_bugs_naming(name),
+        sections=tuple(
+            Section(heading, lines)
+            for heading, lines in (
+                ("number on the wire", (str(number),) if number is not None and number >= -1 else ()),
+                ("what follows from it", tuple(follows)),
+                ("in clients", _spelt(name)),
+            )
+            if lines
+        ),
+    )
+
+
+def _spelt(error: str) -> tuple[str, ...]:
+    camel = "".join(part.capitalize() for part in error.split("_"))
+    return (f"Java: {camel}Exception; kafka-python, aiokafka: {camel}Error; librdkafka: {error}; franz-go: {camel}",)
+
+
+# APIs -----------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _apis() -> Mapping[str, str]:
+    requests = [name for name in vars(messages) if name.endswith("Request")]
+    names = themselves(name.removesuffix("Request") for name in requests)
+    for api in tuple(names):
+        names |= {f"{api}Request": api, f"{api}Response": api}
+    return names
+
+
+def _api(name: str) -> Explanation:
+    answers = [f"{error}: {event} ({EVENTS[event].doc})" for (api, error), event in RESPONSES.items() if api == name]
+    answers += [f"{case.error}: {POSTCONDITIONS[case.then]}" for case in HANDLINGS if case.request == name]
+    documented = (getattr(messages, f"{name}Request").__doc__ or "").strip()
+    term = TERMS.get(name)
+    return Explanation(
+        "API",
+        name,
+        term.means if term else documented,
+        addresses.term(term.anchor) if term else "",
+        sources=("Apache Kafka, protocol guide (kafka.apache.org/protocol)",),
+        rows=rows_where(lambda table, row: name in table.emitted(row)),
+        code=(*code.constructing(f"{name}Request"), *code.handling(name, "NONE")),
+        rules=_mentioning(name),
+        sections=(Section("its answers, and what each means", tuple(dict.fromkeys(answers))),) if answers else (),
+    )
+
+
+# Exceptions -----------------------------------------------------------------------------------------------------------
+
+
+class _Exception(Record, frozen=True):
+    """An exception of a client that is more than the name of an error on the wire.
+
+    Attributes:
+        name: As the Java client has it, or who else has it.
+        means: What has happened, and what the application does.
+        also: Other names, and what logs say.
+        rules: Rules of what led to it.
+        reference: The class of the reference.
+    """
+
+    name: str
+    means: str
+    rules: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    reference: str = ""
+
+
+class _Setting(Record, frozen=True):
+    """A setting of consumers, or of brokers: its name, what it decides, and the rules about it."""
+
+    name: str
+    means: str
+    rules: tuple[str, ...] = ()
+
+
+_EXCEPTIONS: Final = read_entries(Path(__file__).with_name("exceptions.toml"), _Exception)
+_SETTINGS: Final = read_entries(Path(__file__).with_name("settings.toml"), _Setting)
+
+
+def _exception_names() -> dict[str, str]:
+    return {name: each.name for each in _EXCEPTIONS.values() for name in (each.name, *each.also)}
+
+
+def _exception(name: str) -> Explanation:
+    found = _EXCEPTIONS[name]
+    cls = found.reference
+    return Explanation(
+        "exception of clients",
+        name,
+        found.means,
+        code=(*code.defining(cls), *code.constructing(cls)) if cls else (),
+        rules=found.rules,
+        known_bugs=tuple(dict.fromkeys(bug for rule in found.rules for bug in RULES[rule].known_bugs)),
+        sections=(Section("also called", found.also),),
+    )
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def _setting(name: str) -> Explanation:
+    setting = _SETTINGS[name]
+    default = {field.name: field.default for field in fields(Config)}.get(name.replace(".", "_"), MISSING)
+    term = next((term for term in TERMS.values() if f"`{name}`" in term.means), None)
+    said = {entry.id: " ".join(statement.says for statement in entry.statements) for entry in DIFFERENCES.values()}
+    return Explanation(
+        "setting",
+        name,
+        setting.means,
+        addresses.term(term.anchor) if term else "",
+        rules=tuple(dict.fromkeys((*setting.rules, *_mentioning(name)))),
+        known_bugs=_bugs_naming(name),
+        differences=tuple(DIFFERENCES[entry] for entry, text in said.items() if name in text),
+        code=code.defining("Config") if default is not MISSING else (),
+        sections=(Section("default of the reference", (str(default),)),) if default is not MISSING else (),
+    )
+
+
+# KIPs and issues ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _citations() -> Mapping[str, str]:
+    """Every KIP and issue that a rule, a bug, a difference or a term cites, and the KIPs whose title is known."""
+    texts = [source for rule in RULES.values() for source in rule.sources]
+    texts += [bug.source for bug in KNOWN_BUGS.values()] + [term.means for term in TERMS.values()]
+    texts += [said.source for entry in DIFFERENCES.values() for said in entry.statements]
+    return themselves((*KIPS, *sorted(set(re.findall(r"\b(?:KIP|KAFKA)-\d+", " ".join(texts))))))
+
+
+def _citation(name: str) -> Explanation:
+    whole = re.compile(rf"{name}(?!\d)")
+    title = KIPS.get(name, "")
+    is_kip = name.startswith("KIP")
+    what = "a Kafka Improvement Proposal" if is_kip else "an issue of Apache Kafka"
+    return Explanation(
+        "KIP" if is_kip else "issue",
+        name,
+        f"{title + ': ' if title else ''}{what}",
+        sources=(
+            "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
+            if is_kip
+            else f"https://issues.apache.org/jira/browse/{name}",
+        ),
+        rules=tuple(rule.id for rule in RULES.values() if whole.search(" ".join((rule.statement, *rule.sources)))),
+        known_bugs=tuple(bug.id for bug in KNOWN_BUGS.values() if whole.search(bug.source)),
+        differences=tuple(
+            entry
+            for entry in DIFFERENCES.values()
+            if any(whole.search(f"{said.says} {said.source}") for said in entry.statements)
+        ),
+        code=tuple(code.citing(name)),
+        sections=_terms_with(whole),
+    )
+
+
+def _terms_with(pattern: re.Pattern[str]) -> tuple[Section, ...]:
+    lines = tuple(f"{term.name}: {term.means}" for term in TERMS.values() if pattern.search(term.means))
+    return (Section("terms", lines),) if lines else ()
+
+
+KINDS = (
+    Kind("Kafka error", _error_names, _error),
+    Kind("API", _apis, _api),
+    Kind("exception of clients", _exception_names, _exception),
+    Kind("setting", lambda: themselves(_SETTINGS), _setting),
+    Kind("KIP or issue", _citations, _citation),
+)

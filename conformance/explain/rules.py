@@ -1,0 +1,78 @@
+"""Rules: what each says, the rows and functions that keep it, and everything that checks it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from groupspec.conformance.explain import addresses, code
+from groupspec.conformance.explain.explanation import Explanation, Kind, Place
+from groupspec.conformance.explain.machines import rows_where
+from groupspec.conformance.kills import kills, why_none
+from groupspec.conformance.missing import in_checkout
+from groupspec.conformance.traces import trace_rules
+from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
+from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.rules import RULES
+
+
+def _names() -> dict[str, str]:
+    return {name: rule.id for rule in RULES.values() for name in (rule.id, rule.name, rule.title)}
+
+
+def explain_rule(identifier: str) -> Explanation:
+    """What is known of a rule."""
+    rule = RULES[identifier]
+    return Explanation(
+        "rule",
+        identifier,
+        rule.statement,
+        addresses.rule(identifier),
+        title=rule.title,
+        sources=rule.sources,
+        rows=rows_where(lambda _, row: identifier in row.rules),
+        code=code.citing(identifier),
+        applies_to=rule.applies_to,
+        level=rule.level,
+        scenarios=tuple(scenario.id for scenario in SCENARIOS.values() if identifier in scenario.rules),
+        trace_checks=tuple(check.id for check in trace_rules.RULES if identifier in check.spec_rules),
+        properties=of_the_lab("properties_of", identifier),
+        mutants=of_the_lab("mutants_of", identifier),
+        tests=tests_of(identifier),
+        known_bugs=rule.known_bugs,
+        differences=tuple(entry for entry in DIFFERENCES.values() if identifier in entry.rules),
+        kills=kills(identifier),
+        why_no_kills=why_none(identifier),
+    )
+
+
+def of_the_lab(function: str, name: str) -> tuple[Any, ...]:
+    """What a function of `lab.py` says of a name; nothing where that is not installed."""
+    return tuple(getattr(import_module("groupspec.conformance.explain.lab"), function)(name)) if in_checkout() else ()
+
+
+@cache
+def tests() -> tuple[Place, ...]:
+    """Every test function of the four packages; none where tests are not installed."""
+    found = []
+    for package in ("spec", "impl", "conformance", "diagrams"):
+        spec = find_spec(f"groupspec.{package}")
+        for root in map(Path, (spec and spec.submodule_search_locations) or ()):
+            for file in sorted(root.rglob("tests/test_*.py")):
+                for line, text in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+                    if begun := re.match(r"\s*def (test_\w+)\(", text):
+                        found.append(Place(f"{package}/{file.relative_to(root)}", line, begun[1]))
+    return tuple(found)
+
+
+def tests_of(rule: str) -> tuple[Place, ...]:
+    """The tests that carry a rule's id in their names."""
+    return tuple(place for place in tests() if rule in place.name.split("_"))
+
+
+KINDS = (Kind("rule", _names, explain_rule),)

@@ -1,0 +1,213 @@
+"""`groupspec explain`: names that the tool prints or that Kafka says lead to their meaning, misspellings to names."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Final
+
+import jsonschema
+import pytest
+
+from groupspec.conformance import cli, generate
+from groupspec.conformance.commands._common import SCHEMAS
+from groupspec.conformance.explain import code, index
+from groupspec.conformance.explain.explanation import Explanation, place_of
+from groupspec.conformance.explain.index import explain, nearest
+from groupspec.conformance.explain.machines import functions_for
+from groupspec.impl.core import dispatch, errors
+from groupspec.impl.core.config import Config
+from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.composition import models
+from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
+from groupspec.spec.vocabulary import EVENTS, RESPONSES
+
+Captured = pytest.CaptureFixture[str]
+
+PRINTED: Final = (
+    (["table", "connection"], r"`?\b([A-Z]{4,}(?:_[A-Z]+)*|[a-z]+(?:_[a-z]+)+)\b"),
+    (["conform", "--list"], r"^\W*([a-z]+(?:-[a-z]+)+(?:/[\w-]+)?)\b"),
+    (["clients", "list"], r"^\W+(reference|[a-z]+-?[a-z]+)\s+[│|]"),
+    (["explain", "H2"], r"\b([A-Z]+-[A-Z0-9]+(?:-[A-Z]+)?|[A-Z]\d+ [a-z-]+|[a-z]+\.[A-Z_]+\.\w+\.\d)\b"),
+)
+"""Commands, and how the names in what they print look."""
+KAFKA: Final = ("CommitFailedException", "IllegalGenerationError", "KIP-62", "KAFKA-10134", "group.max.size")
+DRAWN: Final = 60
+MISSPELT: Final = 20
+
+
+def _printed(capsys: Captured) -> list[str]:
+    """The names in what commands print, in the order in which they print them."""
+    found: list[str] = []
+    for arguments, pattern in PRINTED:
+        assert cli.main(arguments) == 0
+        names = list(dict.fromkeys(re.findall(pattern, capsys.readouterr().out, re.MULTILINE)))
+        assert names, f"{arguments} prints no name that is recognised"
+        found += names
+    return found
+
+
+def _known() -> list[list[str]]:
+    """Names from the tables of the specification and of the reference, by kind."""
+    return [
+        list(RULES),
+        [rule.name for rule in RULES.values()],
+        [row.id for table in whole_tables().values() for row in table.rows],
+        list(EVENTS),
+        list(KNOWN_BUGS),
+        list(models()),
+        [each.id for maker in models().values() for each in maker.properties],
+        [error for _, error in RESPONSES if error.isupper() and error != "NONE"],
+        [api for api, _ in RESPONSES],
+        [field.replace("_", ".") for field in Config.__dataclass_fields__],
+        list(KAFKA),
+    ]
+
+
+def _is_useful(told: list[Explanation]) -> bool:
+    """Whether each says what it means, and leads on: to a source, rows, rules, a function or a command."""
+    return bool(told) and all(
+        one.statement.strip() and (one.sources or one.rows or one.rules or one.code or one.sections) for one in told
+    )
+
+
+def _misspelt(name: str, chance: random.Random) -> str:
+    """One letter left out, doubled, or swapped with the next."""
+    at = chance.randrange(1, len(name) - 1)
+    how = chance.choice(("left out", "doubled", "swapped"))
+    if how == "swapped":
+        return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
+    return name[:at] + (name[at] * 2 if how == "doubled" else "") + name[at + 1 :]
+
+
+def test_sixty_names_that_are_printed_are_explained_and_twenty_misspellings_understood(capsys: Captured) -> None:
+    chance = random.Random(9)
+    printed, known = _printed(capsys), _known()
+    drawn = chance.sample(printed, DRAWN // 2) + [chance.choice(known[n % len(known)]) for n in range(DRAWN // 2)]
+    assert [name for name in drawn if not _is_useful(explain(name))] == []
+    long = [names for kind in known if (names := [name for name in kind if len(name) > 6])]
+    for n in range(MISSPELT):
+        name = chance.choice(long[n % len(long)])
+        wrong = _misspelt(name, chance)
+        understood = explain(wrong) or [one for near in nearest(wrong) for one in explain(near)]
+        assert {one.name for one in explain(name)} & {one.name for one in understood}, (name, wrong)
+
+
+def test_every_name_is_explained_and_leads_to_what_is_there() -> None:
+    schema = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "explain.json").read_text()))
+    folder = generate.folder_path("diagrams").parent
+    for kind in index.kinds():
+        own = dict.fromkeys(kind.names().values())
+        for name in own if kind.name != "model" else ["open-group"]:  # to make every model takes seconds
+            told = kind.explain(name)
+            assert told.statement.strip(), name
+            assert set(told.rules) <= set(RULES), name
+            for place in (*told.code, *told.tests):
+                assert (folder / place.file).is_file(), place
+            if len(told.rows) < 2 and kind.name != "row":  # validation is slow, and rows are all alike
+                schema.validate({**json.loads(json.dumps(told.data())), "others": []})
+                assert all((folder / picture).is_file() for picture in told.pictures()), name
+
+
+def test_a_rule_leads_to_everything_about_it(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "told.json"
+    assert cli.main(["explain", "J3", "--json", str(file)]) == 0
+    shown = capsys.readouterr().out
+    for expected in (
+        "MEMBER_ID_REQUIRED",
+        "KIP-394",
+        "join_member_id_required",
+        "first-join",
+        "BUG-23",
+        ".svg",
+        "spec/rebalance.py:",
+        "Joining.member_id_required",
+        "test_J3_",
+    ):
+        assert expected in shown
+    assert json.loads(file.read_text())["level"] == "should"
+
+
+def test_each_rule_is_cited_by_the_function_of_the_reference_that_keeps_it() -> None:
+    of_several_members = {"G3", "G6"}  # the reference's broker has one client, and waits for nobody
+    assert {rule.id for rule in RULES.values() if not code.citing(rule.id)} == of_several_members
+
+
+def test_each_answer_leads_to_the_function_that_takes_it() -> None:
+    for api, error in RESPONSES:
+        assert code.handling(api, error), (api, error)
+    for kind, detail in dispatch.HANDLERS:
+        assert code.handling(kind, detail), (kind, detail)
+    assert [place.name for place in code.handling("JoinGroup", "NONE")] == ["Joining.join_accepted"]
+    assert [place.name for place in functions_for("heartbeat_due")] == ["Heartbeats.heartbeat_due"]
+
+
+def test_the_exceptions_of_the_reference_are_explained() -> None:
+    raised = [name for name, value in vars(errors).items() if isinstance(value, type) and name.endswith("Error")]
+    ours = {"KafkaError", "ConfigError", "ConsumerClosedError", "ProtocolError", "UnreadableRecordsError"}
+    assert [name for name in raised if name not in ours and not explain(name)] == []
+
+
+def test_a_row_and_a_cell_have_file_and_line() -> None:
+    (told,) = explain("timeouts.IDLE.heartbeat_due.1")
+    ((machine, row),) = told.rows
+    file, _, line = place_of(machine, row).partition(":")
+    text = (generate.folder_path("diagrams").parent / file).read_text().split("\n")[int(line) - 1]
+    assert "heartbeat_due" in text
+    assert len(explain("timeouts:IDLE.heartbeat_due")[0].rows) == 3
+
+
+def test_case_and_separators_do_not_count_and_namesakes_are_all_told(capsys: Captured) -> None:
+    assert cli.main(["explain", "stable"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"a state of {machine}" in told for machine in ("connection", "rebalance", "broker_group"))
+    assert cli.main(["explain", "STABLE"]) == 0
+    assert "a state of broker_group" not in capsys.readouterr().out
+    assert cli.main(["explain", "connection.STABLE"]) == 0
+    assert "a state of rebalance" not in capsys.readouterr().out
+    assert [one.name for one in explain("Illegal Generation")] == ["ILLEGAL_GENERATION"]
+    assert [one.kind for one in explain("commit")] == ["machine", "effect"]
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("IllegalGenerationException", "ILLEGAL_GENERATION"),
+        ("RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"),
+        ("kerr.RebalanceInProgress", "REBALANCE_IN_PROGRESS"),
+        ("error 25", "UNKNOWN_MEMBER_ID"),
+        ("GROUP_LOAD_IN_PROGRESS", "COORDINATOR_LOAD_IN_PROGRESS"),
+        ("HeartbeatRequest", "Heartbeat"),
+        ("H2 heartbeat-interval", "H2"),
+        ("Attempt to heartbeat failed: FENCED_INSTANCE_ID (group g1)", "FENCED_INSTANCE_ID"),
+    ],
+)
+def test_names_as_clients_and_logs_have_them(said: str, name: str) -> None:
+    assert [one.name for one in explain(said)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("join_fence", "join_fenced"), ("CommitFaildException", "CommitFailedException"), ("KIP 8484", "KIP-848")],
+)
+def test_a_misspelling_is_answered_with_the_nearest_names_and_no_list(wrong: str, meant: str, capsys: Captured) -> None:
+    assert cli.main(["explain", wrong]) == 2
+    said = capsys.readouterr().err
+    assert f"did you mean {meant!r}?" in said
+    assert len(said) < 400
+
+
+def test_what_is_nothing_like_a_name_is_told_where_to_look(capsys: Captured) -> None:
+    assert cli.main(["explain", "xqzw"]) == 2
+    assert "groupspec table" in capsys.readouterr().err
+
+
+def test_what_a_maker_of_models_claims_is_what_the_model_claims() -> None:
+    for name in ("open-member-eager-deployed", "base-static-eager-deployed-2", "commits-2", "queues-3"):
+        made, said = models()[name]().properties, models()[name].properties
+        assert [(one.id, one.statement, one.rules) for one in made] == [
+            (one.id, one.statement, one.rules) for one in said
+        ]
