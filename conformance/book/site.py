@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupspec.conformance.book import (
+    api_pages,
     claims,
     composition,
     counterexamples,
+    guides,
     machines,
     questions,
     reference_pages,
@@ -70,6 +72,14 @@ def _start() -> Iterator[Page]:
 
 CHAPTERS = (
     Chapter("start", "Start", "index.html", "Where to look, and how to read.", _start),
+    Chapter(
+        "use",
+        "Use it",
+        "use.html",
+        "What to do first, second and third: for each kind of user.",
+        guides.pages,
+    ),
+    Chapter("api", "Python API", "api.html", "What Python programs and tests can import.", api_pages.pages),
     Chapter(
         "machines",
         "Machines",

@@ -1,4 +1,4 @@
-"""README says only what is so: its figures are the committed ones, its counts are counted, its commands exist."""
+"""README and the guides say what is so: figures are the committed ones, counts are counted, commands exist."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 import pytest
 
 from groupspec.conformance import cli
+from groupspec.conformance.book import guides
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.scenario import SCENARIOS
@@ -19,7 +20,8 @@ from groupspec.spec.rules import RULES
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "conformance" / "benchmarks" / "results.json"
-COMMANDS = re.findall(r"(?m)^    (?:\$ )?groupspec ([^#\n]+)", README)
+TEXTS = [README, *(file.read_text(encoding="utf-8") for file in guides.FILES)]
+COMMANDS = [line for text in TEXTS for line in re.findall(r"(?m)^    (?:\$ )?groupspec ([^#\n]+)", text)]
 
 
 def test_the_figures_are_those_of_the_committed_results() -> None:
@@ -49,6 +51,7 @@ def test_every_command_line_can_be_parsed(line: str) -> None:
         command = found
     command.make_context(name, words, resilient_parsing=True)
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    words = words[: words.index("2>/dev/null")] if "2>/dev/null" in words else words
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
     for option, model in pairwise(words):
         assert option != "--model" or model in composition.models()
