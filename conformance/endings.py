@@ -79,7 +79,7 @@ def as_problem(error: BaseException) -> Problem | None:
     for each in chain(error):
         if isinstance(each, OSError) and each.errno in NEXT_STEPS:
             return refused(each)
-        if isinstance(each, ModuleNotFoundError) and (told := missing.as_problem(each)) is not None:
+        if isinstance(each, ImportError) and (told := missing.as_problem(each)) is not None:
             return told
     return _of_machine_file(error)
 

@@ -6,6 +6,7 @@ extras bring; and what verifies the specification itself is in no wheel (setup.p
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -33,9 +34,17 @@ def in_checkout() -> bool:
     return (Path(__file__).parent / "tests").is_dir()
 
 
-def as_problem(error: ModuleNotFoundError) -> UsageProblem | None:
-    """The message for a module that is not there; None if it should be: that is a defect of ours."""
+def as_problem(error: ImportError) -> UsageProblem | None:
+    """The message for a module that is not there; None if it should be: that is a defect of ours.
+
+    `from package import module` raises a plain ImportError where the package is there and the module is not.
+    """
     name = error.name or ""
+    if not isinstance(error, ModuleNotFoundError):
+        module = re.match(r"cannot import name '(\w+)' from 'groupspec\.", str(error))
+        if module is None:
+            return None
+        name = f"{name}.{module[1]}"
     if name.startswith("groupspec.") and not in_checkout():
         return UsageProblem(
             "this part of groupspec is not installed: it verifies the specification itself",

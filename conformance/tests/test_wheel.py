@@ -34,7 +34,7 @@ assert all(getattr(package, name) for package in (conformance, impl, spec) for n
 for file in sorted(Path(commands.__path__[0]).glob("[a-z]*.py")):
     try:
         import_module(f"groupspec.conformance.commands.{file.stem}").command
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         print(file.stem, error.name)
 """
 
