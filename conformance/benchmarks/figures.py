@@ -24,8 +24,8 @@ class Figure:
         samples: One for each run, at least one.
         against: What it is compared with, and its samples in the same unit; "" and none: nothing.
         peer: The samples of what it is compared with.
-        goal: What must be reached, in words; empty: nothing must.
-        reached: Whether it was; None without a goal.
+        goal: What must be reached, in words; empty: nothing must. A number: at least so many times the peer's median.
+        reached: Whether it was; None without a goal, and where the goal is a number.
         note: Anything that is needed to read it.
     """
 
@@ -34,7 +34,7 @@ class Figure:
     samples: Sequence[float]
     against: str = ""
     peer: Sequence[float] = ()
-    goal: str = ""
+    goal: str | float = ""
     reached: bool | None = None
     note: str = ""
 
@@ -42,6 +42,18 @@ class Figure:
     def ratio(self) -> float | None:
         """The median over the peer's median."""
         return statistics.median(self.samples) / statistics.median(self.peer) if self.peer else None
+
+    @property
+    def aim(self) -> str:
+        """The goal in words."""
+        return self.goal if isinstance(self.goal, str) else f">= {self.goal:g}x"
+
+    @property
+    def is_reached(self) -> bool | None:
+        """Whether the goal was reached; None without one."""
+        if isinstance(self.goal, str):
+            return self.reached
+        return self.ratio is not None and self.ratio >= self.goal
 
     def data(self) -> dict[str, object]:
         """The figure in the shape of its JSON Schema."""
@@ -54,8 +66,8 @@ class Figure:
             "runs": len(self.samples),
             "against": self.against,
             "ratio": self.ratio,
-            "goal": self.goal,
-            "reached": self.reached,
+            "goal": self.aim,
+            "reached": self.is_reached,
             "note": self.note,
         }
 

@@ -7,7 +7,6 @@ given the same number of steps: those that were drawn, routes included.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import Final
@@ -58,18 +57,8 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
         _, busy = _run(start_core, run)
         ours.append(drawn / busy)
         peer.append(drawn / idle)
-    ratio = statistics.median(ours) / statistics.median(peer)
-    return [
-        Figure(
-            "generated suite, core",
-            "steps/s",
-            ours,
-            "the same Hypothesis machine with empty bodies",
-            peer,
-            goal=f">= {GOAL}",
-            reached=ratio >= GOAL,
-        )
-    ]
+    against = "the same Hypothesis machine with empty bodies"
+    return [Figure("generated suite, core", "steps/s", ours, against, peer, GOAL)]
 
 
 def _run(start: Start, seed: int) -> tuple[int, float]:

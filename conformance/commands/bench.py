@@ -53,8 +53,8 @@ def _lines(figure: Figure) -> Iterator[str]:
     if figure.ratio is not None:
         peer = f"{_number(statistics.median(figure.peer))} {figure.unit}"
         yield f"against {figure.against}: {peer}; ratio {_number(figure.ratio)}"
-    if figure.reached is not None:
-        yield f"goal {figure.goal}: {'reached' if figure.reached else 'MISSED'}"
+    if figure.is_reached is not None:
+        yield f"goal {figure.aim}: {'reached' if figure.is_reached else 'MISSED'}"
     if figure.note:
         yield figure.note
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.network import wire
@@ -22,7 +22,7 @@ from groupspec.impl.network.cluster_messages import (
     METADATA,
     ApiVersionsResponse,
 )
-from groupspec.impl.network.conversion import AnyConversion, Context
+from groupspec.impl.network.conversion import Context, Conversion
 from groupspec.impl.network.errors import (
     MalformedMessage,
     RequestHeader,
@@ -38,23 +38,20 @@ from groupspec.impl.network.versions import API_KEYS, API_NAMES, API_VERSIONS
 Answer = Response | ApiVersionsResponse
 Read = TypeVar("Read")
 
-_CONVERSIONS: Final[Mapping[str, AnyConversion]] = {
+_CONVERSIONS: Final[Mapping[str, Conversion[Any, Any]]] = {
     conversion.api: conversion
-    for conversion in cast(
-        "tuple[AnyConversion, ...]",
-        (
-            API_VERSIONS_QUERY,
-            METADATA,
-            FIND_COORDINATOR,
-            JOIN_GROUP,
-            SYNC_GROUP,
-            HEARTBEAT,
-            LEAVE_GROUP,
-            OFFSET_COMMIT,
-            OFFSET_FETCH,
-            LIST_OFFSETS,
-            FETCH,
-        ),
+    for conversion in (
+        API_VERSIONS_QUERY,
+        METADATA,
+        FIND_COORDINATOR,
+        JOIN_GROUP,
+        SYNC_GROUP,
+        HEARTBEAT,
+        LEAVE_GROUP,
+        OFFSET_COMMIT,
+        OFFSET_FETCH,
+        LIST_OFFSETS,
+        FETCH,
     )
 }
 _API_OF: Final = {conversion.request_type: api for api, conversion in _CONVERSIONS.items()}

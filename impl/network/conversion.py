@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from groupspec.impl.core.messages import Request, TopicPartition
 from groupspec.impl.network.errors import UnencodableMessage
@@ -49,32 +49,6 @@ class Conversion(Generic[Asked, Answered]):
         if not isinstance(response, self.response_type):
             raise UnencodableMessage(f"{self.api} can't be answered with {response!r}")
         return self.write_response(response, context)
-
-
-class AnyConversion(Protocol):
-    """A Conversion whose message types are not told apart."""
-
-    @property
-    def api(self) -> str:
-        """The API's name."""
-
-    @property
-    def request_type(self) -> type[object]:
-        """The class of its requests."""
-
-    @property
-    def read_request(self) -> Callable[[Node, Context], object]:
-        """A request from what was read."""
-
-    @property
-    def read_response(self) -> Callable[[Node, Context], object]:
-        """An answer from what was read."""
-
-    def request_fields(self, request: object, context: Context) -> Fields:
-        """A request as fields."""
-
-    def response_fields(self, response: object, context: Context) -> Fields:
-        """An answer as fields."""
 
 
 def by_topic(values: Mapping[TopicPartition, Value], *, keep_order: bool = False) -> dict[str, dict[int, Value]]:

@@ -1,11 +1,11 @@
-"""What the two engines have in common: what the search asks them for."""
+"""What the two engines have in common: their names, why they stop, and what they count."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 EngineName: TypeAlias = Literal["auto", "native", "python"]
 
@@ -58,45 +58,3 @@ class Counts:
         split = len(WHOLE) + actions
         whole = dict(zip(WHOLE, numbers, strict=False))
         return cls(fired=tuple(numbers[len(WHOLE) : split]), first=tuple(numbers[split:]), **whole)
-
-
-class Engine(Protocol):
-    """A search.
-
-    Attributes:
-        name: `native` or `python`.
-    """
-
-    name: str
-
-    def limit(self, max_states: int | None, max_memory: int | None) -> None:
-        """When `run` must stop."""
-        ...
-
-    def run(self, expansions: int) -> Stop:
-        """Expands at most so many states."""
-        ...
-
-    def counts(self) -> Counts:
-        """How far it is."""
-        ...
-
-    def memory(self) -> int:
-        """Bytes for states and the table that finds them."""
-        ...
-
-    def parent(self, state: int) -> tuple[int, int]:
-        """A state's parent, and the number of the alternative that led from there."""
-        ...
-
-    def packed(self, state: int) -> int:
-        """A state, packed."""
-        ...
-
-    def unrecoverable(self, property_number: int) -> int | None:
-        """The first state from which none can be reached that has the property. Only after a whole search."""
-        ...
-
-    def close(self) -> None:
-        """Gives the memory back."""
-        ...

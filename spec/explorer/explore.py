@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.c_source import c_source
-from groupspec.spec.explorer.engine import Engine, EngineName, Stop
+from groupspec.spec.explorer.engine import EngineName, Stop
 from groupspec.spec.explorer.exploration import (
     NO_STATE,
     Exploration,
@@ -21,7 +21,7 @@ from groupspec.spec.explorer.native import NativeEngine, build, compiler
 from groupspec.spec.explorer.program import Program, program
 from groupspec.spec.explorer.python import PythonEngine
 from groupspec.spec.explorer.symmetry import folding
-from groupspec.spec.explorer.traces import trace_to
+from groupspec.spec.explorer.traces import Engine, trace_to
 
 CHUNK = {"native": 200_000, "python": 5_000}
 """Expansions between two looks at the clock."""
@@ -56,8 +56,7 @@ def explore(
     """
     prepared = program(model)
     folded = folding(prepared) if fold else None
-    make = _maker(engine, prepared, folded)
-    running = make(0, stop_at_violation)
+    running = engines(engine, prepared, folded)(0, stop_at_violation)
     try:
         search = Search(prepared, running, limits or Limits(), folded)
         search.run(progress)
@@ -72,23 +71,18 @@ def native_source(model: Model, fold: bool = False) -> str:
     return c_source(prepared, folding(prepared) if fold else None)
 
 
-def chosen_engine(engine: EngineName) -> EngineName:
-    """The engine that a name stands for on this machine.
+def engines(
+    engine: EngineName, prepared: Program, folded: Folding | None = None, optimise: str = ""
+) -> Callable[[int, bool], Engine]:
+    """What makes a search of a program: (variant, stops at a violation).
 
     Raises:
-        ExplorerProblem: it stands for none.
+        ExplorerProblem: there is no such engine, or its compiler fails.
     """
     if engine not in ("auto", "native", "python"):
         raise ExplorerProblem(f"unknown engine {engine!r}", "engine", "auto, native, python", "use one of these")
-    if engine == "auto":
-        return "python" if compiler() is None else "native"
-    return engine
-
-
-def _maker(engine: EngineName, prepared: Program, folded: Folding | None) -> Callable[[int, bool], Engine]:
-    """What makes an engine: (variant, stops at a violation)."""
-    if chosen_engine(engine) == "native":
-        library = build(c_source(prepared, folded))
+    if engine == "native" or (engine == "auto" and compiler() is not None):
+        library = build(c_source(prepared, folded), optimise)
         return lambda variant, stops: NativeEngine(prepared, library, variant, stops)
     return lambda variant, stops: PythonEngine(prepared, folded, variant, stops)
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from groupspec.spec.compiler.model import Model
-from groupspec.spec.explorer.engine import Engine
 from groupspec.spec.explorer.exploration import NO_STATE, Step, Trace
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 from groupspec.spec.explorer.layout import Layout, State
+from groupspec.spec.explorer.native import NativeEngine
+from groupspec.spec.explorer.python import PythonEngine
+
+Engine: TypeAlias = NativeEngine | PythonEngine
+"""A search: both have the same methods."""
 
 
 def trace_to(model: Model, layout: Layout, engine: Engine, state: int, folding: Folding | None = None) -> Trace:

@@ -29,13 +29,10 @@ from groupspec.spec.compiler.model import (
     Set,
     Statement,
 )
-from groupspec.spec.explorer.c_source import c_source
-from groupspec.spec.explorer.engine import Engine, EngineName
+from groupspec.spec.explorer.engine import EngineName
 from groupspec.spec.explorer.exploration import Exploration, ExplorerProblem, Limits
-from groupspec.spec.explorer.explore import Search, chosen_engine
-from groupspec.spec.explorer.native import NativeEngine, build
+from groupspec.spec.explorer.explore import Search, engines
 from groupspec.spec.explorer.program import program
-from groupspec.spec.explorer.python import PythonEngine
 
 VARIANTS_PER_COMPILATION = 100
 SAME_ALTERNATIVES = "same-alternatives"
@@ -73,14 +70,9 @@ def explore_variants(
     found: dict[str, Exploration] = {}
     for batch in _batches(variants):
         prepared = program(model, list(batch.values()))
-        native = chosen_engine(engine) == "native"
-        library = build(c_source(prepared), optimise) if native else None
+        make = engines(engine, prepared, optimise=optimise)
         for number, (name, variant) in enumerate(batch.items(), 1):
-            running: Engine = (
-                NativeEngine(prepared, library, number, stop_at_violation)
-                if library is not None
-                else PythonEngine(prepared, None, number, stop_at_violation)
-            )
+            running = make(number, stop_at_violation)
             try:
                 search = Search(prepared, running, limits or Limits(), model=variant)
                 search.run()
