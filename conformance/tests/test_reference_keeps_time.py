@@ -8,10 +8,10 @@ never be out where a theorem says that no member can be. The reference's loop is
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise, product
 
 import pytest
+from msgspec.structs import replace
 
 from groupspec.impl.core.messages import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest
 from groupspec.impl.core.tests.scene import Scene

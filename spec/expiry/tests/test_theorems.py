@@ -5,13 +5,15 @@ Each is proved both ways in both arithmetics, and each can be refuted by changin
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
-from groupspec.spec.expiry import zones
+from groupspec.spec.datafile import DataError
+from groupspec.spec.expiry import parts, zones
 from groupspec.spec.expiry.automata import Edge, Part, System
+from groupspec.spec.expiry.parts import StatedPart, part
 from groupspec.spec.expiry.proofs import ARITHMETICS, boundary, claims, prove, small_disagreement
 from groupspec.spec.expiry.small import shortest_run
 from groupspec.spec.expiry.theorems import THEOREMS, Theorem
@@ -77,6 +79,18 @@ def test_one_more_than_the_boundary_is_safe(theorem: Theorem, arithmetic: int) -
 def test_it_says_what_it_means_and_where_it_comes_from(theorem: Theorem) -> None:
     assert theorem.question.strip() and theorem.meaning and theorem.sources
     assert {*theorem.typical, theorem.limit} == set(theorem.parameters)
+
+
+def test_a_part_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(DataError, match=r"no part 'beat'; parts\.toml has beats, one-beat"):
+        part("beat")
+
+
+def test_an_edge_that_cannot_be_read_is_told_with_what_one_looks_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    stated = StatedPart("lamp", "a lamp", ("OFF to ON: pressed",), {"OFF": "", "ON": ""})
+    monkeypatch.setattr(parts, "_STATED", {"lamp": stated})
+    with pytest.raises(DataError, match=r"\[lamp\]: 'OFF to ON: pressed' is no `SOURCE -> TARGET: action"):
+        part("lamp")
 
 
 def test_a_heartbeat_per_session_expires_in_one_arithmetic_and_never_in_the_other() -> None:
