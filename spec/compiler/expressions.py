@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import Literal as Word
 from typing import TypeAlias
 
-from groupspec.spec.compiler.model import IndexSet, Model, ModelVariable, expression
+from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.model import IndexSet, Model, ModelVariable
 from groupspec.spec.terms import Value
 
 Domain: TypeAlias = tuple[Value, ...]
@@ -194,7 +195,7 @@ def parse(text: str) -> ast.expr:
         ExpressionProblem: it has none.
     """
     try:
-        return expression(text.strip())
+        return tree_of(text)
     except SyntaxError as problem:
         raise ExpressionProblem(
             f"`{text}` is not an expression: {problem.msg}", LANGUAGE, "correct the expression"

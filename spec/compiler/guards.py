@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import TypeAlias
 
+from groupspec.spec.compiler.formula import Formula
 from groupspec.spec.terms import Value, Variable
 
 Expression: TypeAlias = ast.expr
@@ -33,13 +34,17 @@ class GuardProblem(ValueError):
         self.remedy = remedy
 
 
-@cache
 def parse(text: str, conditional: bool = False) -> Expression:
     """The expression that `text` says; empty text is True. `conditional` allows `a if condition else b`.
 
     Raises:
         GuardProblem: `text` is not in the language.
     """
+    return text.tree if isinstance(text, Formula) else _parse(text, conditional)
+
+
+@cache
+def _parse(text: str, conditional: bool) -> Expression:
     if not text.strip():
         return ast.Constant(True)
     sign = _LIBRARY_SIGNS.search(text)
@@ -158,11 +163,10 @@ def _comparison(left: Expression, operator: ast.cmpop, right: Expression) -> Exp
     return ast.Compare(left, [operator], [right])
 
 
-def show(expression: Expression) -> str:
+def show(expression: Expression) -> Formula:
     """The expression as text, always in the same form; a guard that is always true is the empty string."""
-    if isinstance(expression, ast.Constant) and expression.value is True:
-        return ""
-    return _text(expression, 0)
+    always = isinstance(expression, ast.Constant) and expression.value is True
+    return Formula("" if always else _text(expression, 0), expression)
 
 
 def _text(expression: Expression, inside: int) -> str:

@@ -21,11 +21,10 @@ compared, or one is assigned to the other, only if they have the same domain, or
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from groupspec.spec.terms import Value
@@ -258,12 +257,6 @@ class ModelMaker:
     def __call__(self) -> Model:
         """The model."""
         return self.make()
-
-
-@cache
-def expression(text: str) -> ast.expr:
-    """The parsed expression; see the module's text for the language. `check_model` says what is wrong with one."""
-    return ast.parse(text, mode="eval").body
 
 
 def statements(block: Block) -> Iterator[Statement]:

@@ -20,7 +20,8 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable, expression
+from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable
 from groupspec.spec.compiler.promela_body import BodyWriter
 from groupspec.spec.compiler.promela_text import Expressions, Names, names_of
 from groupspec.spec.compiler.tla import callees_first
@@ -138,7 +139,7 @@ class _Model:
                 yield from comment(f"Rules: {', '.join(claim.rules)}")
             if claim.kind in ("invariant", "reachable"):
                 watched.append(claim)
-                yield f"#define {self._macro(claim)} ({self.plain.text(expression(claim.holds))})"
+                yield f"#define {self._macro(claim)} ({self.plain.text(tree_of(claim.holds))})"
             else:
                 yield from comment("Not checked here: see the explorer (recoverable) and TLC (leads-to).")
             yield ""
@@ -164,7 +165,7 @@ class _Model:
         parameters = [name for name, _ in action.parameters]
         for indices in product(*(self.model.indices(over) for _, over in action.parameters)):
             bound = {name: str(index) for name, index in zip(parameters, indices, strict=True)}
-            guard = Expressions(self.model, self.names, bound).text(expression(action.guard or "True"))
+            guard = Expressions(self.model, self.names, bound).text(tree_of(action.guard or "True"))
             body = writer.block(action.body, bound)
             if len(body) == 1:
                 yield f":: d_step {{ {guard} -> c_code {{ {body[0]} }} }}"

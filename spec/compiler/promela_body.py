@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from groupspec.spec.compiler.model import Block, Call, For, If, Model, Procedure, Set, Statement, expression
+from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.model import Block, Call, For, If, Model, Procedure, Set, Statement
 from groupspec.spec.compiler.promela_text import Expressions, Names, identifier
 from groupspec.spec.compiler.tla_text import subscripts
 
@@ -63,12 +64,12 @@ class BodyWriter:
         writes: Lines = []
         assigned: set[str] = set()
         for target, text in statement.assignments:
-            value = writer.text(expression(text))
-            if assigned & _names(expression(text)):
+            value = writer.text(tree_of(text))
+            if assigned & _names(tree_of(text)):
                 kept.append(f"int new{len(kept) + 1} = {value};")
                 value = f"new{len(kept)}"
-            writes.append(f"{writer.place(expression(target))} = {value};")
-            assigned.add(subscripts(expression(target))[0])
+            writes.append(f"{writer.place(tree_of(target))} = {value};")
+            assigned.add(subscripts(tree_of(target))[0])
         note = _note(statement.note)
         return [*note, "{", *(f"  {line}" for line in (*kept, *writes)), "}"] if kept else [*note, *writes]
 
@@ -77,7 +78,7 @@ class BodyWriter:
         lines: Lines = []
         for position, (condition, body) in enumerate(statement.branches):
             opening = "if" if position == 0 else "} else if"
-            lines.append(f"{opening} ({writer.text(expression(condition))}) {{")
+            lines.append(f"{opening} ({writer.text(tree_of(condition))}) {{")
             note = statement.notes[position] if position < len(statement.notes) else ""
             lines += [f"  {line}" for line in (*_note(note), *self.block(body, bound))]
         note = statement.notes[len(statement.branches)] if len(statement.notes) > len(statement.branches) else ""
@@ -94,7 +95,7 @@ class BodyWriter:
 
     def _call(self, statement: Call, bound: Mapping[str, str]) -> Lines:
         writer = Expressions(self.model, self.names, bound, c=True)
-        arguments = ", ".join(writer.text(expression(text)) for text in statement.arguments)
+        arguments = ", ".join(writer.text(tree_of(text)) for text in statement.arguments)
         return [f"{self.names.procedures[statement.procedure]}({arguments});"]
 
 

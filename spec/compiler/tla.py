@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from groupspec.spec.compiler.formula import tree_of
 from groupspec.spec.compiler.model import (
     Action,
     Call,
@@ -25,7 +26,6 @@ from groupspec.spec.compiler.model import (
     ModelProperty,
     ModelVariable,
     Procedure,
-    expression,
     statements,
 )
 from groupspec.spec.compiler.tla_body import BodyWriter
@@ -157,7 +157,7 @@ class _Module:
     def _action(self, action: Action) -> Iterator[str]:
         parameters = [name for name, _ in action.parameters]
         bound = {name: name for name in parameters}
-        parts = parts_of(expression(action.guard or "True"))
+        parts = parts_of(tree_of(action.guard or "True"))
         conditions = [hang("/\\ ", Expressions("state", bound).lines(part, WIDTH - 7)) for part in parts]
         if has_possible(self.model, action):
             yield f"{self._head(action, parameters, 'guard')} =="
@@ -207,10 +207,10 @@ class _Module:
         yield f"{self.names['property', claim.id]} =="
         writer = Expressions("state", {})
         if claim.kind == "leads_to":
-            yield from hang("    (", writer.lines(expression(claim.when), WIDTH - 6), ")")
-            yield from hang("    ~> (", writer.lines(expression(claim.holds), WIDTH - 9), ")")
+            yield from hang("    (", writer.lines(tree_of(claim.when), WIDTH - 6), ")")
+            yield from hang("    ~> (", writer.lines(tree_of(claim.holds), WIDTH - 9), ")")
         else:
-            yield from hang("    ", writer.lines(expression(claim.holds), WIDTH - 4))
+            yield from hang("    ", writer.lines(tree_of(claim.holds), WIDTH - 4))
         yield ""
 
     def _watch(self) -> Iterator[str]:

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from groupspec.spec.compiler.model import For, Set, Statement, expression
+from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.model import For, Set, Statement
 
 Over = tuple[str, str]
 """An index, and what it ranges over."""
@@ -33,9 +34,9 @@ def as_assigning(statement: Statement) -> Assigning | None:
     """A statement in that form, if it can be brought into it."""
     match statement:
         case Set(assignments, note):
-            return Assigning(tuple((expression(t), expression(v), None) for t, v in assignments), note)
+            return Assigning(tuple((tree_of(t), tree_of(v), None) for t, v in assignments), note)
         case For(index, over, (Set(assignments, note),)):
-            pairs = [(expression(target), expression(value)) for target, value in assignments]
+            pairs = [(tree_of(target), tree_of(value)) for target, value in assignments]
             if all(_is_element(target, index) for target, _ in pairs) and _in_any_order(pairs):
                 whole = [(target.value, value) for target, value in pairs if isinstance(target, ast.Subscript)]
                 return Assigning(tuple((target, value, (index, over)) for target, value in whole), note)

@@ -15,7 +15,8 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set, Statement, expression
+from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set, Statement
 from groupspec.spec.compiler.tla_assign import Assigning, as_assigning, independent
 from groupspec.spec.compiler.tla_text import Expressions, Lines, comment, constant, hang, parts_of
 from groupspec.spec.terms import Value
@@ -116,8 +117,7 @@ class BodyWriter:
         if cut is not None:
             return self._case(*cut, notes[len(statement.branches)], state, width)
         branches = [
-            (expression(condition), body, note)
-            for (condition, body), note in zip(statement.branches, notes, strict=False)
+            (tree_of(condition), body, note) for (condition, body), note in zip(statement.branches, notes, strict=False)
         ]
         return self._choice(branches, statement.otherwise, notes[len(branches)], state, width)
 
@@ -176,7 +176,7 @@ class BodyWriter:
     def _call(self, statement: Call, state: str, width: int) -> Lines:
         writer = Expressions(state, self.bound)
         opening = f"{self.procedures[statement.procedure]}("
-        arguments = [state, *(writer.flat(expression(argument)) for argument in statement.arguments)]
+        arguments = [state, *(writer.flat(tree_of(argument)) for argument in statement.arguments)]
         text = f"{opening}{', '.join(arguments)})"
         if len(text) <= width:
             return [text]
@@ -210,7 +210,7 @@ def _rows_by_value(statement: If) -> tuple[ast.expr, dict[Value, list[_Row]]] | 
     variable: ast.expr | None = None
     groups: dict[Value, list[_Row]] = {}
     for position, (condition, body) in enumerate(statement.branches):
-        first, *others = parts_of(expression(condition))
+        first, *others = parts_of(tree_of(condition))
         match first:
             case ast.Compare(
                 left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=bool() | int() | str() as value)]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, product
 
 from groupspec.spec import vocabulary
+from groupspec.spec.compiler.formula import Formula, formula, substitute, tree_of
 from groupspec.spec.compiler.guards import names, parse, show, simplify
 from groupspec.spec.compiler.model import Block, Call, If, IndexSet, ModelVariable, Procedure, Set, Statement
 from groupspec.spec.compiler.table import Row, Table
@@ -190,29 +191,19 @@ class MachineCode:
     def _expression(self, text: str, conditional: bool = False) -> str:
         """The expression over the model's variables; "" if it is always true. Rows repeat each other's guards: kept."""
         if (text, conditional) not in self._expressions:
-            shown = show(simplify(parse(text, conditional), self.abstraction.frozen))
-            said = ast.unparse(_Renamer(self).visit(ast.parse(shown, mode="eval"))) if shown else ""
+            decided = simplify(parse(text, conditional), self.abstraction.frozen)
+            said = formula(substitute(decided, self.name_in_model)) if show(decided) else ""
             self._expressions[text, conditional] = said
         return self._expressions[text, conditional]
 
     def name_in_model(self, variable: str) -> ast.expr:
-        """What stands in the model for a variable of the tables."""
+        """What stands in the model for a variable of the tables: it has an index, or a refinement stands there."""
         known = vocabulary.VARIABLES.get(variable)
         if known is not None and known.kind == "input":
             text = variable
         else:
             text = self.abstraction.refined.get(variable, self._own(variable))
-        return ast.parse(text, mode="eval").body
-
-
-class _Renamer(ast.NodeTransformer):
-    """Gives every variable its index, and puts the refinement where a refined one stood."""
-
-    def __init__(self, code: MachineCode) -> None:
-        self.code = code
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.code.name_in_model(node.id)
+        return tree_of(text)
 
 
 def choices(event: Event) -> Iterator[dict[str, Value]]:
@@ -236,20 +227,18 @@ def name_of(machine: str, event: str) -> str:
 
 def conjunction(*parts: str) -> str:
     """All of the parts, with parentheses where `or` or a conditional needs them."""
-    kept = [part for part in parts if part != "True"]
+    kept = [(part, tree_of(part)) for part in parts if part != "True"]
+    if not kept:
+        return "True"
     if len(kept) == 1:
-        return kept[0]
-    loose = (ast.Or, ast.IfExp)
+        return kept[0][0]
+    texts = (f"({part})" if _is_loose(tree) else part for part, tree in kept)
+    trees = (tree.values if isinstance(tree, ast.BoolOp) and not _is_loose(tree) else [tree] for _, tree in kept)
+    return Formula(" and ".join(texts), ast.BoolOp(ast.And(), list(chain.from_iterable(trees))))
 
-    def text(part: str) -> str:
-        node = ast.parse(part, mode="eval").body
-        return (
-            f"({part})"
-            if isinstance(node, ast.IfExp) or (isinstance(node, ast.BoolOp) and isinstance(node.op, loose))
-            else part
-        )
 
-    return " and ".join(map(text, kept)) or "True"
+def _is_loose(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.IfExp) or (isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or))
 
 
 def assertion_failed(name: str) -> Statement:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
+from groupspec.spec.compiler.formula import Formula, formula, tree_of
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement
 from groupspec.spec.composition.machines import prune, pruned
 from groupspec.spec.terms import Value
@@ -50,8 +51,8 @@ def fold(text: str, frozen: Mapping[str, Value]) -> str:
 
 
 @cache
-def _folded(text: str, frozen: tuple[tuple[str, str, Value], ...]) -> str:
-    return ast.unparse(_Fold({name: value for name, _, value in frozen}).visit(ast.parse(text, mode="eval")))
+def _folded(text: str, frozen: tuple[tuple[str, str, Value], ...]) -> Formula:
+    return formula(_Fold({name: value for name, _, value in frozen}).visit(tree_of(text)))
 
 
 def _used(procedures: list[Procedure], actions: list[Action]) -> Iterator[Procedure]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from groupspec.spec.compiler.formula import formula
 from groupspec.spec.compiler.model import (
     Action,
     Block,
@@ -210,7 +211,7 @@ class _Rename(ast.NodeTransformer):
 
     def text(self, text: str) -> str:
         """An expression."""
-        return ast.unparse(self.visit(ast.parse(text.strip(), mode="eval")))
+        return formula(self.visit(ast.parse(text.strip(), mode="eval").body))
 
     def procedure(self, procedure: Procedure) -> Procedure:
         """A procedure."""
