@@ -135,7 +135,6 @@ def generated_files() -> Iterator[GeneratedFile]:
         is_current = partial(runs.vectors_are_current, run)
         yield GeneratedFile("conformance", f"{found}.vectors.ndjson", partial(runs.run_vectors, run), is_current)
         yield GeneratedFile("diagrams", f"{found}.svg", partial(runs.run_svg_text, run))
-        yield GeneratedFile("diagrams", f"{found}.mmd", partial(runs.run_mermaid_text, run))
     yield GeneratedFile("conformance", MUTATION, _mutation, mutation_files.is_current, mutation_files.problems)
     yield GeneratedFile("conformance", MUTATION.replace(".json", ".md"), _mutation_markdown)
     if score_files.COMMITTED.is_file():  # takes many minutes: `verify --scores` makes the first one

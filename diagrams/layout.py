@@ -10,6 +10,7 @@ and compared is the DOT text.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,11 @@ from importlib.util import find_spec
 from typing import Literal
 
 Format = Literal["svg", "png"]
+
+_PIECE = re.compile(
+    r'(?P<start><text xml:space="preserve" text-anchor="start" x="[-\d.]+" y="(?P<y>[-\d.]+)")'
+    r'(?P<font> font-family="[^"]*")(?P<style>[^>]*)>(?P<text>[^<]*)</text>'
+)
 
 LAYOUT_LIMIT_S = 120
 """The largest machine takes about a second; a layout that is not done by then never will be."""
@@ -51,7 +57,33 @@ def render(dot_source: str, fmt: Format) -> bytes:
     complaints = run.stderr.decode(errors="replace").strip()
     if run.returncode != 0 or not run.stdout:
         raise LayoutProblem(f"{engine()} made no {fmt} of {_beginning(dot_source)}: {complaints or 'it said nothing'}")
-    return run.stdout
+    return one_text_per_line(run.stdout.decode()).encode() if fmt == "svg" else run.stdout
+
+
+def one_text_per_line(svg: str) -> str:
+    """An SVG in which the pieces of a line (bold, coloured, plain) follow each other as the browser sets them.
+
+    Graphviz places each piece where the one before it ends in the font that it guesses; another font leaves gaps.
+    """
+    lines: list[str] = []
+    pieces: list[re.Match[str]] = []
+    for line in [*svg.split("\n"), ""]:
+        found = _PIECE.fullmatch(line)
+        if pieces and not (found and found["y"] == pieces[0]["y"]):
+            lines.append(_line_of(pieces))
+            pieces = []
+        if found:
+            pieces.append(found)
+        else:
+            lines.append(line)
+    return "\n".join(lines[:-1])
+
+
+def _line_of(pieces: list[re.Match[str]]) -> str:
+    if len(pieces) == 1:
+        return pieces[0][0]
+    spans = "".join(f"<tspan{piece['style']}>{piece['text']}</tspan>" for piece in pieces)
+    return f"{pieces[0]['start']}{pieces[0]['font']}>{spans}</text>"
 
 
 def engine() -> Literal["dot", "pygraphviz", "none"]:

@@ -1,14 +1,14 @@
 """A run of a model as a sequence diagram: who does what, what is sent to whom, and what it changes.
 
-`run_picture(trace, …)` says which lanes there are and what stands in them, as data that can be kept; `run_svg` and
-`run_mermaid` draw that. A run has steps and no clock, so the gutter counts steps. Of a model of one member the lanes
+`run_picture(trace, …)` says which lanes there are and what stands in them, as data that can be kept; `run_svg` draws
+that. A run has steps and no clock, so the gutter counts steps. Of a model of one member the lanes
 are application, member and coordinator, and what the member sends stands under what made it do so. Of a model of a
 group there is a lane for each member that takes part and one for the group, and an arrow is a message that arrives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
@@ -32,7 +32,6 @@ _CHOSEN: Final = {
     "static": "static, no auto commit",
     "auto_commit_static": "static, auto commit",
 }
-_SIGNS: Final[Mapping[EntryKind, str]] = {"response": "-->>", "error": "-->>"}
 
 
 @dataclass(frozen=True)
@@ -71,21 +70,6 @@ def run_svg(picture: RunPicture) -> str:
     return sequence_svg(picture.lanes, picture.entries, picture.title, has_clock=False)
 
 
-def run_mermaid(picture: RunPicture) -> str:
-    """The same for places that draw Mermaid (a README, a wiki)."""
-    names = {lane: lane.replace(" ", "_") for lane in picture.lanes}
-    lines = ["---", f"title: {picture.title}", "---", "sequenceDiagram", "    autonumber"]
-    lines += [f"    participant {name} as {lane}" for lane, name in names.items()]
-    for entry in picture.entries:
-        text = _mermaid_text(entry.label + (f" ({entry.note})" if entry.note else ""))
-        if entry.target in names:
-            sign = _SIGNS.get(entry.kind, "->>")
-            lines.append(f"    {names[entry.source]}{sign}{names[entry.target]}: {text}")
-        else:
-            lines.append(f"    Note over {names[entry.source]}: {text}")
-    return "\n".join(lines) + "\n"
-
-
 def step_texts(picture: RunPicture) -> tuple[str, ...]:
     """The run in words, a line for each step.
 
@@ -103,11 +87,6 @@ def step_texts(picture: RunPicture) -> tuple[str, ...]:
 def _told(entry: Entry) -> str:
     to = f" to {entry.target}" if entry.target not in ("", entry.source) else ""
     return f"{entry.source}{to}: {entry.label}"
-
-
-def _mermaid_text(text: str) -> str:
-    """Characters that Mermaid would take for something else."""
-    return text.replace(";", ",").replace("#", "").replace("→", "to")
 
 
 def _words(name: str) -> str:

@@ -19,7 +19,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.findings.vectors import SUBJECT, vector_text
 from groupspec.conformance.vectors.making import spec_hash
 from groupspec.diagrams.sequence import Entry
-from groupspec.diagrams.trace import RunPicture, run_mermaid, run_picture, run_svg, step_texts
+from groupspec.diagrams.trace import RunPicture, run_picture, run_svg, step_texts
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.composition import expected_violations, models
 from groupspec.spec.datafile import Record
@@ -159,11 +159,6 @@ def committed_picture(run: Run) -> RunPicture:
 def run_svg_text(run: Run) -> str:
     """The picture, drawn from the committed run."""
     return run_svg(committed_picture(run)) if run_file(run).is_file() else ""
-
-
-def run_mermaid_text(run: Run) -> str:
-    """The same as Mermaid."""
-    return run_mermaid(committed_picture(run)) if run_file(run).is_file() else ""
 
 
 def _made_from(run: Run) -> dict[str, object]:

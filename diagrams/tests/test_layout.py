@@ -60,3 +60,14 @@ def test_without_any_engine_the_message_says_what_to_install(monkeypatch: pytest
     monkeypatch.setattr(layout, "find_spec", lambda name: None)
     with pytest.raises(layout.LayoutProblem, match="neither `dot` on the PATH nor the pygraphviz package"):
         layout.render(GRAPH, "svg")
+
+
+def test_the_pieces_of_a_line_follow_each_other_as_the_browser_sets_them() -> None:
+    piece = '<text xml:space="preserve" text-anchor="start" x="{}" y="{}" font-family="F" font-size="9.00"{}>{}</text>'
+    first, bold = piece.format("1.00", "-5.00", "", "a / "), piece.format("9.50", "-5.00", ' font-weight="bold"', "b")
+    other = piece.format("1.00", "-8.00", "", "c")
+    assert layout.one_text_per_line(f"<g>\n{first}\n{bold}\n{other}\n</g>\n") == (
+        '<g>\n<text xml:space="preserve" text-anchor="start" x="1.00" y="-5.00" font-family="F">'
+        '<tspan font-size="9.00">a / </tspan><tspan font-size="9.00" font-weight="bold">b</tspan></text>\n'
+        f"{other}\n</g>\n"
+    )
