@@ -50,7 +50,7 @@ def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None 
     features = module.features() if module else {}
     yield Page(
         "composition.html",
-        "Composition",
+        "Models of whole groups",
         "composition",
         "composition",
         {

@@ -66,6 +66,6 @@ def finding_pages(found: Iterable[Counterexample]) -> Iterator[Page]:
     """The pages of these."""
     found = tuple(found)
     if found:
-        yield Page("findings.html", "Findings", "findings", "findings", {"findings": found})
+        yield Page("findings.html", "Flaws found in the proposal", "findings", "findings", {"findings": found})
     for each in found:
         yield Page(addresses.finding(each.id), each.title, "findings", "finding", {"finding": each})

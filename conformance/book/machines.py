@@ -39,7 +39,7 @@ def pages() -> Iterator[Page]:
     """The list of machines, a page about each, and those of each table."""
     yield Page(
         "machines.html",
-        "Machines",
+        "State machines",
         "machines",
         "machines",
         {

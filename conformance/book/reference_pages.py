@@ -78,7 +78,7 @@ def differences_page() -> Iterator[Page]:
     cells = {entry.id: [(cell, _cell_places(cell)) for cell in entry.rows] for entry in DIFFERENCES.values()}
     yield Page(
         "differences.html",
-        "The book of differences",
+        "Where the sources disagree",
         "differences",
         "differences",
         {"intro": intro(differences, _DIFFERENCE_LABELS), "entries": list(DIFFERENCES.values()), "cells": cells},
@@ -108,7 +108,7 @@ def vocabulary_page() -> Iterator[Page]:
     kinds = dict.fromkeys(event.kind for event in vocabulary.EVENTS.values())
     yield Page(
         "vocabulary.html",
-        "Vocabulary",
+        "Glossary",
         "vocabulary",
         "vocabulary",
         {
@@ -140,7 +140,7 @@ def answers_page() -> Iterator[Page]:
         answers.setdefault(request, []).append({"error": error, "event": event, "means": means})
     yield Page(
         "answers.html",
-        "Answers",
+        "Error codes",
         "answers",
         "answers",
         {
@@ -164,7 +164,7 @@ def request_handling_page() -> Iterator[Page]:
     firsts = dict.fromkeys(by_request, "Error") | {request_handling.COMMAND: "Command", request_handling.TIMER: "Timer"}
     yield Page(
         "request_handling.html",
-        "Request handling",
+        "Other requests",
         "request_handling",
         "request_handling",
         {
@@ -183,7 +183,7 @@ def checks_page() -> Iterator[Page]:
     """Who looks whether the rules are kept."""
     yield Page(
         "checks.html",
-        "Checks",
+        "Scenarios and checks",
         "checks",
         "checks",
         {

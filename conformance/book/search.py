@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from groupspec.conformance.book.claims import claims
@@ -22,6 +24,7 @@ from groupspec.diagrams.matrix import row_text
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.datafile import Record, read_entries
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -41,6 +44,7 @@ class Entry(NamedTuple):
 def search_index(models: Mapping[str, Model], found: tuple[Counterexample, ...]) -> str:
     """The index as a script."""
     entries = [
+        Entry("KIP-848", "not specified here", "index.html#scope", "the new consumer group protocol"),
         *_rules(),
         *_machines(),
         *_words(),
@@ -54,7 +58,29 @@ def search_index(models: Mapping[str, Model], found: tuple[Counterexample, ...])
         *_cells(),
     ]
     lines = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-    return f"window.BOOK = [\n{lines}\n];\nwindow.ALSO = {json.dumps(_also(), ensure_ascii=False)};\n"
+    also = json.dumps(_also(), ensure_ascii=False)
+    called = json.dumps([(name.said, name.means) for name in names().values()], ensure_ascii=False)
+    return f"window.BOOK = [\n{lines}\n];\nwindow.ALSO = {also};\nwindow.NAMES = {called};\n"
+
+
+class Name(Record, frozen=True):
+    """What people call something that the specification calls otherwise.
+
+    Attributes:
+        id: A name for it.
+        said: Phrases; one is said when all of its words are.
+        means: Titles of entries, what is meant most first.
+    """
+
+    id: str
+    said: tuple[str, ...]
+    means: tuple[str, ...]
+
+
+@cache
+def names() -> Mapping[str, Name]:
+    """`names.toml`."""
+    return read_entries(Path(__file__).with_name("names.toml"), Name)
 
 
 def _also() -> dict[str, str]:

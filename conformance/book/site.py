@@ -34,6 +34,7 @@ class Chapter:
     """An entry of the book's navigation.
 
     Attributes:
+        part: The heading that it stands under: a key of `PARTS`.
         key: What pages name it by.
         title: In the navigation.
         page: Where it begins.
@@ -41,11 +42,21 @@ class Chapter:
         pages: Makes its pages; none: it is not listed.
     """
 
+    part: str
     key: str
     title: str
     page: str
     about: str
     pages: Callable[[], Iterator[Page]]
+
+
+PARTS = {
+    "start": "Begin here",
+    "protocol": "The protocol",
+    "tests": "Testing a client",
+    "proof": "Is the specification right?",
+}
+"""The headings of the navigation, by key."""
 
 
 def _example() -> ShownRow:
@@ -71,23 +82,40 @@ def _start() -> Iterator[Page]:
 
 
 CHAPTERS = (
-    Chapter("start", "Start", "index.html", "Where to look, and how to read.", _start),
     Chapter(
+        "start",
+        "start",
+        "Start",
+        "index.html",
+        "Where to look, and how to read.",
+        _start,
+    ),
+    Chapter(
+        "start",
         "use",
         "Use it",
         "use.html",
         "What to do first, second and third: for each kind of user.",
         guides.pages,
     ),
-    Chapter("api", "Python API", "api.html", "What Python programs and tests can import.", api_pages.pages),
     Chapter(
+        "start",
+        "api",
+        "Python API",
+        "api.html",
+        "What Python programs and tests can import.",
+        api_pages.pages,
+    ),
+    Chapter(
+        "protocol",
         "machines",
-        "Machines",
+        "State machines",
         "machines.html",
         "What a member and its group do: prose, picture, matrix and rows of each machine; who says what to whom.",
         machines.pages,
     ),
     Chapter(
+        "protocol",
         "rules",
         "Rules",
         "rules.html",
@@ -95,6 +123,47 @@ CHAPTERS = (
         rule_pages.pages,
     ),
     Chapter(
+        "protocol",
+        "answers",
+        "Error codes",
+        "answers.html",
+        "What each error code on each answer means to a member.",
+        reference_pages.answers_page,
+    ),
+    Chapter(
+        "protocol",
+        "request_handling",
+        "Other requests",
+        "request_handling.html",
+        "Requests that no machine waits for (positions, records, metadata, leaving), and what follows when they fail.",
+        reference_pages.request_handling_page,
+    ),
+    Chapter(
+        "protocol",
+        "time",
+        "Timeouts",
+        "time.html",
+        "When a member that lives, polls and is connected can be put out: exact conditions for all configurations.",
+        time.pages,
+    ),
+    Chapter(
+        "protocol",
+        "differences",
+        "Sources that disagree",
+        "differences.html",
+        "Where the proposal, KIP-62, articles and deployed clients disagree, and which side is taken here.",
+        reference_pages.differences_page,
+    ),
+    Chapter(
+        "protocol",
+        "vocabulary",
+        "Glossary",
+        "vocabulary.html",
+        "The terms of the field; every variable, event, effect and reason.",
+        reference_pages.vocabulary_page,
+    ),
+    Chapter(
+        "tests",
         "bugs",
         "Known bugs",
         "bugs.html",
@@ -102,20 +171,31 @@ CHAPTERS = (
         reference_pages.bugs_page,
     ),
     Chapter(
-        "differences",
-        "Differences",
-        "differences.html",
-        "Where the proposal, KIP-62, articles and deployed clients disagree, and which side is taken here.",
-        reference_pages.differences_page,
+        "tests",
+        "checks",
+        "Scenarios and checks",
+        "checks.html",
+        "What judges a client from outside: scenarios on the wire, checks of traces; mutants that test the tests.",
+        reference_pages.checks_page,
     ),
     Chapter(
+        "tests",
+        "vectors",
+        "Test data",
+        "vectors.html",
+        "Runs to test any client with, as data: for each row one that brings it about, and what must be sent on it.",
+        vectors.pages,
+    ),
+    Chapter(
+        "proof",
         "composition",
-        "Composition",
+        "Models",
         "composition.html",
         "Members, group and network together: the models that are explored, and who sends what to whom in them.",
         composition.pages,
     ),
     Chapter(
+        "proof",
         "properties",
         "Properties",
         "properties.html",
@@ -123,55 +203,12 @@ CHAPTERS = (
         claims.pages,
     ),
     Chapter(
+        "proof",
         "findings",
-        "Findings",
+        "Flaws found",
         "findings.html",
         "What exploration found in the proposal itself: each with its shortest counterexample.",
         counterexamples.pages,
-    ),
-    Chapter(
-        "time",
-        "Time",
-        "time.html",
-        "When a member that lives, polls and is connected can be put out: exact conditions for all configurations.",
-        time.pages,
-    ),
-    Chapter(
-        "vocabulary",
-        "Vocabulary",
-        "vocabulary.html",
-        "The terms of the field; every variable, event, effect and reason.",
-        reference_pages.vocabulary_page,
-    ),
-    Chapter(
-        "answers",
-        "Answers",
-        "answers.html",
-        "What each error code on each answer means to a member.",
-        reference_pages.answers_page,
-    ),
-    Chapter(
-        "request_handling",
-        "Request handling",
-        "request_handling.html",
-        "Requests that no machine waits for: positions, records, metadata, good-byes, and what must follow "
-        "when they fail.",
-        reference_pages.request_handling_page,
-    ),
-    Chapter(
-        "vectors",
-        "Vectors",
-        "vectors.html",
-        "Runs to test any client with, as data: for each row one that brings it about, and what must be sent on it.",
-        vectors.pages,
-    ),
-    Chapter(
-        "checks",
-        "Checks",
-        "checks.html",
-        "What looks at a client from outside: scenarios on the wire, checks of traces, and the mutants that "
-        "test the tests.",
-        reference_pages.checks_page,
     ),
 )
 """In the order of the navigation."""
@@ -191,13 +228,15 @@ def site(
 ) -> dict[str, str]:
     """The files of these pages; a chapter without pages is not listed."""
     made = book_environment()
-    made.globals |= {"chapters": [chapter for chapter, pages in listed.items() if pages], "found": found}
+    chapters = [chapter for chapter, pages in listed.items() if pages]
+    parts = [(title, [chapter for chapter in chapters if chapter.part == part]) for part, title in PARTS.items()]
+    made.globals |= {"parts_of_the_book": [part for part in parts if part[1]], "found": found}
     files = {}
     for page in (page for pages in listed.values() for page in pages):
         template = made.get_template(f"book/{page.template}.html.j2")
         files[page.path] = template.render(page.context, page=page)
     files["book.css"] = template_text("base.css", "book/book.css")
-    files["book.js"] = template_text("book/book.js")
+    files["book.js"] = template_text("book/search.js", "book/book.js")
     files["search-index.js"] = search_index(models, found)
     return files
 

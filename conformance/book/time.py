@@ -18,7 +18,7 @@ def pages() -> Iterator[Page]:
     """One page: a table to look up, Kafka's defaults, and a section for each theorem."""
     yield Page(
         "time.html",
-        "Time",
+        "Timeouts",
         "time",
         "time",
         {

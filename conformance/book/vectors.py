@@ -108,7 +108,7 @@ def pages() -> Iterator[Page]:
         return
     yield Page(
         "vectors.html",
-        "Vectors",
+        "Test data",
         "vectors",
         "vectors",
         {

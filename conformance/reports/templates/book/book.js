@@ -1,4 +1,5 @@
-// Search, and zoom in pictures. Everything can be read without this script; it loads nothing but the index beside it.
+// Zoom in pictures, the search box, the question on the first page. Everything can be read without this script; it loads nothing
+// but the index beside it.
 "use strict";
 
 // Pictures. Buttons zoom everywhere. With a finger, the frame scrolls and pinches as the page does; with a mouse, ctrl + wheel
@@ -107,42 +108,18 @@ const live = (figure) => {
 };
 document.querySelectorAll("figure[data-zoom]").forEach(matchMedia("(pointer: coarse)").matches ? scrolled : live);
 
-// Search: entries with all the words of the query; of a long one, with most of them. A title that is the query comes first, then
-// titles that begin with it, then the rest.
+// Search: search.js ranks, what is here asks and shows.
 const form = document.querySelector(".search");
 const box = form.querySelector("input");
 const list = form.querySelector(".found");
 const MOST = 40;
-const EMPTY = new Set("a after an and answer answered answers are at by can client do does for happens how i if in is it member must my of on or should that the then to what when while with".split(" "));
 let loading;
-const said = (title, kind) => {
-  // A cell is found by the words for its state and its event, too.
-  const machine = /^(?:cell|state) of (\w+)/.exec(kind)?.[1];
-  return machine ? title.split(" ").map((name) => window.ALSO[`${machine}.${name}`] ?? window.ALSO[name] ?? "").filter(Boolean).join("; ") : "";
-};
 const index = () => loading ??= new Promise((done) => {
   const script = document.createElement("script");
   script.src = "search-index.js";
-  script.addEventListener("load", () => done(window.BOOK.map(([title, kind, address, own]) => {
-    const text = [said(title, kind), own].filter(Boolean).join(": ");
-    return { title, kind, address, text, low: `${title} ${kind} ${text}`.toLowerCase(), name: title.toLowerCase() };
-  })));
+  script.addEventListener("load", () => done(prepared(window)));
   document.head.append(script);
 });
-const weight = (entry, query, words) => {
-  // `query` as it was typed: neighbours in it that are neighbours in the entry count, too.
-  let value = 0;
-  if (entry.name === query) value += 1000;
-  else if (entry.name.startsWith(query)) value += 300;
-  else if (entry.name.includes(query)) value += 150;
-  for (const word of words) {
-    if (entry.name.split(/[\s_:.,-]+/).includes(word)) value += 60;
-    else if (entry.name.includes(word)) value += 30;
-    else if (new RegExp(`\\b${word.replace(/[^\w]/g, "\\$&")}`).test(entry.low)) value += 8;
-  }
-  query.split(/\s+/).forEach((word, place, all) => { if (place && entry.low.includes(`${all[place - 1]} ${word}`)) value += 10; });
-  return value + ({ rule: 40, answer: 40, term: words.length < 3 ? 260 : 0 }[entry.kind] ?? 0) - (entry.kind.startsWith("cell") && words.length < 3 ? 90 : 0) - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) + entry.has * 70 - (entry.low.length > 1000 ? 50 : 0) - Math.log2(entry.low.length);
-};
 const note = (textContent) => Object.assign(document.createElement("li"), { className: "none", textContent });
 const result = (entry) => {
   const [item, anchor, name, kind, text] = ["li", "a", "b", "small", "p"].map((tag) => document.createElement(tag));
@@ -154,32 +131,21 @@ const result = (entry) => {
   item.append(anchor);
   return item;
 };
-const search = async () => {
-  const query = box.value.trim().toLowerCase();
+const show = async () => {
+  const query = box.value.trim();
   list.hidden = !query;
   if (!query) return;
-  const all = query.split(/[\s,;?]+/).filter(Boolean);
-  const full = all.filter((word) => !EMPTY.has(word));
-  const words = (full.length ? full : all).map((word) => word.replace(/\.ms$/, "").replace(/^([a-z]{3,})s$/, "$1"));
-  const entries = await index();
-  if (query !== box.value.trim().toLowerCase()) return;
-  let best = 1;
-  for (const entry of entries) {
-    entry.has = words.filter((word) => entry.low.includes(word)).length;
-    best = Math.max(best, entry.has);
-  }
-  const enough = words.length > 2 ? Math.max(best - 1, 2) : best;
-  const found = entries.filter((entry) => entry.has >= enough);
-  found.forEach((entry) => { entry.weight = weight(entry, query, words); });
-  found.sort((a, b) => b.weight - a.weight);
+  const { found, read, all } = search(await index(), query);
+  if (query !== box.value.trim()) return;
   list.replaceChildren(...found.slice(0, MOST).map(result));
   if (!found.length) list.append(note("Nothing is called that, or says it."));
-  else if (found[0].has < words.length && words.length > 1) list.prepend(note("Nothing has all of these words. These have most:"));
+  else if (!all) list.prepend(note("Nothing has all of these words. These have most:"));
+  if (found.length && read) list.prepend(note(`Read as: ${read}`));
   if (found.length > MOST) list.append(note(`and ${found.length - MOST} more`));
 };
 form.hidden = false;
-box.addEventListener("focus", () => { index(); search(); });
-box.addEventListener("input", search);
+box.addEventListener("focus", show);
+box.addEventListener("input", show);
 form.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (event.key === "Escape") { list.hidden = true; document.activeElement.blur(); }
@@ -190,7 +156,7 @@ form.addEventListener("keydown", (event) => {
 });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  await search();
+  await show();
   list.querySelector("a")?.click();
 });
 list.addEventListener("click", (event) => { if (event.target.closest("a")) { list.hidden = true; box.blur(); } });
@@ -199,7 +165,7 @@ addEventListener("keydown", (event) => {
   if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) { event.preventDefault(); box.focus(); }
 });
 const asked = new URLSearchParams(location.search).get("q");
-if (asked) { box.value = asked; search(); }
+if (asked) { box.value = asked; show(); }
 
 // The question on the first page: what happens and what is going on make the address of a cell.
 const ask = document.querySelector(".ask");
@@ -220,13 +186,13 @@ if (ask) {
 addEventListener("pointerover", async ({ target }) => {
   const link = target.closest?.('a[href*=".html"]:not([title])');
   if (!link || link.closest(".site")) return;
-  const entries = await index();
+  const { entries } = await index();
   link.title = entries.find(({ address }) => address === link.getAttribute("href"))?.text ?? "";
 });
 
 // On a narrow screen the chapters scroll: the present one is shown.
 const here = document.querySelector(".site nav [aria-current]");
-const chapters = here.closest("ul");
+const chapters = here.closest("nav").firstElementChild;
 chapters.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - chapters.clientWidth / 2;
 
 // What is closed on the screen is open on paper.
