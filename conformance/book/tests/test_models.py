@@ -64,7 +64,7 @@ def test_models_properties_and_findings_have_well_formed_pages_with_links_betwee
 
 def test_a_chapter_without_pages_is_not_listed() -> None:
     start = toy_site()["index.html"]
-    assert 'href="findings.html">Findings' in start
+    assert 'href="findings.html">Flaws found' in start
     assert "Known bugs</a></li>" not in start
     assert list(composition_pages({})) == list(claim_pages({})) == list(finding_pages([])) == []
 
