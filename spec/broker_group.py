@@ -1,54 +1,231 @@
-"""The group, as its coordinator holds it: the broker's side of every JoinGroup, SyncGroup, Heartbeat, OffsetCommit and LeaveGroup.
+"""The group, as its coordinator holds it.
 
-A rebalance has two barriers. The *join phase* (PreparingRebalance) parks every JoinGroup until all members have sent one; then all
-are answered together, in a new generation. The *sync phase* (CompletingRebalance) parks every SyncGroup until the leader has sent the
-assignment and the log has it. Everything that changes who is in the group begins the join phase again.
+The broker's side of every JoinGroup, SyncGroup, Heartbeat, OffsetCommit and LeaveGroup.
 
-The join phase ends when every member has a JoinGroup parked and no id that was handed out is pending (rule G1), or with the rebalance
-timeout: the longest of the members' (JoinGroup v1 and later; v0 had no such field, and its session timeout counts). So a member that
-crashes during a rebalance holds it up for its session timeout, one that heartbeats and never rejoins for the whole rebalance timeout
-(rules G5, G6), and an id that was handed out and forgotten for its session timeout (rule G4). Dynamic members that have not rejoined are
-dropped then, static ones stay; if only such remain, the phase goes on for another rebalance timeout.
+A rebalance has two barriers. The *join phase* (PreparingRebalance) parks every JoinGroup until all members have sent
+one; then all are answered together, in a new generation. The *sync phase* (CompletingRebalance) parks every SyncGroup
+until the leader has sent the assignment and the log has it. Everything that changes who is in the group begins the join
+phase again.
 
-A group that was Empty waits first: `group.initial.rebalance.delay.ms`, and again for as long as newcomers come, at most the rebalance
-timeout in all (rule G3). Meanwhile a join or a leave completes nothing, even if all have joined. An expired session or pending id does:
-that path of the coordinator asks only whether all have joined.
+The join phase ends when every member has a JoinGroup parked and no id that was handed out is pending (rule G1), or with
+the rebalance timeout: the longest of the members' (JoinGroup v1 and later; v0 had no such field, and its session
+timeout counts). So a member that crashes during a rebalance holds it up for its session timeout, one that heartbeats
+and never rejoins for the whole rebalance timeout (rules G5, G6), and an id that was handed out and forgotten for its
+session timeout (rule G4). Dynamic members that have not rejoined are dropped then, static ones stay; if only such
+remain, the phase goes on for another rebalance timeout.
 
-The generation grows exactly when the join phase completes, also when nobody is left (rule G2). From then on each member has the rebalance
-timeout to send SyncGroup; who has not is removed, from CompletingRebalance and even from Stable (rule G9).
+A group that was Empty waits first: `group.initial.rebalance.delay.ms`, and again for as long as newcomers come, at most
+the rebalance timeout in all (rule G3). Meanwhile a join or a leave completes nothing, even if all have joined. An
+expired session or pending id does: that path of the coordinator asks only whether all have joined.
 
-**Who is heard.** Sessions run from the last sign of life: a heartbeat, an accepted commit, an answered SyncGroup, the end of the join phase.
-A parked request is a sign of life for as long as it is parked (`waits`), save for a member that is new: it has 300 s. JoinGroup of a known
-member is none. Heartbeats are answered REBALANCE_IN_PROGRESS in PreparingRebalance and NONE in CompletingRebalance; commits the other way
-round (rule G7). So the commit before a rebalance, of the old generation, succeeds. (The coordinator's own comments say otherwise for
-heartbeats in CompletingRebalance and for all requests to a Dead group; brokers do what stands here.)
+The generation grows exactly when the join phase completes, also when nobody is left (rule G2). From then on each member
+has the rebalance timeout to send SyncGroup; who has not is removed, from CompletingRebalance and even from Stable (rule
+G9).
 
-**Order of the checks** (rule G8): the session timeout's range; Dead or Loading; the size of the group; protocols; the member; the generation; the
-protocol chosen; the state. So SyncGroup of another generation gets ILLEGAL_GENERATION in PreparingRebalance too.
+**Who is heard.** Sessions run from the last sign of life: a heartbeat, an accepted commit, an answered SyncGroup, the
+end of the join phase. A parked request is a sign of life for as long as it is parked (`waits`), save for a member that
+is new: it has 300 s. JoinGroup of a known member is none. Heartbeats are answered REBALANCE_IN_PROGRESS in
+PreparingRebalance and NONE in CompletingRebalance; commits the other way round (rule G7). So the commit before a
+rebalance, of the old generation, succeeds. (The coordinator's own comments say otherwise for heartbeats in
+CompletingRebalance and for all requests to a Dead group; brokers do what stands here.)
+
+**Order of the checks** (rule G8): the session timeout's range; Dead or Loading; the size of the group; protocols; the
+member; the generation; the protocol chosen; the state. So SyncGroup of another generation gets ILLEGAL_GENERATION in
+PreparingRebalance too.
 
 **A group nobody knows** is Empty here: it answers alike, save for a commit (`group_known`). So is one that was deleted
 (`group_deleted`): its records are gone from the log, and its pending ids with it.
 
-**A group that moves** is Dead at the coordinator that loses it (`group_unloaded`), and Loading at the one that gets it, from when that begins
-to read the log (`group_loading`) until it has (`group_loaded`). Neither looks at the request: who has no such part of the log says
-NOT_COORDINATOR, who is still reading it COORDINATOR_LOAD_IN_PROGRESS, but NONE to a Heartbeat, so that nobody leaves for it. (Dead is the
-group's own word, Loading that of the part of the log that it lies in; COORDINATOR_NOT_AVAILABLE is what a broker says whose coordinator has not
-started, or what a failed write is turned into, and no state of a group.) The log holds a record of the last finished generation only. So
-what is loaded is Stable, or Empty; a rebalance under way is forgotten with its parked requests and pending ids, and who saw the newer
+**A group that moves** is Dead at the coordinator that loses it (`group_unloaded`), and Loading at the one that gets it,
+from when that begins to read the log (`group_loading`) until it has (`group_loaded`). Neither looks at the request: who
+has no such part of the log says NOT_COORDINATOR, who is still reading it COORDINATOR_LOAD_IN_PROGRESS, but NONE to a
+Heartbeat, so that nobody leaves for it. (Dead is the group's own word, Loading that of the part of the log that it lies
+in; COORDINATOR_NOT_AVAILABLE is what a broker says whose coordinator has not started, or what a failed write is turned
+into, and no state of a group.) The log holds a record of the last finished generation only. So what is loaded is
+Stable, or Empty; a rebalance under way is forgotten with its parked requests and pending ids, and who saw the newer
 generation is told so by the old one.
 
-Clients of all versions are one machine: JoinGroup v4 and later is told its member id first (`requires_member_id`), v0 to v3 is added at
-once. A client from before KIP-62, which heartbeats only inside poll(), differs from others by what it does not send: to the group it is a
-member whose session expires. Not here: share groups, the KIP-848 group type and migration to it, transactional commits, a failed write
-of a static member's new id, the number of members (only whether there is room), a pending id that comes back with an instance id.
+Clients of all versions are one machine: JoinGroup v4 and later is told its member id first (`requires_member_id`), v0
+to v3 is added at once. A client from before KIP-62, which heartbeats only inside poll(), differs from others by what it
+does not send: to the group it is a member whose session expires. Not here: share groups, the KIP-848 group type and
+migration to it, transactional commits, a failed write of a static member's new id, the number of members (only whether
+there is room), a pending id that comes back with an instance id.
 
-Sources: KIP-62, "Proposed Changes"; KIP-134; KIP-345; KIP-394; Kafka ClassicGroup, ClassicGroupState, GroupMetadataManager
-(classic part), GroupCoordinatorService, CoordinatorRuntime, OffsetMetadataManager.
+Sources: KIP-62, "Proposed Changes"; KIP-134; KIP-345; KIP-394; Kafka ClassicGroup, ClassicGroupState,
+GroupMetadataManager (classic part), GroupCoordinatorService, CoordinatorRuntime, OffsetMetadataManager.
 """
 
 from __future__ import annotations
 
-from groupspec.spec.machine import State, StateMachine, error, ignored, row
+from types import MappingProxyType
+from typing import Final
+
+from groupspec.spec.machine import Guard, State, StateMachine, error, ignored, row
+from groupspec.spec.terms import NO_YES, Effect, Event, Variable
+
+# fmt: off
+_IDENTITY: Final = ("requester",)
+_IN_GENERATION: Final = ("requester", "generation_matches")
+_COMPLETION: Final = ("members_left", "some_rejoined")
+
+OF_ONE_MEMBER: Final = frozenset(
+    {"group_join", "group_sync", "group_heartbeat", "group_leave", "group_commit", "group_session_expired"}
+)
+"""Events that are about one member, or one that would be; the others are about the whole group."""
+
+VARIABLES: Final = (
+    Variable("initial_delay", NO_YES, False, "state", "broker_group",
+             doc="the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined"),
+    # of the request
+    Variable("requester", ("none", "pending", "member", "unknown", "fenced"), "member", "input",
+             doc="whose id the request or timer names: none; one handed out and not used yet; a member's; one that the "
+                 "group does not know (or with an instance id it does not know); one whose instance id is another "
+                 "member's"),
+    Variable("fresh_instance", NO_YES, False, "input", doc="no member id, and an instance id that no member has"),
+    Variable("replaces_static", NO_YES, False, "input", doc="no member id, and an instance id that a member has"),
+    Variable("requires_member_id", NO_YES, True, "input", doc="JoinGroup v4 or later"),
+    Variable("in_session_range", NO_YES, True, "input", doc="the session timeout lies within the broker's range"),
+    Variable("has_room", NO_YES, True, "input",
+             doc="the size limit lets it in: always into Empty, and always a member of CompletingRebalance or Stable"),
+    Variable("protocol_accepted", NO_YES, True, "input",
+             doc="JoinGroup: a protocol that all members support; SyncGroup: the protocol that was chosen"),
+    Variable("metadata_changed", NO_YES, False, "input",
+             doc="the member's protocols or metadata are other bytes than last time"),
+    Variable("protocol_changes", NO_YES, False, "input",
+             doc="with this member's metadata another protocol would be chosen"),
+    Variable("is_leader", NO_YES, False, "input", doc="the requester leads the group"),
+    Variable("generation_matches", NO_YES, True, "input",
+             doc="the generation named, or the one that was written, is the group's"),
+    Variable("group_known", NO_YES, True, "input", doc="there is a group of that name"),
+    Variable("told_of_missing_group", NO_YES, True, "input", doc="OffsetCommit v9 or later"),
+    Variable("waits", NO_YES, False, "input",
+             doc="a JoinGroup or SyncGroup of it is parked, and it is not new: that is its heartbeat"),
+    # of all members, once the event has had its effect
+    Variable("all_joined", NO_YES, False, "input",
+             doc="every member has a JoinGroup parked, and no id that was handed out is still pending"),
+    Variable("members_left", NO_YES, True, "input",
+             doc="someone remains when dynamic members without a parked JoinGroup are dropped"),
+    Variable("some_rejoined", NO_YES, True, "input", doc="someone has a JoinGroup parked"),
+    Variable("unsynced", NO_YES, True, "input", doc="someone has not sent SyncGroup in this generation"),
+    Variable("newcomer_seen", NO_YES, False, "input",
+             doc="a member was added since the delay last began, and the rebalance timeout is not used up"),
+    Variable("members_stored", NO_YES, True, "input", doc="the group's last record has members"),
+)
+
+EVENTS: Final = (
+    # requests
+    Event("group_join", "message",
+          ("requester", "fresh_instance", "replaces_static", "requires_member_id", "in_session_range", "has_room",
+           "protocol_accepted", "metadata_changed", "protocol_changes", "is_leader"), doc="JoinGroup"),
+    Event("group_sync", "message", (*_IN_GENERATION, "protocol_accepted", "is_leader"), doc="SyncGroup"),
+    Event("group_heartbeat", "message", _IN_GENERATION, doc="Heartbeat"),
+    Event("group_commit", "message", (*_IN_GENERATION, "group_known", "told_of_missing_group"),
+          doc="OffsetCommit; `none` is one without any identity: manual assignment"),
+    Event("group_leave", "message", (*_IDENTITY, "replaces_static"),
+          doc="LeaveGroup, one member of it; `none` with an instance id: an administrator removes it"),
+    # timers
+    Event("group_session_expired", "timer", (*_IDENTITY, "waits", "all_joined"),
+          doc="the session timeout of one member or pending id (300 s while a member is new)"),
+    Event("group_rebalance_timeout", "timer", _COMPLETION, doc="the rebalance timeout since PreparingRebalance began"),
+    Event("group_sync_timeout", "timer", ("unsynced",), doc="the rebalance timeout since the join phase completed"),
+    Event("group_initial_delay_elapsed", "timer", ("newcomer_seen", *_COMPLETION),
+          doc="group.initial.rebalance.delay.ms"),
+    # inside the coordinator
+    Event("group_join_phase_checked", "internal", ("all_joined", *_COMPLETION),
+          doc="something happened that may complete the join phase"),
+    Event("group_assignment_stored", "message", ("generation_matches",), doc="the log has the leader's assignment"),
+    Event("group_assignment_lost", "message", ("generation_matches",), doc="the log refused the leader's assignment"),
+    Event("group_unloaded", "message", doc="the coordinator moves away or dies"),
+    Event("group_loading", "message", doc="the next coordinator begins to read its part of the log"),
+    Event("group_loaded", "message", ("members_stored",),
+          doc="it has read the group's last record; without one, a group of that name begins"),
+    Event("group_deleted", "application",
+          doc="DeleteGroups, or the last offset of an Empty group expired: it is no longer in the log"),
+)
+
+ANSWERS: Final = (
+    "ANSWER_NONE",
+    "ANSWER_CURRENT_GENERATION",
+    "ANSWER_STORED_ASSIGNMENT",
+    "ANSWER_MEMBER_ID_REQUIRED",
+    "ANSWER_UNKNOWN_MEMBER_ID",
+    "ANSWER_FENCED_INSTANCE_ID",
+    "ANSWER_ILLEGAL_GENERATION",
+    "ANSWER_REBALANCE_IN_PROGRESS",
+    "ANSWER_NOT_COORDINATOR",
+    "ANSWER_COORDINATOR_LOAD_IN_PROGRESS",
+    "ANSWER_INCONSISTENT_GROUP_PROTOCOL",
+    "ANSWER_INVALID_SESSION_TIMEOUT",
+    "ANSWER_GROUP_MAX_SIZE_REACHED",
+    "ANSWER_GROUP_ID_NOT_FOUND",
+)
+"""What the requester is told: an error code, or one of three kinds of success."""
+
+GROUP_ACTS: Final = MappingProxyType(
+    {
+        "ADD_PENDING": "an id is handed out; its timer is the session timeout of the request",
+        "DROP_PENDING": "the id is pending no more",
+        "ADD_MEMBER": "the requester is a member, new until the join phase completes",
+        "REPLACE_STATIC": "the requester gets a new id and takes the place of the member with its instance id, "
+                          "leadership too; parked requests of the old id are answered FENCED_INSTANCE_ID, the session "
+                          "timer starts anew",
+        "REMOVE_MEMBER": "the member is gone; parked requests of it are answered UNKNOWN_MEMBER_ID; if it led, another "
+                         "leads",
+        "REMOVE_UNSYNCED": "the same, for everyone who has not sent SyncGroup",
+        "PARK_JOIN": "the JoinGroup waits for the join phase to complete; its metadata and timeouts are the member's",
+        "PARK_SYNC": "the SyncGroup waits for the assignment; the member counts as synced",
+        "KEEP_ALIVE": "the requester's session timer starts anew",
+        "STORE_ASSIGNMENT": "the leader's assignment is written to the log; group_assignment_stored or _lost will "
+                            "follow",
+        "ANSWER_SYNCS": "the assignment is everyone's; each parked SyncGroup is answered with it, and those session "
+                        "timers start anew",
+        "FAIL_PARKED_SYNCS": "each parked SyncGroup is answered REBALANCE_IN_PROGRESS, and assignments are wiped",
+        "FAIL_PARKED_NOT_COORDINATOR": "everything parked is answered NOT_COORDINATOR; where the log refused a write, "
+                                       "what its error maps to: COORDINATOR_NOT_AVAILABLE, after which a client looks "
+                                       "it up just so, or UNKNOWN_SERVER_ERROR (a record too large), which Kafka's "
+                                       "client throws",
+        "COMPLETE_JOIN": "dynamic members without a parked JoinGroup are dropped; a leader is elected; the generation "
+                         "grows by one; each parked JoinGroup is answered; session timers start anew; nobody is new, "
+                         "everybody has yet to sync",
+        "COMPLETE_EMPTY": "the last member is gone: the generation grows by one",
+        "RESTORE": "members, generation and assignment are those of the last record, none if it was deleted, and "
+                   "nothing else is left; session timers start anew",
+        "START_INITIAL_DELAY": "",
+        "START_REBALANCE_TIMER": "the longest rebalance timeout of the members as they are now; the sync timer stops",
+        "START_SYNC_TIMER": "the same length; the rebalance timer stops",
+        "STOP_TIMERS": "",
+    }
+)
+"""What is done to the members' records: word to meaning."""
+
+EFFECTS: Final = (
+    *(Effect(word.lower(), {}, (word,)) for word in ANSWERS),
+    *(Effect(word.lower(), {}, (word,)) for word in GROUP_ACTS if not word.startswith(("START_", "STOP_"))),
+    Effect("start_initial_delay", {"initial_delay": "True"}, ("START_INITIAL_DELAY",)),
+    Effect("prolong_initial_delay", {}, ("START_INITIAL_DELAY",),
+           doc="by what is left of the rebalance timeout, at most the delay"),
+    Effect("start_rebalance_timer", {"initial_delay": "False"}, ("START_REBALANCE_TIMER",)),
+    Effect("start_sync_timer", {"initial_delay": "False"}, ("START_SYNC_TIMER",)),
+    Effect("stop_timers", {"initial_delay": "False"}, ("STOP_TIMERS",)),
+    Effect("end_initial_delay", {"initial_delay": "False"}),
+    Effect("check_join_phase", {}, ("group_join_phase_checked",)),
+)
+
+SIZED: Final = Guard("in_session_range and has_room")
+CHECKED: Final = Guard("in_session_range and has_room and protocol_accepted")
+BY_INSTANCE: Final = CHECKED & "requester == 'none' and replaces_static"
+NEW: Final = CHECKED & "requester == 'none' and not replaces_static"
+NEEDS_ID: Final = NEW & "not fresh_instance and requires_member_id"
+ADDED: Final = NEW & "(fresh_instance or not requires_member_id)"
+PENDING: Final = CHECKED & "requester == 'pending'"
+KNOWN: Final = CHECKED & "requester == 'member'"
+CURRENT: Final = Guard("requester == 'member' and generation_matches")
+OLD: Final = Guard("requester == 'member' and not generation_matches")
+STRANGER: Final = Guard("requester != 'member' and requester != 'fenced'")
+LEAVER: Final = Guard("requester == 'member' or requester == 'none' and replaces_static")
+NO_LEAVER: Final = Guard("requester == 'unknown' or requester == 'none' and not replaces_static")
+SILENT: Final = Guard("requester == 'member' and not waits")
+# fmt: on
 
 
 class BrokerGroup(StateMachine):
@@ -64,164 +241,235 @@ class BrokerGroup(StateMachine):
     Loading = State()
 
     # fmt: off
-    _SETTLING = (CompletingRebalance, Stable)
-    _WITH_MEMBERS = (PreparingRebalance, *_SETTLING)
-    _LIVE = (Empty, *_WITH_MEMBERS)
-    _AWAY = (Dead, Loading)
-    _EVERY = (*_LIVE, *_AWAY)
-    _MEMBERS_ONLY = ("group_sync", "group_heartbeat")
-    _TIMERS = ("group_session_expired", "group_rebalance_timeout", "group_sync_timeout", "group_initial_delay_elapsed")
+    SETTLING = (CompletingRebalance, Stable)
+    WITH_MEMBERS = (PreparingRebalance, *SETTLING)
+    LIVE = (Empty, *WITH_MEMBERS)
+    AWAY = (Dead, Loading)
+    EVERY = (*LIVE, *AWAY)
+    MEMBERS_ONLY = ("group_sync", "group_heartbeat")
+    TIMERS = ("group_session_expired", "group_rebalance_timeout", "group_sync_timeout", "group_initial_delay_elapsed")
+    FROM_COMPLETING = ["fail_parked_syncs", "start_rebalance_timer", "check_join_phase"]
+    FROM_STABLE = ["start_rebalance_timer", "check_join_phase"]
 
-    # what a JoinGroup is, once it has passed the checks
-    _SIZED = "in_session_range and has_room"
-    _CHECKED = "in_session_range and has_room and protocol_accepted"
-    _BY_INSTANCE = f"{_CHECKED} and requester == 'none' and replaces_static"
-    _NEW = f"{_CHECKED} and requester == 'none' and not replaces_static"
-    _NEEDS_ID = f"{_NEW} and not fresh_instance and requires_member_id"
-    _ADDED = f"{_NEW} and (fresh_instance or not requires_member_id)"
-    _PENDING = f"{_CHECKED} and requester == 'pending'"
-    _KNOWN = f"{_CHECKED} and requester == 'member'"
+    # -- JoinGroup -----------------------------------------------------------------------------------------------------
+    row(EVERY,   "group_join", None, rules="G12 G8",
+        when="not in_session_range",                                    do=["answer_invalid_session_timeout"])
+    row(Dead,    "group_join", None, rules="G13 G8",
+        when="in_session_range",                                        do=["answer_not_coordinator"])
+    row(Loading, "group_join", None, rules="G13 G8",
+        when="in_session_range",                                        do=["answer_coordinator_load_in_progress"])
+    row(LIVE,    "group_join", None, rules="G8",
+        when="in_session_range and not has_room and requester != 'member'", do=["answer_group_max_size_reached"])
+    row(LIVE,    "group_join", None, rules="G8",
+        when="in_session_range and not has_room and requester == 'member'",
+        do=["remove_member", "answer_group_max_size_reached"])
+    row(LIVE,    "group_join", None, rules="G12 G8",
+        when=SIZED & "not protocol_accepted",                           do=["answer_inconsistent_group_protocol"])
+    row(LIVE,    "group_join", None, rules="G8 G13",
+        when=CHECKED & "requester == 'unknown'",                        do=["answer_unknown_member_id"])
+    row(LIVE,    "group_join", None, rules="G8 G11",
+        when=CHECKED & "requester == 'fenced'",                         do=["answer_fenced_instance_id"])
+    row(LIVE,    "group_join", None, rules="G4",
+        when=NEEDS_ID,                                                  do=["add_pending", "answer_member_id_required"])
 
-    _CURRENT = "requester == 'member' and generation_matches"
-    _OLD = "requester == 'member' and not generation_matches"
-    _STRANGER = "requester != 'member' and requester != 'fenced'"
-    _LEAVER = "(requester == 'member' or (requester == 'none' and replaces_static))"
-    _NO_LEAVER = "(requester == 'unknown' or (requester == 'none' and not replaces_static))"
-    _SILENT = "requester == 'member' and not waits"
+    row(Empty, "group_join", PreparingRebalance, rules="G3 G4",
+        when=ADDED,             do=["add_member", "park_join", "start_initial_delay"])
+    row(Empty, "group_join", PreparingRebalance, rules="G3 G4",
+        when=PENDING,           do=["drop_pending", "add_member", "park_join", "start_initial_delay"])
+    row(Empty, "group_join", None,               rules="G13",
+        when=KNOWN,             do=["answer_unknown_member_id"])
 
-    # the join phase begins again
-    _FROM_COMPLETING = ["fail_parked_syncs", "start_rebalance_timer", "check_join_phase"]
-    _FROM_STABLE = ["start_rebalance_timer", "check_join_phase"]
+    row(PreparingRebalance, "group_join", None, rules="G1",
+        when=ADDED,             do=["add_member", "park_join", "check_join_phase"])
+    row(PreparingRebalance, "group_join", None, rules="G1 G4",
+        when=PENDING,           do=["drop_pending", "add_member", "park_join", "check_join_phase"])
+    row(PreparingRebalance, "group_join", None, rules="G1",
+        when=KNOWN,             do=["park_join", "check_join_phase"])
+    row(PreparingRebalance, "group_join", None, rules="G1 G11",
+        when=BY_INSTANCE,       do=["replace_static", "park_join", "check_join_phase"])
 
-    #   in state              on event                      goes to              when                                                  do                                                          rules
-    # -- JoinGroup ----------------------------------------------------------------------------------------------------------------------------------------------------------------
-    row(_EVERY,               "group_join",                 None,                when="not in_session_range",                          do=["answer_invalid_session_timeout"],                      rules="G12 G8")
-    row(Dead,                 "group_join",                 None,                when="in_session_range",                              do=["answer_not_coordinator"],                              rules="G13 G8")
-    row(Loading,              "group_join",                 None,                when="in_session_range",                              do=["answer_coordinator_load_in_progress"],                 rules="G13 G8")
-    row(_LIVE,                "group_join",                 None,                when="in_session_range and not has_room and requester != 'member'", do=["answer_group_max_size_reached"],         rules="G8")
-    row(_LIVE,                "group_join",                 None,                when="in_session_range and not has_room and requester == 'member'", do=["remove_member", "answer_group_max_size_reached"], rules="G8")
-    row(_LIVE,                "group_join",                 None,                when=f"{_SIZED} and not protocol_accepted",           do=["answer_inconsistent_group_protocol"],                  rules="G12 G8")
-    row(_LIVE,                "group_join",                 None,                when=f"{_CHECKED} and requester == 'unknown'",        do=["answer_unknown_member_id"],                            rules="G8 G13")
-    row(_LIVE,                "group_join",                 None,                when=f"{_CHECKED} and requester == 'fenced'",         do=["answer_fenced_instance_id"],                           rules="G8 G11")
-    row(_LIVE,                "group_join",                 None,                when=_NEEDS_ID,                                       do=["add_pending", "answer_member_id_required"],            rules="G4")
+    row(CompletingRebalance, "group_join", PreparingRebalance, rules="G1",
+        when=ADDED,                          do=["add_member", "park_join", *FROM_COMPLETING])
+    row(CompletingRebalance, "group_join", PreparingRebalance, rules="G1 G4",
+        when=PENDING,                        do=["drop_pending", "add_member", "park_join", *FROM_COMPLETING])
+    row(CompletingRebalance, "group_join", PreparingRebalance, rules="G11",
+        when=BY_INSTANCE,                    do=["replace_static", "park_join", *FROM_COMPLETING])
+    row(CompletingRebalance, "group_join", PreparingRebalance, rules="G10",
+        when=KNOWN & "metadata_changed",     do=["park_join", *FROM_COMPLETING])
+    row(CompletingRebalance, "group_join", None,               rules="G10",
+        when=KNOWN & "not metadata_changed", do=["answer_current_generation"])
 
-    row(Empty,                "group_join",                 PreparingRebalance,  when=_ADDED,                                          do=["add_member", "park_join", "start_initial_delay"],      rules="G3 G4")
-    row(Empty,                "group_join",                 PreparingRebalance,  when=_PENDING,                                        do=["drop_pending", "add_member", "park_join", "start_initial_delay"], rules="G3 G4")
-    row(Empty,                "group_join",                 None,                when=_KNOWN,                                          do=["answer_unknown_member_id"],                            rules="G13")
+    row(Stable, "group_join", PreparingRebalance, rules="G1",
+        when=ADDED,                                        do=["add_member", "park_join", *FROM_STABLE])
+    row(Stable, "group_join", PreparingRebalance, rules="G1 G4",
+        when=PENDING,                                      do=["drop_pending", "add_member", "park_join", *FROM_STABLE])
+    row(Stable, "group_join", PreparingRebalance, rules="G11",
+        when=BY_INSTANCE & "protocol_changes",             do=["replace_static", "park_join", *FROM_STABLE])
+    row(Stable, "group_join", None,               rules="G11",
+        when=BY_INSTANCE & "not protocol_changes",         do=["replace_static", "answer_current_generation"])
+    row(Stable, "group_join", PreparingRebalance, rules="G10",
+        when=KNOWN & "(is_leader or metadata_changed)",    do=["park_join", *FROM_STABLE])
+    row(Stable, "group_join", None,               rules="G10",
+        when=KNOWN & "not is_leader and not metadata_changed", do=["answer_current_generation"])
 
-    row(PreparingRebalance,   "group_join",                 None,                when=_ADDED,                                          do=["add_member", "park_join", "check_join_phase"],         rules="G1")
-    row(PreparingRebalance,   "group_join",                 None,                when=_PENDING,                                        do=["drop_pending", "add_member", "park_join", "check_join_phase"], rules="G1 G4")
-    row(PreparingRebalance,   "group_join",                 None,                when=_KNOWN,                                          do=["park_join", "check_join_phase"],                       rules="G1")
-    row(PreparingRebalance,   "group_join",                 None,                when=_BY_INSTANCE,                                    do=["replace_static", "park_join", "check_join_phase"],     rules="G1 G11")
+    # -- the end of the join phase -------------------------------------------------------------------------------------
+    row(PreparingRebalance, "group_join_phase_checked",    CompletingRebalance, rules="G1 G2",
+        when="all_joined and not initial_delay and some_rejoined",      do=["complete_join", "start_sync_timer"])
+    row(PreparingRebalance, "group_join_phase_checked",    None,                rules="G1",
+        when="all_joined and not initial_delay and not some_rejoined and members_left", do=["start_rebalance_timer"])
+    row(PreparingRebalance, "group_join_phase_checked",    Empty,               rules="G1 G2",
+        when="all_joined and not initial_delay and not some_rejoined and not members_left",
+        do=["complete_empty", "stop_timers"])
+    row(PreparingRebalance, "group_rebalance_timeout",     CompletingRebalance, rules="G1 G2 G6",
+        when="not initial_delay and some_rejoined",                     do=["complete_join", "start_sync_timer"])
+    row(PreparingRebalance, "group_rebalance_timeout",     None,                rules="G1",
+        when="not initial_delay and not some_rejoined and members_left", do=["start_rebalance_timer"])
+    row(PreparingRebalance, "group_rebalance_timeout",     Empty,               rules="G1 G2",
+        when="not initial_delay and not some_rejoined and not members_left", do=["complete_empty", "stop_timers"])
+    row(PreparingRebalance, "group_initial_delay_elapsed", None,                rules="G3",
+        when="initial_delay and newcomer_seen",                         do=["prolong_initial_delay"])
+    row(PreparingRebalance, "group_initial_delay_elapsed", CompletingRebalance, rules="G3 G2",
+        when="initial_delay and not newcomer_seen and some_rejoined",   do=["complete_join", "start_sync_timer"])
+    row(PreparingRebalance, "group_initial_delay_elapsed", None,                rules="G3 G1",
+        when="initial_delay and not newcomer_seen and not some_rejoined and members_left", do=["start_rebalance_timer"])
+    row(PreparingRebalance, "group_initial_delay_elapsed", Empty,               rules="G3 G2",
+        when="initial_delay and not newcomer_seen and not some_rejoined and not members_left",
+        do=["complete_empty", "stop_timers"])
 
-    row(CompletingRebalance,  "group_join",                 PreparingRebalance,  when=_ADDED,                                          do=["add_member", "park_join", *_FROM_COMPLETING],          rules="G1")
-    row(CompletingRebalance,  "group_join",                 PreparingRebalance,  when=_PENDING,                                        do=["drop_pending", "add_member", "park_join", *_FROM_COMPLETING], rules="G1 G4")
-    row(CompletingRebalance,  "group_join",                 PreparingRebalance,  when=_BY_INSTANCE,                                    do=["replace_static", "park_join", *_FROM_COMPLETING],      rules="G11")
-    row(CompletingRebalance,  "group_join",                 PreparingRebalance,  when=f"{_KNOWN} and metadata_changed",                do=["park_join", *_FROM_COMPLETING],                        rules="G10")
-    row(CompletingRebalance,  "group_join",                 None,                when=f"{_KNOWN} and not metadata_changed",            do=["answer_current_generation"],                           rules="G10")
+    # -- SyncGroup -----------------------------------------------------------------------------------------------------
+    row(WITH_MEMBERS,        "group_sync",              None,               rules="G8 G12",
+        when=CURRENT & "not protocol_accepted",               do=["answer_inconsistent_group_protocol"])
+    row(PreparingRebalance,  "group_sync",              None,               rules="G9 G8",
+        when=CURRENT & "protocol_accepted",                   do=["answer_rebalance_in_progress"])
+    row(CompletingRebalance, "group_sync",              None,               rules="G9",
+        when=CURRENT & "protocol_accepted and not is_leader", do=["park_sync"])
+    row(CompletingRebalance, "group_sync",              None,               rules="G9",
+        when=CURRENT & "protocol_accepted and is_leader",     do=["park_sync", "store_assignment"])
+    row(Stable,              "group_sync",              None,               rules="G9",
+        when=CURRENT & "protocol_accepted",                   do=["answer_stored_assignment"])
+    row(CompletingRebalance, "group_assignment_stored", Stable,             rules="G9",
+        when="generation_matches",                            do=["answer_syncs"])
+    row(CompletingRebalance, "group_assignment_lost",   PreparingRebalance, rules="G9",
+        when="generation_matches",                            do=["fail_parked_not_coordinator", *FROM_COMPLETING])
+    row(CompletingRebalance, "group_sync_timeout",      PreparingRebalance, rules="G9",
+        when="unsynced",                                      do=["remove_unsynced", *FROM_COMPLETING])
+    row(Stable,              "group_sync_timeout",      PreparingRebalance, rules="G9",
+        when="unsynced",                                      do=["remove_unsynced", *FROM_STABLE])
 
-    row(Stable,               "group_join",                 PreparingRebalance,  when=_ADDED,                                          do=["add_member", "park_join", *_FROM_STABLE],              rules="G1")
-    row(Stable,               "group_join",                 PreparingRebalance,  when=_PENDING,                                        do=["drop_pending", "add_member", "park_join", *_FROM_STABLE], rules="G1 G4")
-    row(Stable,               "group_join",                 PreparingRebalance,  when=f"{_BY_INSTANCE} and protocol_changes",          do=["replace_static", "park_join", *_FROM_STABLE],          rules="G11")
-    row(Stable,               "group_join",                 None,                when=f"{_BY_INSTANCE} and not protocol_changes",      do=["replace_static", "answer_current_generation"],         rules="G11")
-    row(Stable,               "group_join",                 PreparingRebalance,  when=f"{_KNOWN} and (is_leader or metadata_changed)", do=["park_join", *_FROM_STABLE],                            rules="G10")
-    row(Stable,               "group_join",                 None,                when=f"{_KNOWN} and not is_leader and not metadata_changed", do=["answer_current_generation"],                    rules="G10")
+    # -- Heartbeat -----------------------------------------------------------------------------------------------------
+    row(PreparingRebalance, "group_heartbeat", None, rules="G7 G5",
+        when=CURRENT,           do=["keep_alive", "answer_rebalance_in_progress"])
+    row(SETTLING,           "group_heartbeat", None, rules="G7 G5",
+        when=CURRENT,           do=["keep_alive", "answer_none"])
 
-    # -- the end of the join phase ------------------------------------------------------------------------------------------------------------------------------------------------
-    row(PreparingRebalance,   "group_join_phase_checked",   CompletingRebalance, when="all_joined and not initial_delay and some_rejoined", do=["complete_join", "start_sync_timer"],              rules="G1 G2")
-    row(PreparingRebalance,   "group_join_phase_checked",   None,                when="all_joined and not initial_delay and not some_rejoined and members_left", do=["start_rebalance_timer"],     rules="G1")
-    row(PreparingRebalance,   "group_join_phase_checked",   Empty,               when="all_joined and not initial_delay and not some_rejoined and not members_left", do=["complete_empty", "stop_timers"], rules="G1 G2")
-    row(PreparingRebalance,   "group_rebalance_timeout",    CompletingRebalance, when="not initial_delay and some_rejoined",           do=["complete_join", "start_sync_timer"],                   rules="G1 G2 G6")
-    row(PreparingRebalance,   "group_rebalance_timeout",    None,                when="not initial_delay and not some_rejoined and members_left", do=["start_rebalance_timer"],                    rules="G1")
-    row(PreparingRebalance,   "group_rebalance_timeout",    Empty,               when="not initial_delay and not some_rejoined and not members_left", do=["complete_empty", "stop_timers"],        rules="G1 G2")
-    row(PreparingRebalance,   "group_initial_delay_elapsed", None,               when="initial_delay and newcomer_seen",               do=["prolong_initial_delay"],                               rules="G3")
-    row(PreparingRebalance,   "group_initial_delay_elapsed", CompletingRebalance, when="initial_delay and not newcomer_seen and some_rejoined", do=["complete_join", "start_sync_timer"],           rules="G3 G2")
-    row(PreparingRebalance,   "group_initial_delay_elapsed", None,               when="initial_delay and not newcomer_seen and not some_rejoined and members_left", do=["start_rebalance_timer"],  rules="G3 G1")
-    row(PreparingRebalance,   "group_initial_delay_elapsed", Empty,              when="initial_delay and not newcomer_seen and not some_rejoined and not members_left", do=["complete_empty", "stop_timers"], rules="G3 G2")
+    # -- OffsetCommit --------------------------------------------------------------------------------------------------
+    row((PreparingRebalance, Stable), "group_commit", None, rules="G7 G5",
+        when=CURRENT,                                                   do=["keep_alive", "answer_none"])
+    row(CompletingRebalance, "group_commit", None, rules="G7",
+        when=CURRENT,                                                   do=["answer_rebalance_in_progress"])
+    row(Empty,               "group_commit", None, rules="G13 D8",
+        when="requester == 'none'",                                     do=["answer_none"])
+    row(Empty,               "group_commit", None, rules="G13",
+        when="requester != 'none' and not group_known and told_of_missing_group", do=["answer_group_id_not_found"])
+    row(Empty,               "group_commit", None, rules="G13",
+        when="requester != 'none' and not group_known and not told_of_missing_group", do=["answer_illegal_generation"])
+    row(Empty,               "group_commit", None, rules="G8 G13",
+        when="group_known and requester != 'none' and requester != 'fenced'", do=["answer_unknown_member_id"])
+    row(Empty,               "group_commit", None, rules="G8 G11",
+        when="group_known and requester == 'fenced'",                   do=["answer_fenced_instance_id"])
+    row(WITH_MEMBERS,        "group_commit", None, rules="G8 G13",
+        when=STRANGER,                                                  do=["answer_unknown_member_id"])
+    row(WITH_MEMBERS,        "group_commit", None, rules="G8 G11",
+        when="requester == 'fenced'",                                   do=["answer_fenced_instance_id"])
 
-    # -- SyncGroup ----------------------------------------------------------------------------------------------------------------------------------------------------------------
-    row(_WITH_MEMBERS,        "group_sync",                 None,                when=f"{_CURRENT} and not protocol_accepted",         do=["answer_inconsistent_group_protocol"],                  rules="G8 G12")
-    row(PreparingRebalance,   "group_sync",                 None,                when=f"{_CURRENT} and protocol_accepted",             do=["answer_rebalance_in_progress"],                        rules="G9 G8")
-    row(CompletingRebalance,  "group_sync",                 None,                when=f"{_CURRENT} and protocol_accepted and not is_leader", do=["park_sync"],                                     rules="G9")
-    row(CompletingRebalance,  "group_sync",                 None,                when=f"{_CURRENT} and protocol_accepted and is_leader", do=["park_sync", "store_assignment"],                     rules="G9")
-    row(Stable,               "group_sync",                 None,                when=f"{_CURRENT} and protocol_accepted",             do=["answer_stored_assignment"],                            rules="G9")
-    row(CompletingRebalance,  "group_assignment_stored",    Stable,              when="generation_matches",                            do=["answer_syncs"],                                        rules="G9")
-    row(CompletingRebalance,  "group_assignment_lost",      PreparingRebalance,  when="generation_matches",                            do=["fail_parked_not_coordinator", *_FROM_COMPLETING],      rules="G9")
-    row(CompletingRebalance,  "group_sync_timeout",         PreparingRebalance,  when="unsynced",                                      do=["remove_unsynced", *_FROM_COMPLETING],                  rules="G9")
-    row(Stable,               "group_sync_timeout",         PreparingRebalance,  when="unsynced",                                      do=["remove_unsynced", *_FROM_STABLE],                      rules="G9")
+    # -- the checks that SyncGroup, Heartbeat and OffsetCommit share ---------------------------------------------------
+    row(Dead,         (*MEMBERS_ONLY, "group_commit", "group_leave"), None, rules="G13 G8",
+        do=["answer_not_coordinator"])
+    row(Loading,      ("group_sync", "group_commit", "group_leave"), None, rules="G13 G8",
+        do=["answer_coordinator_load_in_progress"])
+    row(Loading,      "group_heartbeat", None, rules="G13", do=["answer_none"])
+    row(WITH_MEMBERS, (*MEMBERS_ONLY, "group_commit"), None, rules="G8",
+        when=OLD,                     do=["answer_illegal_generation"])
+    row(WITH_MEMBERS, MEMBERS_ONLY,      None, rules="G8 G13",
+        when=STRANGER,                do=["answer_unknown_member_id"])
+    row(Empty,        MEMBERS_ONLY,      None, rules="G13",
+        when="requester != 'fenced'", do=["answer_unknown_member_id"])
+    row(LIVE,         MEMBERS_ONLY,      None, rules="G8 G11",
+        when="requester == 'fenced'", do=["answer_fenced_instance_id"])
 
-    # -- Heartbeat ----------------------------------------------------------------------------------------------------------------------------------------------------------------
-    row(PreparingRebalance,   "group_heartbeat",            None,                when=_CURRENT,                                        do=["keep_alive", "answer_rebalance_in_progress"],          rules="G7 G5")
-    row(_SETTLING,            "group_heartbeat",            None,                when=_CURRENT,                                        do=["keep_alive", "answer_none"],                           rules="G7 G5")
+    # -- LeaveGroup ----------------------------------------------------------------------------------------------------
+    row(LIVE,                "group_leave", None,               rules="G8 G13",
+        when=NO_LEAVER,                do=["answer_unknown_member_id"])
+    row(LIVE,                "group_leave", None,               rules="G8 G11",
+        when="requester == 'fenced'",  do=["answer_fenced_instance_id"])
+    row(Empty,               "group_leave", None,               rules="G13",
+        when=LEAVER,                   do=["answer_unknown_member_id"])
+    row(Empty,               "group_leave", None,               rules="G4",
+        when="requester == 'pending'", do=["drop_pending", "answer_none"])
+    row(PreparingRebalance,  "group_leave", None,               rules="G1",
+        when=LEAVER,                   do=["remove_member", "answer_none", "check_join_phase"])
+    row(PreparingRebalance,  "group_leave", None,               rules="G1 G4",
+        when="requester == 'pending'", do=["drop_pending", "answer_none", "check_join_phase"])
+    row(CompletingRebalance, "group_leave", PreparingRebalance, rules="G1",
+        when=LEAVER,                   do=["remove_member", "answer_none", *FROM_COMPLETING])
+    row(CompletingRebalance, "group_leave", PreparingRebalance, rules="G1 G4",
+        when="requester == 'pending'", do=["drop_pending", "answer_none", *FROM_COMPLETING])
+    row(Stable,              "group_leave", PreparingRebalance, rules="G1",
+        when=LEAVER,                   do=["remove_member", "answer_none", *FROM_STABLE])
+    row(Stable,              "group_leave", PreparingRebalance, rules="G1 G4",
+        when="requester == 'pending'", do=["drop_pending", "answer_none", *FROM_STABLE])
 
-    # -- OffsetCommit -------------------------------------------------------------------------------------------------------------------------------------------------------------
-    row((PreparingRebalance, Stable), "group_commit",       None,                when=_CURRENT,                                        do=["keep_alive", "answer_none"],                           rules="G7 G5")
-    row(CompletingRebalance,  "group_commit",               None,                when=_CURRENT,                                        do=["answer_rebalance_in_progress"],                        rules="G7")
-    row(Empty,                "group_commit",               None,                when="requester == 'none'",                           do=["answer_none"],                                         rules="G13 D8")
-    row(Empty,                "group_commit",               None,                when="requester != 'none' and not group_known and told_of_missing_group", do=["answer_group_id_not_found"],       rules="G13")
-    row(Empty,                "group_commit",               None,                when="requester != 'none' and not group_known and not told_of_missing_group", do=["answer_illegal_generation"],   rules="G13")
-    row(Empty,                "group_commit",               None,                when="group_known and requester != 'none' and requester != 'fenced'", do=["answer_unknown_member_id"],            rules="G8 G13")
-    row(Empty,                "group_commit",               None,                when="group_known and requester == 'fenced'",         do=["answer_fenced_instance_id"],                           rules="G8 G11")
-    row(_WITH_MEMBERS,        "group_commit",               None,                when=_STRANGER,                                       do=["answer_unknown_member_id"],                            rules="G8 G13")
-    row(_WITH_MEMBERS,        "group_commit",               None,                when="requester == 'fenced'",                         do=["answer_fenced_instance_id"],                           rules="G8 G11")
+    # -- a session runs out --------------------------------------------------------------------------------------------
+    row((Empty, *SETTLING),  "group_session_expired", None,               rules="G4",
+        when="requester == 'pending'",                    do=["drop_pending"])
+    row(PreparingRebalance,  "group_session_expired", None,               rules="G4",
+        when="requester == 'pending' and not all_joined", do=["drop_pending"])
+    row(PreparingRebalance,  "group_session_expired", None,               rules="G4 G1",
+        when="requester == 'pending' and all_joined",     do=["drop_pending", "end_initial_delay", "check_join_phase"])
+    row(PreparingRebalance,  "group_session_expired", None,               rules="G5",
+        when=SILENT & "not all_joined",                   do=["remove_member"])
+    row(PreparingRebalance,  "group_session_expired", None,               rules="G5 G1",
+        when=SILENT & "all_joined",                       do=["remove_member", "end_initial_delay", "check_join_phase"])
+    row(CompletingRebalance, "group_session_expired", PreparingRebalance, rules="G5",
+        when=SILENT,                                      do=["remove_member", *FROM_COMPLETING])
+    row(Stable,              "group_session_expired", PreparingRebalance, rules="G5",
+        when=SILENT,                                      do=["remove_member", *FROM_STABLE])
 
-    # -- the checks that SyncGroup, Heartbeat and OffsetCommit share ------------------------------------------------------------------------------------------------------------
-    row(Dead,                 (*_MEMBERS_ONLY, "group_commit", "group_leave"), None,                                                  do=["answer_not_coordinator"],                              rules="G13 G8")
-    row(Loading,              ("group_sync", "group_commit", "group_leave"), None,                                                    do=["answer_coordinator_load_in_progress"],                 rules="G13 G8")
-    row(Loading,              "group_heartbeat",            None,                                                                      do=["answer_none"],                                         rules="G13")
-    row(_WITH_MEMBERS,        (*_MEMBERS_ONLY, "group_commit"), None,            when=_OLD,                                            do=["answer_illegal_generation"],                           rules="G8")
-    row(_WITH_MEMBERS,        _MEMBERS_ONLY,                None,                when=_STRANGER,                                       do=["answer_unknown_member_id"],                            rules="G8 G13")
-    row(Empty,                _MEMBERS_ONLY,                None,                when="requester != 'fenced'",                         do=["answer_unknown_member_id"],                            rules="G13")
-    row(_LIVE,                _MEMBERS_ONLY,                None,                when="requester == 'fenced'",                         do=["answer_fenced_instance_id"],                           rules="G8 G11")
+    # -- the coordinator itself ----------------------------------------------------------------------------------------
+    row(LIVE,    "group_unloaded", Dead,    rules="G13", do=["fail_parked_not_coordinator", "stop_timers"])
+    row(Loading, "group_unloaded", Dead,    rules="G13")
+    row(Dead,    "group_loading",  Loading, rules="G13")
+    row(Loading, "group_loaded",   Stable,  rules="G13",
+        when="members_stored",     do=["restore"])
+    row(Loading, "group_loaded",   Empty,   rules="G13",
+        when="not members_stored", do=["restore"])
+    row(Empty,   "group_deleted",  None,    rules="G13", do=["restore"])
 
-    # -- LeaveGroup ---------------------------------------------------------------------------------------------------------------------------------------------------------------
-    row(_LIVE,                "group_leave",                None,                when=_NO_LEAVER,                                      do=["answer_unknown_member_id"],                            rules="G8 G13")
-    row(_LIVE,                "group_leave",                None,                when="requester == 'fenced'",                         do=["answer_fenced_instance_id"],                           rules="G8 G11")
-    row(Empty,                "group_leave",                None,                when=_LEAVER,                                         do=["answer_unknown_member_id"],                            rules="G13")
-    row(Empty,                "group_leave",                None,                when="requester == 'pending'",                        do=["drop_pending", "answer_none"],                         rules="G4")
-    row(PreparingRebalance,   "group_leave",                None,                when=_LEAVER,                                         do=["remove_member", "answer_none", "check_join_phase"],    rules="G1")
-    row(PreparingRebalance,   "group_leave",                None,                when="requester == 'pending'",                        do=["drop_pending", "answer_none", "check_join_phase"],     rules="G1 G4")
-    row(CompletingRebalance,  "group_leave",                PreparingRebalance,  when=_LEAVER,                                         do=["remove_member", "answer_none", *_FROM_COMPLETING],     rules="G1")
-    row(CompletingRebalance,  "group_leave",                PreparingRebalance,  when="requester == 'pending'",                        do=["drop_pending", "answer_none", *_FROM_COMPLETING],      rules="G1 G4")
-    row(Stable,               "group_leave",                PreparingRebalance,  when=_LEAVER,                                         do=["remove_member", "answer_none", *_FROM_STABLE],         rules="G1")
-    row(Stable,               "group_leave",                PreparingRebalance,  when="requester == 'pending'",                        do=["drop_pending", "answer_none", *_FROM_STABLE],          rules="G1 G4")
-
-    # -- a session runs out -------------------------------------------------------------------------------------------------------------------------------------------------------
-    row((Empty, *_SETTLING),  "group_session_expired",      None,                when="requester == 'pending'",                        do=["drop_pending"],                                        rules="G4")
-    row(PreparingRebalance,   "group_session_expired",      None,                when="requester == 'pending' and not all_joined",     do=["drop_pending"],                                        rules="G4")
-    row(PreparingRebalance,   "group_session_expired",      None,                when="requester == 'pending' and all_joined",         do=["drop_pending", "end_initial_delay", "check_join_phase"], rules="G4 G1")
-    row(PreparingRebalance,   "group_session_expired",      None,                when=f"{_SILENT} and not all_joined",                 do=["remove_member"],                                       rules="G5")
-    row(PreparingRebalance,   "group_session_expired",      None,                when=f"{_SILENT} and all_joined",                     do=["remove_member", "end_initial_delay", "check_join_phase"], rules="G5 G1")
-    row(CompletingRebalance,  "group_session_expired",      PreparingRebalance,  when=_SILENT,                                         do=["remove_member", *_FROM_COMPLETING],                    rules="G5")
-    row(Stable,               "group_session_expired",      PreparingRebalance,  when=_SILENT,                                         do=["remove_member", *_FROM_STABLE],                        rules="G5")
-
-    # -- the coordinator itself ---------------------------------------------------------------------------------------------------------------------------------------------------
-    row(_LIVE,                "group_unloaded",             Dead,                                                                      do=["fail_parked_not_coordinator", "stop_timers"],          rules="G13")
-    row(Loading,              "group_unloaded",             Dead,                                                                                                                                  rules="G13")
-    row(Dead,                 "group_loading",              Loading,                                                                                                                               rules="G13")
-    row(Loading,              "group_loaded",               Stable,              when="members_stored",                                do=["restore"],                                             rules="G13")
-    row(Loading,              "group_loaded",               Empty,               when="not members_stored",                            do=["restore"],                                             rules="G13")
-    row(Empty,                "group_deleted",              None,                                                                      do=["restore"],                                             rules="G13")
-
-    # -- what changes nothing -----------------------------------------------------------------------------------------------------------------------------------------------------
-    ignored(PreparingRebalance, "group_join_phase_checked", because="others_missing",   when="not all_joined or initial_delay")
-    ignored((Empty, *_SETTLING, *_AWAY), "group_join_phase_checked", because="nothing_waits")
-    ignored(_WITH_MEMBERS,    "group_session_expired",      because="parked_is_alive",  when="requester == 'member' and waits", rules="G5")
-    ignored(_WITH_MEMBERS,    "group_session_expired",      because="timer_off",        when="requester != 'member' and requester != 'pending'")
-    ignored(Empty,            "group_session_expired",      because="timer_off",        when="requester != 'pending'")
-    ignored(_AWAY,            _TIMERS,                      because="timer_off")
-    ignored((Empty, *_SETTLING), ("group_rebalance_timeout", "group_initial_delay_elapsed"), because="timer_off")
-    ignored(PreparingRebalance, "group_rebalance_timeout",  because="timer_off",        when="initial_delay")
-    ignored(PreparingRebalance, "group_initial_delay_elapsed", because="timer_off",     when="not initial_delay")
+    # -- what changes nothing ------------------------------------------------------------------------------------------
+    ignored(PreparingRebalance, "group_join_phase_checked", because="others_missing",
+        when="not all_joined or initial_delay")
+    ignored((Empty, *SETTLING, *AWAY), "group_join_phase_checked", because="nothing_waits")
+    ignored(WITH_MEMBERS, "group_session_expired", because="parked_is_alive", when="requester == 'member' and waits",
+        rules="G5")
+    ignored(WITH_MEMBERS, "group_session_expired", because="timer_off",
+        when="requester != 'member' and requester != 'pending'")
+    ignored(Empty, "group_session_expired", because="timer_off", when="requester != 'pending'")
+    ignored(AWAY, TIMERS, because="timer_off")
+    ignored((Empty, *SETTLING), ("group_rebalance_timeout", "group_initial_delay_elapsed"), because="timer_off")
+    ignored(PreparingRebalance, "group_rebalance_timeout", because="timer_off", when="initial_delay")
+    ignored(PreparingRebalance, "group_initial_delay_elapsed", because="timer_off", when="not initial_delay")
     ignored((Empty, PreparingRebalance), "group_sync_timeout", because="timer_off")
-    ignored(_SETTLING,        "group_sync_timeout",         because="nothing_waits",    when="not unsynced")
-    ignored((Empty, PreparingRebalance, Stable, *_AWAY), ("group_assignment_stored", "group_assignment_lost"), because="late")
-    ignored(CompletingRebalance, ("group_assignment_stored", "group_assignment_lost"), because="late", when="not generation_matches")
-    ignored(Dead,             ("group_unloaded", "group_loaded"), because="already")
-    ignored(Loading,          "group_loading",              because="already")
-    ignored(_AWAY,            "group_deleted",              because="nothing_waits")
-    ignored(_LIVE,            ("group_loading", "group_loaded"), because="already")
-    ignored(_WITH_MEMBERS,    "group_deleted",              because="has_members")
-    # what cannot be: nobody is a member of an Empty group, so nobody can be replaced
-    error(Empty,              "group_join",                 rule="G11",                 when=_BY_INSTANCE)
+    ignored(SETTLING, "group_sync_timeout", because="nothing_waits", when="not unsynced")
+    ignored((Empty, PreparingRebalance, Stable, *AWAY), ("group_assignment_stored", "group_assignment_lost"),
+        because="late")
+    ignored(CompletingRebalance, ("group_assignment_stored", "group_assignment_lost"), because="late",
+        when="not generation_matches")
+    ignored(Dead, ("group_unloaded", "group_loaded"), because="already")
+    ignored(Loading, "group_loading", because="already")
+    ignored(AWAY, "group_deleted", because="nothing_waits")
+    ignored(LIVE, ("group_loading", "group_loaded"), because="already")
+    ignored(WITH_MEMBERS, "group_deleted", because="has_members")
+
+    # -- what cannot be: nobody is a member of an Empty group, so nobody can be replaced -------------------------------
+    error(Empty, "group_join", rule="G11", when=BY_INSTANCE)
     # fmt: on

@@ -17,8 +17,9 @@ does that the machine does not know.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -30,7 +31,10 @@ from statemachine.transition import Transition
 
 from groupspec.spec.problems import SpecError, SpecProblem, shown_path
 
-__all__ = ["REFUSE", "RowKind", "RowTransition", "State", "StateMachine", "error", "ignored", "row"]
+__all__ = [
+    "REFUSE", "Guard", "RowKind", "RowTransition", "State", "StateMachine", "each", "error", "ignored",
+    "place_of_caller", "row",
+]  # fmt: skip
 
 RowKind: TypeAlias = Literal["transition", "ignored", "error"]
 
@@ -55,6 +59,31 @@ class _Meta(StateMachineMetaclass):
             raise SpecError([SpecProblem(machine, "", str(refused), remedy, place)]) from refused
 
 
+class Guard(str):
+    """A guard with a name, for rows that share it: `GUARD & "more"` holds when both do, `~GUARD` when it does not."""
+
+    __slots__ = ()
+
+    def __and__(self, other: str) -> Guard:
+        return Guard(f"{_part(self)} and {_part(other)}")
+
+    def __rand__(self, other: str) -> Guard:
+        return Guard(f"{_part(other)} and {_part(self)}")
+
+    def __invert__(self) -> Guard:
+        return Guard(f"not ({self})")
+
+
+def _part(text: str) -> str:
+    """A guard as a part of `and`; the parser knows what an `or` between parentheses is."""
+    depth = 0
+    for word in re.findall(r"[()]|[^()\s]+", text):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "or" and depth == 0:
+            return f"({text})"
+    return str(text)
+
+
 class StateMachine(statemachine.StateMachine, metaclass=_Meta):
     """What a machine file makes its class of."""
 
@@ -63,6 +92,8 @@ class RowTransition(Transition):
     """A transition of the library that knows which row of the table it is.
 
     Attributes:
+        when: Its guard, as it was written.
+        do: Its effects, by name.
         kind: A change, an event ignored for `reason`, or an error of the peer.
         reason: For an ignored row: a key of `vocabulary.IGNORED_REASONS`.
         rules: The ids of the rules that the row rests on.
@@ -84,12 +115,20 @@ class RowTransition(Transition):
     ) -> None:
         # A target that is the source stays inside: states have no entry or exit actions that could run.
         super().__init__(source, target, event=event, cond=when or None, on=do or None, internal=target is source)
+        self.when = when
+        self.do = do
         self.kind: RowKind = kind
         self.reason = reason
         self.rules = tuple(rules.split())
         self.order = next(_order)
         self.place = place
         source.transitions.add_transitions(self)
+
+    def again(self, states: Mapping[str, State], when: str) -> None:
+        """The same row between the states of another class, with the guard `when`."""
+        source, target = states[self.source.id], states[self.target.id]  # type: ignore[union-attr]
+        rules = " ".join(self.rules)
+        RowTransition(source, target, str(self.event), when, self.do, self.kind, self.reason, rules, self.place)
 
 
 def row(
@@ -110,9 +149,9 @@ def row(
         do: Names of effects.
         rules: Ids of rules, separated by spaces.
     """
-    effects, place = list(do), _place()
-    for one_source in _each(source):
-        for one_event in _each(event):
+    effects, place = list(do), place_of_caller()
+    for one_source in each(source):
+        for one_event in each(event):
             RowTransition(one_source, target or one_source, one_event, when, effects, "transition", "", rules, place)
 
 
@@ -124,25 +163,26 @@ def ignored(
     rules: str = "",
 ) -> None:
     """Nothing happens on `event` in `source`; `because` says why, and is a key of `vocabulary.IGNORED_REASONS`."""
-    place = _place()
-    for one_source in _each(source):
-        for one_event in _each(event):
+    place = place_of_caller()
+    for one_source in each(source):
+        for one_event in each(event):
             RowTransition(one_source, one_source, one_event, when, [], "ignored", because, rules, place)
 
 
 def error(source: State | tuple[State, ...], event: str | tuple[str, ...], rule: str = "J9", when: str = "") -> None:
     """A correct peer never causes `event` in `source`; `rule` is the id of the rule that says so."""
-    place = _place()
-    for one_source in _each(source):
-        for one_event in _each(event):
+    place = place_of_caller()
+    for one_source in each(source):
+        for one_event in each(event):
             RowTransition(one_source, one_source, one_event, when, [REFUSE], "error", "", rule, place)
 
 
-def _each(one_or_more: _One | tuple[_One, ...]) -> tuple[_One, ...]:
+def each(one_or_more: _One | tuple[_One, ...]) -> tuple[_One, ...]:
+    """One, or several, as a tuple."""
     return one_or_more if isinstance(one_or_more, tuple) else (one_or_more,)
 
 
-def _place() -> str:
-    """Where in a machine file the word stands that is being carried out."""
+def place_of_caller() -> str:
+    """The file and line of the statement that called the function that calls this: a row of a machine file."""
     caller = sys._getframe(2)
     return f"{shown_path(caller.f_code.co_filename)}:{caller.f_lineno}"

@@ -1,14 +1,15 @@
 """One partition, as the consumer that may own it sees it.
 
-An assigned partition is not yet a fetchable one. First the listener must have heard of it (ASSIGNED); then a position must be
-found (AWAITING_POSITION): the committed offset, or, if the group has none, what auto.offset.reset says (rules O1, O6). Only then
-it is FETCHABLE, unless the application paused it (PAUSED). A partition that a rebalance will take away is PENDING_REVOCATION:
-neither fetched nor returned from then on (rule Q5); what was buffered of it goes with it.
+An assigned partition is not yet a fetchable one. First the listener must have heard of it (ASSIGNED); then a position
+must be found (AWAITING_POSITION): the committed offset, or, if the group has none, what auto.offset.reset says (rules
+O1, O6). Only then it is FETCHABLE, unless the application paused it (PAUSED). A partition that a rebalance will take
+away is PENDING_REVOCATION: neither fetched nor returned from then on (rule Q5); what was buffered of it goes with it.
 
-A poll that finds nothing to return asks for records (`demanded`), and goes on asking until some have come. A fetch is sent when
-the partition is FETCHABLE, nothing of it is buffered, and none is in flight, not even one for an earlier position (rule O5). What
-arrives is buffered; **the position moves when records are returned**, not when they arrive. Records for a position that is no longer
-the one asked for (after seek(), a revocation, a reset) are dropped, wherever they were (rule O3).
+A poll that finds nothing to return asks for records (`demanded`), and goes on asking until some have come. A fetch is
+sent when the partition is FETCHABLE, nothing of it is buffered, and none is in flight, not even one for an earlier
+position (rule O5). What arrives is buffered; **the position moves when records are returned**, not when they arrive.
+Records for a position that is no longer the one asked for (after seek(), a revocation, a reset) are dropped, wherever
+they were (rule O3).
 
 A partition that is retained over a rebalance goes through nothing here: it keeps its position, its pause and its fetch
 (rule O2).
@@ -21,7 +22,42 @@ SubscriptionState, Fetcher; threading refactor proposal, "Rebalance States" (pau
 
 from __future__ import annotations
 
-from groupspec.spec.machine import State, StateMachine, error, ignored, row
+from typing import Final
+
+from groupspec.spec.machine import Guard, State, StateMachine, error, ignored, row
+from groupspec.spec.terms import NO_YES, Effect, Variable
+
+# fmt: off
+VARIABLES: Final = (
+    Variable("position", NO_YES, False, "state", "subscription", doc="the next offset is known"),
+    Variable("user_paused", NO_YES, False, "state", "subscription", doc="the application paused it"),
+    Variable("buffered", NO_YES, False, "state", "subscription", doc="fetched records wait to be returned"),
+    Variable("fetch_out", NO_YES, False, "state", "subscription", doc="a fetch of it is in flight"),
+    Variable("old_fetch", NO_YES, False, "state", "subscription",
+             doc="a fetch for an earlier position or assignment is in flight still: its leader is busy"),
+    Variable("demanded", NO_YES, False, "state", "subscription", doc="a poll wants records, and none have come yet"),
+)
+
+EFFECTS: Final = (
+    Effect("demand", {"demanded": "True"}),
+    Effect("find_position",
+           {"position": "True", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
+    Effect("lose_position", {"position": "False", "buffered": "False", "fetch_out": "False"}),
+    Effect("fetch", {"fetch_out": "True"}, ("Fetch",)),
+    Effect("buffer", {"fetch_out": "False", "buffered": "True", "demanded": "False"}),
+    Effect("end_old_fetch", {"old_fetch": "False"}),
+    Effect("end_fetch", {"fetch_out": "False"}),
+    Effect("return_records", {"buffered": "more"}),
+    Effect("pause", {"user_paused": "True"}),
+    Effect("resume", {"user_paused": "False"}),
+    Effect("begin_anew",
+           {"position": "False", "user_paused": "False", "buffered": "False", "old_fetch": "old_fetch or fetch_out",
+            "fetch_out": "False"}),
+)
+
+MAY_FETCH: Final = Guard("demanded and not buffered and not fetch_out and not old_fetch")
+"""A fetch is sent in FETCHABLE."""
+# fmt: on
 
 
 class Subscription(StateMachine):
@@ -37,62 +73,81 @@ class Subscription(StateMachine):
     PENDING_REVOCATION = State()
 
     # fmt: off
-    _OWNED = (ASSIGNED, AWAITING_POSITION, FETCHABLE, PAUSED, PENDING_REVOCATION)
-    _EVERY = (UNASSIGNED, *_OWNED)
-    _LIVE = (AWAITING_POSITION, FETCHABLE, PAUSED)
-    _POSITIONED = (FETCHABLE, PAUSED)
-    _FETCH_ANSWERS = ("fetch_answered", "fetch_failed", "fetch_out_of_range")
+    OWNED = (ASSIGNED, AWAITING_POSITION, FETCHABLE, PAUSED, PENDING_REVOCATION)
+    EVERY = (UNASSIGNED, *OWNED)
+    LIVE = (AWAITING_POSITION, FETCHABLE, PAUSED)
+    POSITIONED = (FETCHABLE, PAUSED)
+    FETCH_ANSWERS = ("fetch_answered", "fetch_failed", "fetch_out_of_range")
 
-    #   in state            on event              goes to             when                                        do                        rules
-    row(UNASSIGNED,         "partition_added",    ASSIGNED,                                                       do=["begin_anew"],        rules="C3 O1")
-    row(ASSIGNED,           "partition_enabled",  AWAITING_POSITION,  when="not position",                                                  rules="C3 O1")
-    row(ASSIGNED,           "partition_enabled",  FETCHABLE,          when="position and not user_paused",                                  rules="C3 C5")
-    row(ASSIGNED,           "partition_enabled",  PAUSED,             when="position and user_paused",                                      rules="C3 C5")
-    row(PENDING_REVOCATION, "partition_removed",  UNASSIGNED,                                                     do=["begin_anew"],        rules="O3 C3")
-    row((ASSIGNED, *_LIVE), "revocation_pending", PENDING_REVOCATION,                                                                       rules="Q5 O3")
+    row(UNASSIGNED,         "partition_added",    ASSIGNED,           rules="C3 O1", do=["begin_anew"])
+    row(ASSIGNED,           "partition_enabled",  AWAITING_POSITION,  rules="C3 O1", when="not position")
+    row(ASSIGNED,           "partition_enabled",  FETCHABLE,          rules="C3 C5",
+        when="position and not user_paused")
+    row(ASSIGNED,           "partition_enabled",  PAUSED,             rules="C3 C5", when="position and user_paused")
+    row(PENDING_REVOCATION, "partition_removed",  UNASSIGNED,         rules="O3 C3", do=["begin_anew"])
+    row((ASSIGNED, *LIVE),  "revocation_pending", PENDING_REVOCATION, rules="Q5 O3")
 
-    row(AWAITING_POSITION,  "position_found",     FETCHABLE,          when="current and not user_paused",         do=["find_position"],     rules="O1 O6")
-    row(AWAITING_POSITION,  "position_found",     PAUSED,             when="current and user_paused",             do=["find_position"],     rules="O1 O2 O6")
-    row(AWAITING_POSITION,  "sought",             FETCHABLE,          when="not user_paused",                     do=["find_position"],     rules="O3")
-    row(AWAITING_POSITION,  "sought",             PAUSED,             when="user_paused",                         do=["find_position"],     rules="O3")
-    row((ASSIGNED, *_POSITIONED), "sought",       None,                                                           do=["find_position"],     rules="O3 C5")
+    row(AWAITING_POSITION, "position_found", FETCHABLE, rules="O1 O6",
+        when="current and not user_paused", do=["find_position"])
+    row(AWAITING_POSITION, "position_found", PAUSED,    rules="O1 O2 O6",
+        when="current and user_paused",     do=["find_position"])
+    row(AWAITING_POSITION, "sought",         FETCHABLE, rules="O3",
+        when="not user_paused",             do=["find_position"])
+    row(AWAITING_POSITION, "sought",         PAUSED,    rules="O3",
+        when="user_paused",                 do=["find_position"])
+    row((ASSIGNED, *POSITIONED), "sought",   None,      rules="O3 C5", do=["find_position"])
 
-    row((ASSIGNED, AWAITING_POSITION), "paused_by_user", None,        when="not user_paused",                     do=["pause"],             rules="C5 O2")
-    row((ASSIGNED, AWAITING_POSITION), "resumed_by_user", None,       when="user_paused",                         do=["resume"],            rules="C5 O2")
-    row(FETCHABLE,          "paused_by_user",     PAUSED,                                                         do=["pause"],             rules="O2 O5")
-    row(PAUSED,             "resumed_by_user",    FETCHABLE,                                                      do=["resume"],            rules="O2 O5")
+    row((ASSIGNED, AWAITING_POSITION), "paused_by_user", None, when="not user_paused", do=["pause"],  rules="C5 O2")
+    row((ASSIGNED, AWAITING_POSITION), "resumed_by_user", None, when="user_paused",     do=["resume"], rules="C5 O2")
+    row(FETCHABLE, "paused_by_user",  PAUSED,                            do=["pause"],  rules="O2 O5")
+    row(PAUSED,    "resumed_by_user", FETCHABLE,                         do=["resume"], rules="O2 O5")
 
-    row(_EVERY,             "fetch_requested",    None,               when="not demanded",                        do=["demand"],            rules="O5 Q6")
-    row(FETCHABLE,          "turn_ended",         None,               when="demanded and not buffered and not fetch_out and not old_fetch", do=["fetch"], rules="O5")
-    row(_POSITIONED,        "fetch_answered",     None,               when="current and fetch_out",               do=["buffer"],            rules="O5")
-    row(_POSITIONED,        "fetch_failed",       None,               when="current and fetch_out",               do=["end_fetch"],         rules="O5")
-    row(PENDING_REVOCATION, ("fetch_answered", "fetch_failed"), None, when="current and fetch_out",               do=["end_fetch"],         rules="O3 Q5")
-    row(PENDING_REVOCATION, "fetch_out_of_range", None,               when="current and fetch_out",               do=["lose_position"],     rules="O3 O6")
-    row(_POSITIONED,        "fetch_out_of_range", AWAITING_POSITION,  when="current and fetch_out",               do=["lose_position"],     rules="O6")
-    row(_EVERY,             _FETCH_ANSWERS,       None,               when="not current and old_fetch",           do=["end_old_fetch"],     rules="O3")
-    row(FETCHABLE,          "records_returned",   None,               when="buffered",                            do=["return_records"],    rules="O4 O5")
+    row(EVERY,              "fetch_requested",    None,              rules="O5 Q6",
+        when="not demanded",                                            do=["demand"])
+    row(FETCHABLE,          "turn_ended",         None,              rules="O5",
+        when=MAY_FETCH, do=["fetch"])
+    row(POSITIONED,         "fetch_answered",     None,              rules="O5",
+        when="current and fetch_out",                                   do=["buffer"])
+    row(POSITIONED,         "fetch_failed",       None,              rules="O5",
+        when="current and fetch_out",                                   do=["end_fetch"])
+    row(PENDING_REVOCATION, ("fetch_answered", "fetch_failed"), None, rules="O3 Q5",
+        when="current and fetch_out",                                   do=["end_fetch"])
+    row(PENDING_REVOCATION, "fetch_out_of_range", None,              rules="O3 O6",
+        when="current and fetch_out",                                   do=["lose_position"])
+    row(POSITIONED,         "fetch_out_of_range", AWAITING_POSITION, rules="O6",
+        when="current and fetch_out",                                   do=["lose_position"])
+    row(EVERY,              FETCH_ANSWERS,        None,              rules="O3",
+        when="not current and old_fetch",                               do=["end_old_fetch"])
+    row(FETCHABLE,          "records_returned",   None,              rules="O4 O5",
+        when="buffered",                                                do=["return_records"])
 
-    # what changes nothing
-    ignored(_OWNED,         "partition_added",    because="already")
-    ignored((*_LIVE, PENDING_REVOCATION), "partition_enabled", because="already")
+    # -- what changes nothing ------------------------------------------------------------------------------------------
+    ignored(OWNED, "partition_added", because="already")
+    ignored((*LIVE, PENDING_REVOCATION), "partition_enabled", because="already")
     ignored(PENDING_REVOCATION, "revocation_pending", because="already")
-    ignored(UNASSIGNED,     ("partition_enabled", "partition_removed", "revocation_pending", "sought", "paused_by_user", "resumed_by_user"), because="not_assigned")
-    ignored((UNASSIGNED, ASSIGNED, *_POSITIONED, PENDING_REVOCATION), "position_found", because="late", when="current")
-    ignored((UNASSIGNED, *_OWNED), "position_found", because="late", when="not current")
+    ignored(UNASSIGNED,
+        ("partition_enabled", "partition_removed", "revocation_pending", "sought", "paused_by_user", "resumed_by_user"),
+        because="not_assigned")
+    ignored((UNASSIGNED, ASSIGNED, *POSITIONED, PENDING_REVOCATION), "position_found", because="late", when="current")
+    ignored((UNASSIGNED, *OWNED), "position_found", because="late", when="not current")
     ignored(PENDING_REVOCATION, ("sought", "paused_by_user", "resumed_by_user"), because="nothing_waits")
     ignored((ASSIGNED, AWAITING_POSITION), "paused_by_user", because="already", when="user_paused")
     ignored((ASSIGNED, AWAITING_POSITION), "resumed_by_user", because="already", when="not user_paused")
-    ignored(PAUSED,         "paused_by_user",     because="already")
-    ignored(FETCHABLE,      "resumed_by_user",    because="already")
-    ignored(_EVERY,         "fetch_requested",    because="already", when="demanded")
-    ignored(FETCHABLE,      "turn_ended",         because="nothing_waits", when="not (demanded and not buffered and not fetch_out and not old_fetch)")
-    ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION, PAUSED, PENDING_REVOCATION), "turn_ended", because="nothing_waits")
-    ignored(_POSITIONED,    _FETCH_ANSWERS,       because="late", when="current and not fetch_out")
-    ignored(PENDING_REVOCATION, _FETCH_ANSWERS,   because="late", when="current and not fetch_out")
-    ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION), _FETCH_ANSWERS, because="late", when="current")
-    ignored(_EVERY,         _FETCH_ANSWERS,       because="late", when="not current and not old_fetch")
-    ignored(FETCHABLE,      "records_returned",   because="nothing_waits", when="not buffered")
-    ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION, PAUSED, PENDING_REVOCATION), "records_returned", because="nothing_waits")
-    # what a correct member never does: take a partition away that was not paused first
-    error((ASSIGNED, *_LIVE), "partition_removed", rule="Q5")
+    ignored(PAUSED, "paused_by_user", because="already")
+    ignored(FETCHABLE, "resumed_by_user", because="already")
+    ignored(EVERY, "fetch_requested", because="already", when="demanded")
+    ignored(FETCHABLE, "turn_ended", because="nothing_waits",
+        when=~MAY_FETCH)
+    ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION, PAUSED, PENDING_REVOCATION), "turn_ended",
+        because="nothing_waits")
+    ignored(POSITIONED, FETCH_ANSWERS, because="late", when="current and not fetch_out")
+    ignored(PENDING_REVOCATION, FETCH_ANSWERS, because="late", when="current and not fetch_out")
+    ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION), FETCH_ANSWERS, because="late", when="current")
+    ignored(EVERY, FETCH_ANSWERS, because="late", when="not current and not old_fetch")
+    ignored(FETCHABLE, "records_returned", because="nothing_waits", when="not buffered")
+    ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION, PAUSED, PENDING_REVOCATION), "records_returned",
+        because="nothing_waits")
+
+    # -- what a correct member never does: take a partition away that was not paused first -----------------------------
+    error((ASSIGNED, *LIVE), "partition_removed", rule="Q5")
     # fmt: on

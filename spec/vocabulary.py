@@ -1,23 +1,26 @@
 """The words of the specification: variables, events, effects, reasons. All data, and all of it finite.
 
-**Variables.** A *state* variable belongs to one machine, whose effects alone set it; every machine may read it. An *input*
-comes with an event and is gone after it. A *config* variable is chosen before the first event and never changes. Two more
-words may stand in any guard and are constants of a whole run: the rebalance protocol (`eager` or `cooperative`) and the
-profile (`published`: the threading refactor proposal to the letter; `deployed`: what brokers and KIP-429 allow).
+**Variables.** A *state* variable belongs to one machine, whose effects alone set it; every machine may read it. An
+*input* comes with an event and is gone after it. A *config* variable is chosen before the first event and never
+changes. Two more words may stand in any guard and are constants of a whole run: the rebalance protocol (`eager` or
+`cooperative`) and the profile (`published`: the threading refactor proposal to the letter; `deployed`: what brokers and
+KIP-429 allow).
 
-**Time** is not a variable. A timer is an event, and says nothing about when: whatever order of expiries a clock could bring
-about, the machines have an answer to it.
+**Time** is not a variable. A timer is an event, and says nothing about when: whatever order of expiries a clock could
+bring about, the machines have an answer to it.
 
 **Answers.** Every (request, error) that a coordinator can give is one event; `RESPONSES` is the table. An answer is
 `current` when the request it belongs to is still the one waited for *and* the identity it was sent with is still the
 member's (rule J9). All others are late.
 
-**Effects** within one entry happen at once, entries along a row in order. What is emitted is a request (`JoinGroup`), an
-event for the polling thread (`REVOKE_PARTITIONS`), or an event for the other machines of the same member (`join_needed`),
-which they handle before anything else reaches the member (`member.py` says who hears what).
+**Effects** within one entry happen at once, entries along a row in order. What is emitted is a request (`JoinGroup`),
+an event for the polling thread (`REVOKE_PARTITIONS`), or an event for the other machines of the same member
+(`join_needed`), which they handle before anything else reaches the member (`member.py` says who hears what).
 
-Sources: the threading refactor proposal (Apache Kafka wiki) for the events between the threads; KIP-62 for the three timers;
-Kafka's AbstractCoordinator and ConsumerCoordinator for the answers and what follows from them.
+The variables and effects of a machine stand beside its table, in its own file; what several share is here.
+
+Sources: the threading refactor proposal (Apache Kafka wiki) for the events between the threads; KIP-62 for the three
+timers; Kafka's AbstractCoordinator and ConsumerCoordinator for the answers and what follows from them.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from groupspec.spec import commit_words, group_words
+from groupspec.spec import broker_group, commit, connection, rebalance, subscription, timeouts
 from groupspec.spec.terms import NO_YES, Effect, Event, Variable
 
 _Named = TypeVar("_Named", Variable, Event, Effect)
@@ -44,48 +47,27 @@ def _by_name(*entries: _Named) -> Mapping[str, _Named]:
 VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     # of a run
     Variable("auto_commit", NO_YES, False, "config", doc="enable.auto.commit"),
-    Variable("static", NO_YES, False, "config", doc="group.instance.id is set: a static member sends no LeaveGroup by itself"),
-    # of the connection
-    Variable("coordinator_known", NO_YES, False, "state", "connection", doc="the last lookup found it, and nothing since said otherwise"),
-    Variable("member_needs", NO_YES, False, "state", "connection", doc="the rebalance needs a coordinator"),
-    Variable("asked", NO_YES, False, "state", "connection", doc="a commit, or a question for committed offsets, needs a coordinator"),
-    Variable("lookup_wait", ("none", "backoff", "poll"), "none", "state", "connection", doc="what the next lookup waits for: nothing, the retry backoff, or (after a fatal error) a poll"),
-    # of the rebalance
-    Variable("subscribed", NO_YES, False, "state", "rebalance", doc="there is a subscription"),
-    Variable("polled", NO_YES, False, "state", "rebalance", doc="the application has polled since it subscribed, was thrown an error, or let the poll interval expire"),
-    Variable("fenced", NO_YES, False, "state", "rebalance", doc="another process has the instance id: nothing is sent until the application has left, and subscribes anew"),
-    Variable("identity", ("none", "id", "member"), "none", "state", "rebalance", doc="nothing; a member id without a generation; both"),
-    Variable("owned", NO_YES, False, "state", "rebalance", doc="partitions are assigned"),
-    Variable("will_own", NO_YES, False, "state", "rebalance", doc="the assignment in hand is not empty"),
-    Variable("unwanted", NO_YES, False, "state", "rebalance", doc="cooperative: something that is owned is of a topic no longer subscribed to, and goes before JoinGroup"),
-    Variable("keeps", NO_YES, False, "state", "rebalance", doc="of what is owned, something stays when the revocation in progress is done"),
-    Variable("join_backoff", NO_YES, False, "state", "rebalance", doc="the retry backoff before the next JoinGroup runs"),
-    Variable("preparing", NO_YES, False, "state", "rebalance", doc="cooperative: the commit before JoinGroup is under way, still in STABLE"),
-    Variable("commit_step", ("none", "out", "backoff", "blocked"), "none", "state", "rebalance", doc="the commit before a rebalance: none; sent; waiting for its backoff; waiting for a coordinator"),
-    Variable("lost", NO_YES, False, "state", "rebalance", doc="the callback of REVOKING_PARTITION is onPartitionsLost, not onPartitionsRevoked"),
-    Variable("callback_running", NO_YES, False, "state", "rebalance", doc="the polling thread has taken REVOKE_PARTITIONS: its kind is settled"),
-    Variable("follow_up", NO_YES, False, "state", "rebalance", doc="another rebalance is due as soon as this one is done"),
-    Variable("leaving", NO_YES, False, "state", "rebalance", doc="unsubscribe() or close() waits for the last callback"),
-    # of the timers
-    Variable("heartbeat_overdue", NO_YES, False, "state", "timeouts", doc="a heartbeat fell due while one was in flight or no coordinator known"),
-    Variable("poll_overdue", NO_YES, False, "state", "timeouts", doc="the poll interval has expired, and nothing has restarted it"),
-    # of one partition
-    Variable("position", NO_YES, False, "state", "subscription", doc="the next offset is known"),
-    Variable("user_paused", NO_YES, False, "state", "subscription", doc="the application paused it"),
-    Variable("buffered", NO_YES, False, "state", "subscription", doc="fetched records wait to be returned"),
-    Variable("fetch_out", NO_YES, False, "state", "subscription", doc="a fetch of it is in flight"),
-    Variable("old_fetch", NO_YES, False, "state", "subscription", doc="a fetch for an earlier position or assignment is in flight still: its leader is busy"),
-    Variable("demanded", NO_YES, False, "state", "subscription", doc="a poll wants records, and none have come yet"),
+    Variable("static", NO_YES, False, "config",
+             doc="group.instance.id is set: a static member sends no LeaveGroup by itself"),
+    # of the machines of a member, and of one partition
+    *connection.VARIABLES,
+    *rebalance.VARIABLES,
+    *timeouts.VARIABLES,
+    *subscription.VARIABLES,
     # that come with an event
-    Variable("current", NO_YES, True, "input", doc="the answer is the one waited for, of the present identity; else it is late"),
-    Variable("fits", NO_YES, True, "input", doc="the new assignment has only partitions of topics that are subscribed to"),
-    Variable("takes", NO_YES, False, "input", doc="the new assignment lacks something that is owned; where none is applied, the subscription does"),
-    Variable("retains", NO_YES, True, "input", doc="the new assignment has something that is owned; where none is applied, the subscription does"),
+    Variable("current", NO_YES, True, "input",
+             doc="the answer is the one waited for, of the present identity; else it is late"),
+    Variable("fits", NO_YES, True, "input",
+             doc="the new assignment has only partitions of topics that are subscribed to"),
+    Variable("takes", NO_YES, False, "input",
+             doc="the new assignment lacks something that is owned; where none is applied, the subscription does"),
+    Variable("retains", NO_YES, True, "input",
+             doc="the new assignment has something that is owned; where none is applied, the subscription does"),
     Variable("gains", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
     Variable("more", NO_YES, False, "input", doc="records of this partition are left in the buffer"),
-    # of one commit, and of the group: files of their own
-    *commit_words.VARIABLES,
-    *group_words.VARIABLES,
+    # of one commit, and of the group
+    *commit.VARIABLES,
+    *broker_group.VARIABLES,
 )
 
 # Events ---------------------------------------------------------------------------------------------------------------
@@ -106,7 +88,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("partitions_revoked", "application", doc="PARTITIONS_REVOKED: the listener has returned"),
     Event("partitions_assigned", "application", doc="PARTITIONS_ASSIGNED: the listener has returned"),
     Event("commit_or_fetch_asked", "application", doc="COMMIT or FETCH_COMMITTED: an event with required_coordinator"),
-    Event("asks_settled", "application", doc="every commit and every question for committed offsets has been answered, or given up"),
+    Event("asks_settled", "application",
+          doc="every commit and every question for committed offsets has been answered, or given up"),
     # one partition, as the application and the fetcher see it
     Event("fetch_requested", "application", doc="the server event FETCH reaches this partition"),
     Event("records_returned", "application", ("more",), doc="poll() returned records of it: the position moves now"),
@@ -115,7 +98,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("resumed_by_user", "application", doc="resume()"),
     Event("position_found", "message", _ANSWER, doc="a committed offset, or the reset policy's"),
     Event("fetch_answered", "message", _ANSWER, doc="records for the position that was asked for"),
-    Event("fetch_failed", "message", _ANSWER, doc="no records, and nothing wrong with the position: there are none yet"),
+    Event("fetch_failed", "message", _ANSWER,
+          doc="no records, and nothing wrong with the position: there are none yet"),
     Event("fetch_out_of_range", "message", _ANSWER, doc="the position does not exist any more"),
     # answers to FindCoordinator
     Event("lookup_found", "message", _ANSWER, doc="FindCoordinator: NONE"),
@@ -131,7 +115,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("join_fenced", "message", _ANSWER, doc="JoinGroup: another process has this instance id"),
     Event("join_fatal", "message", _ANSWER, doc="JoinGroup: what only the application can mend"),
     # answers to SyncGroup
-    Event("sync_accepted", "message", ("current", "takes", "retains", "gains", "fits"), doc="SyncGroup: NONE, with the assignment"),
+    Event("sync_accepted", "message", ("current", "takes", "retains", "gains", "fits"),
+          doc="SyncGroup: NONE, with the assignment"),
     Event("sync_rebalance_in_progress", "message", _ANSWER, doc="SyncGroup: the next rebalance has begun"),
     Event("sync_unknown_member", "message", _ANSWER, doc="SyncGroup: the coordinator does not know this id"),
     Event("sync_illegal_generation", "message", _ANSWER, doc="SyncGroup: an older or newer generation"),
@@ -158,7 +143,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     # answers to OffsetFetch, as far as they concern the coordinator
     Event("ask_coordinator_gone", "message", _ANSWER, doc="OffsetFetch: not the coordinator, or no answer"),
     # timers
-    Event("heartbeat_due", "timer", doc="heartbeat.interval.ms since the last one was sent, or the backoff after a failed one"),
+    Event("heartbeat_due", "timer",
+          doc="heartbeat.interval.ms since the last one was sent, or the backoff after a failed one"),
     Event("session_expired", "timer", doc="session.timeout.ms without a sign of life from the coordinator"),
     Event("poll_interval_expired", "timer", doc="max.poll.interval.ms since the last poll()"),
     Event("join_backoff_elapsed", "timer", doc="retry.backoff.ms since a join or sync failed"),
@@ -166,7 +152,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("commit_backoff_elapsed", "timer", doc="retry.backoff.ms since the commit before a rebalance failed"),
     Event("commit_deadline_expired", "timer", doc="the commit before a rebalance has had its time"),
     # between the machines of one member
-    Event("turn_ended", "internal", doc="the background thread has done what the event asked for, and looks at what is left"),
+    Event("turn_ended", "internal",
+          doc="the background thread has done what the event asked for, and looks at what is left"),
     Event("coordinator_needed", "internal", doc="the rebalance needs a coordinator"),
     Event("coordinator_needless", "internal", doc="the member has left"),
     Event("coordinator_found", "internal", doc="the connection is STABLE"),
@@ -185,8 +172,8 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("revocation_pending", "internal", doc="it will be taken away: not fetched, not returned"),
     Event("partition_removed", "internal", doc="the subscription no longer has it"),
     # of one commit, and at the group's coordinator
-    *commit_words.EVENTS,
-    *group_words.EVENTS,
+    *commit.EVENTS,
+    *broker_group.EVENTS,
 )
 
 REQUESTS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "Fetch")
@@ -195,14 +182,15 @@ REQUESTS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "Le
 CONSUMER_EVENTS: Final = ("ERROR", "REVOKE_PARTITIONS", "ASSIGN_PARTITIONS")
 """Events for the polling thread that an effect may emit (the proposal's ConsumerEventType)."""
 
-COMMIT_ENDINGS: Final[Mapping[str, str]] = commit_words.COMMIT_ENDINGS
+COMMIT_ENDINGS: Final[Mapping[str, str]] = commit.COMMIT_ENDINGS
 """What whoever asked for a commit is told in the end, with the meaning of each; the commit machine alone emits them."""
 
-ANSWERS: Final = group_words.ANSWERS
+ANSWERS: Final = broker_group.ANSWERS
 """What the coordinator tells whoever asked; the group machine alone emits them."""
 
-GROUP_ACTS: Final[Mapping[str, str]] = group_words.GROUP_ACTS
-"""What the coordinator does to its records of the members, with the meaning of each; the group machine alone emits them."""
+GROUP_ACTS: Final[Mapping[str, str]] = broker_group.GROUP_ACTS
+"""What the coordinator does to its records of the members, with the meaning of each; the group machine alone emits
+them."""
 
 SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
     {
@@ -218,7 +206,8 @@ SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
         "CLOSE": ("leave_requested", False),
     }
 )
-"""The proposal's ServerEventType, and what it left open with "…": the event of the machines, and `requiredCoordinator`."""
+"""The proposal's ServerEventType, and what it left open with "…": the event of the machines, and `requiredCoordinator`.
+"""
 
 # Answers --------------------------------------------------------------------------------------------------------------
 
@@ -304,7 +293,8 @@ RESPONSES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 """(request, error) -> event. "other" stands for every error that the request's table does not name.
 
 Source: Kafka AbstractCoordinator (FindCoordinator, JoinGroup, SyncGroup, Heartbeat handlers), ConsumerCoordinator
-(OffsetCommit handler, and of the OffsetFetch handler what concerns the coordinator). DISCONNECTED and TIMED_OUT are the transport's, not the wire's.
+(OffsetCommit handler, and of the OffsetFetch handler what concerns the coordinator). DISCONNECTED and TIMED_OUT are the
+transport's, not the wire's.
 """
 
 # Why an event may be ignored ------------------------------------------------------------------------------------------
@@ -330,107 +320,14 @@ IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 # Effects --------------------------------------------------------------------------------------------------------------
 
 EFFECTS: Final[Mapping[str, Effect]] = _by_name(
-    # the connection
-    Effect("note_need", {"member_needs": "True"}),
-    Effect("end_need", {"member_needs": "False"}),
-    Effect("note_ask", {"asked": "True"}),
-    Effect("end_asks", {"asked": "False"}),
-    Effect("look_up", {"lookup_wait": "'none'"}, ("FindCoordinator",)),
-    Effect("know_coordinator", {"coordinator_known": "True"}, ("coordinator_found",)),
-    Effect("forget_coordinator", {"coordinator_known": "False"}, ("coordinator_lost",)),
-    Effect("back_off_lookup", {"lookup_wait": "'backoff'"}),
-    Effect("await_poll_to_look_up", {"lookup_wait": "'poll'"}),
-    Effect("end_lookup_wait", {"lookup_wait": "'none'"}),
-    Effect("need_nothing", {"member_needs": "False", "asked": "False", "lookup_wait": "'none'"}),
-    # what may hold a JoinGroup back
-    Effect("subscribe", {"subscribed": "True", "polled": "False"}),
-    Effect("note_poll", {"polled": "True"}),
-    Effect("await_poll", {"polled": "False"}),
-    Effect("fence", {"fenced": "True", "polled": "False"}, ("coordinator_needless",)),
-    Effect("need_coordinator", {}, ("coordinator_needed",)),
-    Effect("need_no_coordinator", {}, ("coordinator_needless",)),
-    Effect("back_off_join", {"join_backoff": "True"}),
-    Effect("end_join_backoff", {"join_backoff": "False"}),
+    # of several machines
     Effect("say_coordinator_gone", {}, ("coordinator_gone",)),
-    Effect("join", {}, ("join_needed",)),
-    # requests
-    Effect("send_join_group", {"preparing": "False", "follow_up": "False", "join_backoff": "False", "unwanted": "False", "keeps": "False"}, ("heartbeats_disabled", "JoinGroup")),
-    Effect("send_sync_group", {}, ("SyncGroup",)),
-    Effect("send_leave_group", {}, ("LeaveGroup",)),
-    Effect("send_offset_commit", {"commit_step": "'out'"}, ("OffsetCommit",)),
     Effect("throw", {}, ("ERROR",)),
-    # identity
-    Effect("keep_given_id", {"identity": "'id'"}),
-    Effect("become_member", {"identity": "'member'"}),
-    Effect("forget_identity", {"identity": "'none'", "unwanted": "False"}),
-    Effect("forget_generation", {"identity": "'id' if identity != 'none' else 'none'", "unwanted": "False"}),
-    Effect("enable_heartbeats", {}, ("heartbeats_enabled",)),
-    Effect("disable_heartbeats", {}, ("heartbeats_disabled",)),
-    # partitions, and the callbacks about them
-    Effect("take_assignment", {"owned": "gains or (cooperative and owned and (retains or not takes))", "keeps": "False"}, ("partition_added",)),
-    Effect("take_smaller_assignment", {"will_own": "gains or retains", "keeps": "retains"}),
-    Effect("own_new", {"owned": "will_own", "will_own": "False", "keeps": "False"}, ("partition_added",)),
-    Effect("shrink", {"owned": "keeps", "lost": "False", "callback_running": "False"}, ("partition_removed",)),
-    Effect("enable_partitions", {}, ("partition_enabled",)),
-    Effect(
-        "note_unwanted",
-        {"unwanted": "deployed and cooperative and owned and takes", "keeps": "deployed and cooperative and owned and takes and retains", "preparing": "False"},
-        doc="what is owned of topics no longer subscribed to goes before JoinGroup",
-    ),
-    Effect("pause_owned", {"keeps": "False"}, ("revocation_pending",)),
-    Effect("pause_taken", {}, ("revocation_pending",)),
-    Effect("send_revoke_partitions", {"lost": "False", "callback_running": "False"}, ("REVOKE_PARTITIONS",)),
-    Effect("send_assign_partitions", {}, ("ASSIGN_PARTITIONS",)),
-    Effect("start_callback", {"callback_running": "True"}),
-    Effect("go_on", {}, ("revocation_done",)),
-    # the commit before a rebalance
-    Effect("commit", {"commit_step": "'blocked'"}, ("commit_needed",)),
-    Effect("retry_commit", {"commit_step": "'blocked'"}, ("commit_needed",)),
-    Effect("skip_commit", {}, ("revocation_prepared",)),
-    Effect("back_off_commit", {"commit_step": "'backoff'"}),
-    Effect("end_commit", {"commit_step": "'none'", "preparing": "False"}),
-    Effect("finish_commit", {"commit_step": "'none'"}),
-    Effect("prepare_to_join", {"preparing": "True"}),
-    # the rebalance as a whole
-    Effect("want_follow_up", {"follow_up": "True"}),
-    Effect("rejoin", {"follow_up": "False"}, ("rejoin_requested",)),
-    Effect(
-        "lose",
-        {"lost": "True", "callback_running": "False", "keeps": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "will_own": "False"},
-        ("heartbeats_disabled", "revocation_pending", "REVOKE_PARTITIONS"),
-        doc="everything owned is lost: the callback says so, nothing is committed",
-    ),
-    Effect("lose_instead", {"lost": "True", "keeps": "False", "follow_up": "False", "will_own": "False"}, ("heartbeats_disabled",), doc="the callback that is due becomes onPartitionsLost"),
-    Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False"}, ("heartbeats_disabled",)),
-    Effect("start_leaving", {"leaving": "True", "unwanted": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False", "join_backoff": "False"}),
-    Effect("lose_but_stay", {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False", "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"), doc="a rebalance is given up to leave: its partitions count as lost"),
-    Effect(
-        "leave",
-        {"leaving": "False", "subscribed": "False", "polled": "False", "fenced": "False", "join_backoff": "False", "follow_up": "False", "commit_step": "'none'", "preparing": "False", "will_own": "False", "keeps": "False"},
-        ("leave_needed",),
-    ),
-    # the timers
-    Effect("send_heartbeat", {"heartbeat_overdue": "False"}, ("Heartbeat",)),
-    Effect("note_overdue_heartbeat", {"heartbeat_overdue": "True"}),
-    Effect("schedule_retry", {"heartbeat_overdue": "False"}, doc="the next heartbeat falls due after the retry backoff"),
-    Effect("note_overdue_poll", {"poll_overdue": "True"}),
-    Effect("restart_poll_interval", {"poll_overdue": "False"}, doc="max.poll.interval.ms from now on"),
-    Effect("restart_timers", {"heartbeat_overdue": "False", "poll_overdue": "False"}, doc="heartbeat, session and poll interval, all from now on"),
-    Effect("report_poll_limit", {"poll_overdue": "True"}, ("poll_limit_reached",)),
-    # one partition
-    Effect("demand", {"demanded": "True"}),
-    Effect("find_position", {"position": "True", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
-    Effect("lose_position", {"position": "False", "buffered": "False", "fetch_out": "False"}),
-    Effect("fetch", {"fetch_out": "True"}, ("Fetch",)),
-    Effect("buffer", {"fetch_out": "False", "buffered": "True", "demanded": "False"}),
-    Effect("end_old_fetch", {"old_fetch": "False"}),
-    Effect("end_fetch", {"fetch_out": "False"}),
-    Effect("return_records", {"buffered": "more"}),
-    Effect("pause", {"user_paused": "True"}),
-    Effect("resume", {"user_paused": "False"}),
-    Effect("begin_anew", {"position": "False", "user_paused": "False", "buffered": "False", "old_fetch": "old_fetch or fetch_out", "fetch_out": "False"}),
-    # one commit, and the group
-    *commit_words.EFFECTS,
-    *group_words.EFFECTS,
+    *connection.EFFECTS,
+    *rebalance.EFFECTS,
+    *timeouts.EFFECTS,
+    *subscription.EFFECTS,
+    *commit.EFFECTS,
+    *broker_group.EFFECTS,
 )
 """Every effect that a row may name."""

@@ -10,8 +10,7 @@ from typing import Final
 from groupspec.conformance.benchmarks.figures import Benchmark, Figure
 from groupspec.spec.compiler.library import library_machine
 from groupspec.spec.compiler.step import NO_ROW, Values, compile_step
-from groupspec.spec.compiler.tables import tables, whole_tables
-from groupspec.spec.rebalance import Rebalance
+from groupspec.spec.compiler.tables import classes, tables, whole_tables
 from groupspec.spec.terms import Value
 
 RUNS: Final = 7
@@ -28,7 +27,7 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
     """Events a second of both, alternating."""
     table = tables()["rebalance", "cooperative", "deployed"]
     step = compile_step(table)
-    library = library_machine(Rebalance, whole_tables()["rebalance"], table)
+    library = library_machine(classes()["rebalance"], whole_tables()["rebalance"], table)
     events = _draw(step.step, step.initial)
     inputs = {event.name: event.inputs for event in table.events}
     compiled: list[float] = []

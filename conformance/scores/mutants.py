@@ -93,9 +93,10 @@ def mutants(table: Table) -> Iterator[SpecMutant]:
     yield from _of_effects(table)
 
 
-def _place(table: Table, row: Row) -> tuple[int, str]:
-    """Rows that were written as one stand in one line, and have one guard."""
-    return int(table.places[row.id].rpartition(":")[2]), row.guard
+def _place(table: Table, row: Row) -> tuple[str, int, str]:
+    """Rows that were written as one stand in one line of a file, and have one guard."""
+    file, _, line = table.places[row.id].rpartition(":")
+    return file, int(line), row.guard
 
 
 def _changes(table: Table, row: Row) -> Iterator[_Change]:

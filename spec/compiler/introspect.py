@@ -52,12 +52,14 @@ class _Reader:
             raise SpecError(self.problems)
         used_effects = {name for row in rows for name in row.effects}
         effects = tuple(effect for name, effect in self.words.effects.items() if name in used_effects)
-        events = tuple(dict.fromkeys(row.event for row in rows))
+        states = tuple(state.id for state in self.machine.states)
+        events = tuple(name for name in self.words.events if any(row.event == name for row in rows))
+        rows.sort(key=lambda row: (states.index(row.source), events.index(row.event)))
         return Table(
             name=self.name,
             rebalance=None,
             profile=None,
-            states=tuple(state.id for state in self.machine.states),
+            states=states,
             initial=str(self.machine.initial_state.id),
             events=tuple(self.words.events[event] for event in events),
             variables=tuple(

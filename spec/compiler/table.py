@@ -59,9 +59,9 @@ class Table:
         profile: `published`, `deployed`, or None for a table that has both.
         states: In the order of the file.
         initial: The first state.
-        events: Everything that the machine hears, in the order of the file.
+        events: Everything that the machine reacts to, in the order of the vocabulary.
         variables: Its own, and every other that its guards or effects read.
-        rows: In the order of the file.
+        rows: By state and event; those of one state and event in the order of the file, the published profile's last.
         effects: Those that its rows name.
         places: Row id to the file and line in which it stands; "" to the file of the class. No part of what the table
             says.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.spec.commit_words import COMMIT_ENDINGS
+from groupspec.spec.commit import COMMIT_ENDINGS
 from groupspec.spec.compiler.model import ModelProperty
 from groupspec.spec.composition.commits_together import AUTOMATIC
 from groupspec.spec.composition.open_commit import DUE, IN_TURN, PERSISTS, assertion_of

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
-from groupspec.spec.commit_words import COMMIT_ANSWERS
+from groupspec.spec.commit import COMMIT_ANSWERS
 from groupspec.spec.compiler.model import (
     Action,
     Block,

@@ -19,10 +19,10 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
+from groupspec.spec.broker_group import OF_ONE_MEMBER
 from groupspec.spec.compiler.model import If, IndexSet, Procedure, Set, Statement
 from groupspec.spec.composition.group_records import ALL_JOINED, OF_WORDS, SOME_LOGGED, SYNC_PARKED, WAITS
 from groupspec.spec.composition.machines import ILLEGAL, claim
-from groupspec.spec.group_words import OF_ONE_MEMBER
 from groupspec.spec.properties import FAULT
 
 Check = tuple[str, str, str]

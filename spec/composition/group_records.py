@@ -2,7 +2,7 @@
 
 Each id that the group may know has a record: is it a member, is it pending, what of it is parked, has it yet to sync?
 Id 1 has an instance id, so it is a static member; the others are dynamic. The group's *acts* change the records as
-`group_words.py` says they do, and answers and timers are noted. Nothing here reads the machine's state.
+`broker_group.py` says they do, and answers and timers are noted. Nothing here reads the machine's state.
 
     phase     what the group is about, told from the acts alone
     gone      its coordinator is
@@ -24,7 +24,7 @@ from typing import Final
 
 from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set, flag
 from groupspec.spec.composition.machines import claim
-from groupspec.spec.group_words import ANSWERS
+from groupspec.spec.broker_group import ANSWERS
 
 STATIC: Final = 1
 """The id of the static member."""

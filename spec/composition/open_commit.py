@@ -35,7 +35,7 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
-from groupspec.spec.commit_words import COMMIT_ENDINGS
+from groupspec.spec.commit import COMMIT_ENDINGS
 from groupspec.spec.compiler.model import (
     Action,
     Block,

@@ -26,6 +26,7 @@ from dataclasses import replace
 from typing import Final
 
 from groupspec.spec import vocabulary
+from groupspec.spec.broker_group import ANSWERS, OF_ONE_MEMBER
 from groupspec.spec.compiler.model import (
     Action,
     Block,
@@ -57,7 +58,6 @@ from groupspec.spec.composition.group_records import (
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
 from groupspec.spec.composition.machines import Abstraction, MachineCode, conjunction, prune, pruned
 from groupspec.spec.composition.observed import said, said_variables, silence
-from groupspec.spec.group_words import ANSWERS, OF_ONE_MEMBER
 from groupspec.spec.properties import FAULT
 
 MACHINE: Final = "broker_group"

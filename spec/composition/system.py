@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from groupspec.spec import member, vocabulary
+from groupspec.spec.broker_group import OF_ONE_MEMBER
 from groupspec.spec.compiler.model import Block, Call, IndexSet
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.composition import group, members, static
 from groupspec.spec.composition.machines import Abstraction, MachineCode, name_of
-from groupspec.spec.group_words import OF_ONE_MEMBER
 from groupspec.spec.terms import Value
 
 ONE: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)

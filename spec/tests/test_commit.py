@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
+from groupspec.spec.commit import COMMIT_ANSWERS, COMMIT_ENDINGS
 from groupspec.spec.compiler.member import IllegalEvent, Member
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.terms import Value

@@ -24,7 +24,7 @@ from groupspec.impl.core.messages import (
     OffsetAndMetadata,
     OffsetCommitRequest,
 )
-from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
+from groupspec.spec.commit import COMMIT_ANSWERS, COMMIT_ENDINGS
 from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
 from groupspec.spec.terms import Value
 

@@ -14,7 +14,7 @@ from groupspec.conformance.stateful.tests.commits import CommitAdapter, CommitLo
 from groupspec.impl.core.commits import Commits, Operation
 from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.core.messages import ErrorCode
-from groupspec.spec.commit_words import COMMIT_ANSWERS
+from groupspec.spec.commit import COMMIT_ANSWERS
 from groupspec.spec.compiler.member import IllegalEvent, Offer
 from groupspec.spec.terms import Value
 

@@ -106,8 +106,8 @@ def test_unknown_reasons_and_rules_are_refused() -> None:
     )
     assert _problems(sample, words()) == [
         "OFF.night_ends.1: unknown reason 'tired'",
-        "ON.night_ends.1: unknown reason 'tired'",
         "OFF.fuse_blew.1: unknown rule 'L9'",
+        "ON.night_ends.1: unknown reason 'tired'",
         "ON.fuse_blew.1: unknown rule 'L9'",
     ]
 

@@ -16,7 +16,7 @@ import pytest
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.library import LibraryResult, library_machine
 from groupspec.spec.compiler.step import NO_ROW, Step, Values, compile_step
-from groupspec.spec.compiler.tables import MACHINES, tables, whole_tables
+from groupspec.spec.compiler.tables import classes, tables, whole_tables
 from groupspec.spec.machine import RowTransition, StateMachine
 from groupspec.spec.terms import Value
 
@@ -24,7 +24,7 @@ EVENTS = 20_800
 RUN_LENGTH = 12
 """After so many events of one run, the next begins in a state that is drawn."""
 
-CLASSES: dict[str, type[StateMachine]] = {machine.machine_name: machine for machine in MACHINES}
+CLASSES = classes()
 
 
 def _orders(machine: type[StateMachine]) -> dict[str, int]:

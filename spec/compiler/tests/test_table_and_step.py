@@ -16,7 +16,7 @@ from groupspec.spec.compiler.guards import names, parse, predicate, show, simpli
 from groupspec.spec.compiler.library import library_machine
 from groupspec.spec.compiler.specialise import PROFILES, constants, is_the_same_everywhere
 from groupspec.spec.compiler.step import NO_ROW, Machine, compile_step
-from groupspec.spec.compiler.tables import MACHINES, OF_NO_PROTOCOL, each_table, tables, whole_tables
+from groupspec.spec.compiler.tables import OF_NO_PROTOCOL, classes, each_table, tables, whole_tables
 from groupspec.spec.compiler.tests.samples import Lamp, words
 from groupspec.spec.terms import Value
 
@@ -117,9 +117,7 @@ def test_an_unknown_specialisation_says_what_is_allowed() -> None:
 def test_the_step_is_a_hundred_times_as_fast_as_the_library() -> None:
     table = tables()["rebalance", "cooperative", "deployed"]
     step = compile_step(table)
-    library = library_machine(
-        next(m for m in MACHINES if m.machine_name == "rebalance"), whole_tables()["rebalance"], table
-    )
+    library = library_machine(classes()["rebalance"], whole_tables()["rebalance"], table)
     known: dict[str, Value] = {variable.name: variable.initial for variable in table.inputs}
     script = [(event.name, tuple(known[name] for name in event.inputs)) for event in table.events]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec import composition
-from groupspec.spec.commit_words import COMMIT_ANSWERS, COMMIT_ENDINGS
+from groupspec.spec.commit import COMMIT_ANSWERS, COMMIT_ENDINGS
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.table import Row
 from groupspec.spec.compiler.tables import tables

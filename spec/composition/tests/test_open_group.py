@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from groupspec.spec.broker_group import GROUP_ACTS
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.tables import tables
@@ -14,7 +15,6 @@ from groupspec.spec.composition.group_claims import ASSERTIONS, CHECKS
 from groupspec.spec.composition.group_records import OUTCOMES, words
 from groupspec.spec.composition.open_group import open_group_model
 from groupspec.spec.explorer import Exploration, Limits, explore, explore_variants
-from groupspec.spec.group_words import GROUP_ACTS
 from groupspec.spec.properties import FAULT
 
 TABLE = tables()["broker_group", "eager", "deployed"]
