@@ -21,7 +21,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from itertools import count
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import statemachine
 from statemachine import State
@@ -85,7 +85,9 @@ def _part(text: str) -> str:
 
 
 class StateMachine(statemachine.StateMachine, metaclass=_Meta):
-    """What a machine file makes its class of."""
+    """What a machine file makes its class of; `machine_name` is what the class has to say."""
+
+    machine_name: ClassVar[str]
 
 
 class RowTransition(Transition):

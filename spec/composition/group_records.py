@@ -22,9 +22,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from groupspec.spec.broker_group import ANSWERS
 from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set, flag
 from groupspec.spec.composition.machines import claim
-from groupspec.spec.broker_group import ANSWERS
 
 STATIC: Final = 1
 """The id of the static member."""

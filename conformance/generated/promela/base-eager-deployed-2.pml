@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 5e318e7888e64f779f285e1458c7c96927511e1b42005d1edc6b334550fbfa39
+// Model ead84e659d94a28549af48001799def33b115317dafa8ec3f476b71c1c6e3857
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -272,24 +272,130 @@ inline look() {
 }
 
 // What happens within a step.
-// timeouts hears: the generation is joined
-c_code { static void timeouts_heartbeats_enabled(int i) {
-  if (now.timeouts[i] == DISABLED) {
-    /* DISABLED.heartbeats_enabled.1 [H1 P2] */
-    now.timeouts[i] = IDLE;
-    /* restart_timers */
-    now.heartbeat_overdue[i] = 0;
+// timeouts hears: poll(); the server event POLL
+c_code { static void timeouts_application_polled(int i) {
+  if (now.timeouts[i] == IDLE) {
+    /* IDLE.application_polled.1 [P2] */
+    /* restart_poll_interval */
     now.poll_overdue[i] = 0;
-  } else if (now.timeouts[i] == IDLE) {
-    /* IDLE.heartbeats_enabled.2 [H3] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   } else if (now.timeouts[i] == IN_FLIGHT) {
-    /* IN_FLIGHT.heartbeats_enabled.2 [H3] */
+    /* IN_FLIGHT.application_polled.1 [P2] */
+    /* restart_poll_interval */
+    now.poll_overdue[i] = 0;
+  }
+} }
+
+// timeouts hears: Heartbeat: NONE
+c_code { static void timeouts_heartbeat_ok(int i, int current) {
+  if ((now.timeouts[i] == STOPPED) && current) {
+    /* STOPPED.heartbeat_ok.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.timeouts[i] == DISABLED) && current) {
+    /* DISABLED.heartbeat_ok.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == IDLE) && current) {
+    /* IDLE.heartbeat_ok.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == IN_FLIGHT) && current) {
+    /* IN_FLIGHT.heartbeat_ok.1 [H1 H7] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.timeouts[i] = IDLE;
+  }
+} }
+
+// timeouts hears: Heartbeat: a rebalance is announced
+c_code { static void timeouts_heartbeat_rebalance_in_progress(int i, int current) {
+  if ((now.timeouts[i] == STOPPED) && current) {
+    /* STOPPED.heartbeat_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == DISABLED) && current) {
+    /* DISABLED.heartbeat_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == IDLE) && current) {
+    /* IDLE.heartbeat_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == IN_FLIGHT) && current) {
+    /* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.timeouts[i] = IDLE;
+  }
+} }
+
+// timeouts hears: Heartbeat: the coordinator does not know this id
+c_code { static void timeouts_heartbeat_unknown_member(int i, int current) {
+  if ((now.timeouts[i] == STOPPED) && current) {
+    /* STOPPED.heartbeat_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == DISABLED) && current) {
+    /* DISABLED.heartbeat_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == IDLE) && current) {
+    /* IDLE.heartbeat_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.timeouts[i] == IN_FLIGHT) && current) {
+    /* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.timeouts[i] = IDLE;
+  }
+} }
+
+// timeouts hears: it is forgotten; requests under way to it are void
+c_code { static void timeouts_coordinator_lost(int i) {
+  if (now.timeouts[i] == IN_FLIGHT) {
+    /* IN_FLIGHT.coordinator_lost.1 [D5 H4] */
+    now.timeouts[i] = IDLE;
+    /* schedule_retry */
+    now.heartbeat_overdue[i] = 0;
+  }
+} }
+
+// rebalance hears: it is forgotten; requests under way to it are void
+c_code { static void rebalance_coordinator_lost(int i) {
+  if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.commit_step[i] == out)) {
+    /* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3] */
+    /* back_off_commit */
+    now.commit_step[i] = backoff;
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.commit_step[i] == out)) {
+    /* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3] */
+    /* back_off_commit */
+    now.commit_step[i] = backoff;
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && now.polled[i] && !now.join_backoff[i]) {
+    /* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4] */
+    /* back_off_join */
+    now.join_backoff[i] = 1;
+  } else if (now.rebalance[i] == COMPLETING_REBALANCE) {
+    /* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4] */
+    now.rebalance[i] = PREPARING_REBALANCE;
+    /* back_off_join */
+    now.join_backoff[i] = 1;
+  } else if ((now.rebalance[i] == STABLE) && (now.commit_step[i] == out)) {
+    /* STABLE.coordinator_lost.1 [D1 D5 M3] */
+    /* back_off_commit */
+    now.commit_step[i] = backoff;
   }
 } }
 
@@ -310,220 +416,15 @@ c_code { static void timeouts_heartbeats_disabled(int i) {
   }
 } }
 
-// timeouts hears: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one
-c_code { static void timeouts_heartbeat_due(int i) {
-  if ((now.timeouts[i] == IDLE) && !now.heartbeat_overdue[i]) {
-    /* IDLE.heartbeat_due.1 [H2 D4] */
-    now.timeouts[i] = IN_FLIGHT;
-    /* send_heartbeat */
-    now.heartbeat_overdue[i] = 0;
-  } else if ((now.timeouts[i] == IN_FLIGHT) && !now.heartbeat_overdue[i]) {
-    /* IN_FLIGHT.heartbeat_due.1 [H7] */
-    /* note_overdue_heartbeat */
-    now.heartbeat_overdue[i] = 1;
-  }
-} }
-
-// timeouts hears: the background thread has done what the event asked for, and looks at what is left
-c_code { static void timeouts_turn_ended(int i) {
-  if ((now.timeouts[i] == IDLE) && now.heartbeat_overdue[i]) {
-    /* IDLE.turn_ended.1 [H2 D1] */
-    now.timeouts[i] = IN_FLIGHT;
-    /* send_heartbeat */
-    now.heartbeat_overdue[i] = 0;
-  }
-} }
-
-// timeouts hears: Heartbeat: NONE
-c_code { static void timeouts_heartbeat_ok(int i, int current) {
-  if ((now.timeouts[i] == IN_FLIGHT) && current) {
-    /* IN_FLIGHT.heartbeat_ok.1 [H1 H7] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.timeouts[i] = IDLE;
-  } else if ((now.timeouts[i] == STOPPED) && current) {
-    /* STOPPED.heartbeat_ok.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.timeouts[i] == DISABLED) && current) {
-    /* DISABLED.heartbeat_ok.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.timeouts[i] == IDLE) && current) {
-    /* IDLE.heartbeat_ok.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// timeouts hears: Heartbeat: a rebalance is announced
-c_code { static void timeouts_heartbeat_rebalance_in_progress(int i, int current) {
-  if ((now.timeouts[i] == IN_FLIGHT) && current) {
-    /* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.timeouts[i] = IDLE;
-  } else if ((now.timeouts[i] == STOPPED) && current) {
-    /* STOPPED.heartbeat_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.timeouts[i] == DISABLED) && current) {
-    /* DISABLED.heartbeat_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.timeouts[i] == IDLE) && current) {
-    /* IDLE.heartbeat_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// timeouts hears: Heartbeat: the coordinator does not know this id
-c_code { static void timeouts_heartbeat_unknown_member(int i, int current) {
-  if ((now.timeouts[i] == IN_FLIGHT) && current) {
-    /* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.timeouts[i] = IDLE;
-  } else if ((now.timeouts[i] == STOPPED) && current) {
-    /* STOPPED.heartbeat_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.timeouts[i] == DISABLED) && current) {
-    /* DISABLED.heartbeat_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.timeouts[i] == IDLE) && current) {
-    /* IDLE.heartbeat_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// timeouts hears: it is forgotten; requests under way to it are void
-c_code { static void timeouts_coordinator_lost(int i) {
-  if (now.timeouts[i] == IN_FLIGHT) {
-    /* IN_FLIGHT.coordinator_lost.1 [D5 H4] */
-    now.timeouts[i] = IDLE;
-    /* schedule_retry */
-    now.heartbeat_overdue[i] = 0;
-  }
-} }
-
-// rebalance hears: it is forgotten; requests under way to it are void
-c_code { static void rebalance_coordinator_lost(int i) {
-  if ((now.rebalance[i] == PREPARING_REBALANCE) && now.polled[i] && !now.join_backoff[i]) {
-    /* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4] */
-    /* back_off_join */
-    now.join_backoff[i] = 1;
-  } else if (now.rebalance[i] == COMPLETING_REBALANCE) {
-    /* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4] */
-    now.rebalance[i] = PREPARING_REBALANCE;
-    /* back_off_join */
-    now.join_backoff[i] = 1;
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.commit_step[i] == out)) {
-    /* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3] */
-    /* back_off_commit */
-    now.commit_step[i] = backoff;
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.commit_step[i] == out)) {
-    /* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3] */
-    /* back_off_commit */
-    now.commit_step[i] = backoff;
-  } else if ((now.rebalance[i] == STABLE) && (now.commit_step[i] == out)) {
-    /* STABLE.coordinator_lost.1 [D1 D5 M3] */
-    /* back_off_commit */
-    now.commit_step[i] = backoff;
-  }
-} }
-
 // rebalance hears: the poll interval expired, and there is a coordinator to tell
 c_code { static void rebalance_poll_limit_reached(int i) {
-  if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+  if (now.rebalance[i] == UNJOINED) {
+    /* UNJOINED.poll_limit_reached.1 [P1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
     /* PREPARE_REVOCATION.poll_limit_reached.1 [P1 C2 H3] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* await_poll */
-    now.polled[i] = 0;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* await_poll */
-    now.polled[i] = 0;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* await_poll */
-    now.polled[i] = 0;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == STABLE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* STABLE.poll_limit_reached.1 [P1 C2 H3] */
     now.rebalance[i] = REVOKING_PARTITION;
     /* forget_identity */
     now.identity[i] = none;
@@ -564,44 +465,71 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.follow_up[i] = 0;
     now.call[i] = none;
     timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] == member) && !now.leaving[i] &&
+      !now.callback_running[i]) {
+    /* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* await_poll */
+    now.polled[i] = 0;
+    /* lose_instead */
+    now.lost[i] = 1;
+    now.keeps[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] == member) && !now.leaving[i] &&
+      now.callback_running[i]) {
+    /* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* await_poll */
+    now.polled[i] = 0;
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.poll_limit_reached.6 [P1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* await_poll */
+    now.polled[i] = 0;
+    /* lose */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
     /* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3] */
-    now.rebalance[i] = UNJOINED;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* await_poll */
-    now.polled[i] = 0;
-    /* drop_rebalance */
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3] */
-    now.rebalance[i] = UNJOINED;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* await_poll */
-    now.polled[i] = 0;
-    /* drop_rebalance */
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == STABLE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* STABLE.poll_limit_reached.3 [P1 H3] */
     now.rebalance[i] = UNJOINED;
     /* forget_identity */
     now.identity[i] = none;
@@ -662,9 +590,14 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.follow_up[i] = 0;
     now.call[i] = none;
     timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] == member) && !now.leaving[i] &&
-      !now.callback_running[i]) {
-    /* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3] */
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && (now.identity[i] != member)) {
+    /* PREPARING_REBALANCE.poll_limit_reached.5 [P1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3] */
+    now.rebalance[i] = REVOKING_PARTITION;
     /* forget_identity */
     now.identity[i] = none;
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
@@ -674,18 +607,21 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.beat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
-    /* lose_instead */
+    /* lose */
     now.lost[i] = 1;
+    now.callback_running[i] = 0;
     now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.call[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
     timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] == member) && !now.leaving[i] &&
-      now.callback_running[i]) {
-    /* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3] */
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3] */
+    now.rebalance[i] = UNJOINED;
     /* forget_identity */
     now.identity[i] = none;
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
@@ -695,6 +631,11 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.beat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
+    /* drop_rebalance */
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] == member)) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
@@ -708,26 +649,53 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     /* await_poll */
     now.polled[i] = 0;
     timeouts_heartbeats_disabled(i);
-  } else if (now.rebalance[i] == UNJOINED) {
-    /* UNJOINED.poll_limit_reached.1 [P1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && (now.identity[i] != member)) {
-    /* PREPARING_REBALANCE.poll_limit_reached.5 [P1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] != member)) {
-    /* REVOKING_PARTITION.poll_limit_reached.6 [P1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] != member)) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.rebalance[i] == STABLE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* STABLE.poll_limit_reached.1 [P1 C2 H3] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* await_poll */
+    now.polled[i] = 0;
+    /* lose */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == STABLE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* STABLE.poll_limit_reached.3 [P1 H3] */
+    now.rebalance[i] = UNJOINED;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* await_poll */
+    now.polled[i] = 0;
+    /* drop_rebalance */
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    timeouts_heartbeats_disabled(i);
   }
 } }
 
@@ -817,26 +785,26 @@ c_code { static void rebalance_coordinator_found(int i) {
   if ((now.rebalance[i] == UNJOINED) && now.subscribed[i] && now.polled[i] && !now.join_backoff[i]) {
     /* UNJOINED.coordinator_found.1 [D1 J2] */
     rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && now.polled[i] && !now.join_backoff[i]) {
-    /* PREPARING_REBALANCE.coordinator_found.1 [D1 J2] */
-    rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && now.polled[i] && !now.join_backoff[i] &&
-      (now.commit_step[i] == none)) {
-    /* PARTITION_REVOKED.coordinator_found.1 [D1 J2] */
-    rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == STABLE) && now.preparing[i] && (now.commit_step[i] == none)) {
-    /* STABLE.coordinator_found.1 [D1 J2] */
-    rebalance_join_needed(i);
   } else if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.commit_step[i] == blocked)) {
     /* PREPARE_REVOCATION.coordinator_found.1 [D1 M3] */
     /* retry_commit */
     now.commit_step[i] = blocked;
     rebalance_commit_needed(i);
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && now.polled[i] && !now.join_backoff[i] &&
+      (now.commit_step[i] == none)) {
+    /* PARTITION_REVOKED.coordinator_found.1 [D1 J2] */
+    rebalance_join_needed(i);
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.commit_step[i] == blocked)) {
     /* PARTITION_REVOKED.coordinator_found.2 [D1 M3] */
     /* retry_commit */
     now.commit_step[i] = blocked;
     rebalance_commit_needed(i);
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && now.polled[i] && !now.join_backoff[i]) {
+    /* PREPARING_REBALANCE.coordinator_found.1 [D1 J2] */
+    rebalance_join_needed(i);
+  } else if ((now.rebalance[i] == STABLE) && now.preparing[i] && (now.commit_step[i] == none)) {
+    /* STABLE.coordinator_found.1 [D1 J2] */
+    rebalance_join_needed(i);
   } else if ((now.rebalance[i] == STABLE) && (now.commit_step[i] == blocked)) {
     /* STABLE.coordinator_found.2 [D1 M3] */
     /* retry_commit */
@@ -847,21 +815,7 @@ c_code { static void rebalance_coordinator_found(int i) {
 
 // timeouts hears: Heartbeat: not the coordinator, or no answer
 c_code { static void timeouts_heartbeat_coordinator_gone(int i, int current) {
-  if ((now.timeouts[i] == IN_FLIGHT) && current) {
-    /* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.timeouts[i] = IDLE;
-    /* schedule_retry */
-    now.heartbeat_overdue[i] = 0;
-    now.call[i] = none;
-    now.beat[i] = none;
-    timeouts_coordinator_lost(i);
-    rebalance_coordinator_lost(i);
-    timeouts_coordinator_found(i);
-    rebalance_coordinator_found(i);
-  } else if ((now.timeouts[i] == STOPPED) && current) {
+  if ((now.timeouts[i] == STOPPED) && current) {
     /* STOPPED.heartbeat_coordinator_gone.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
@@ -876,6 +830,34 @@ c_code { static void timeouts_heartbeat_coordinator_gone(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.timeouts[i] == IN_FLIGHT) && current) {
+    /* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.timeouts[i] = IDLE;
+    /* schedule_retry */
+    now.heartbeat_overdue[i] = 0;
+    now.call[i] = none;
+    now.beat[i] = none;
+    timeouts_coordinator_lost(i);
+    rebalance_coordinator_lost(i);
+    timeouts_coordinator_found(i);
+    rebalance_coordinator_found(i);
+  }
+} }
+
+// timeouts hears: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one
+c_code { static void timeouts_heartbeat_due(int i) {
+  if ((now.timeouts[i] == IDLE) && !now.heartbeat_overdue[i]) {
+    /* IDLE.heartbeat_due.1 [H2 D4] */
+    now.timeouts[i] = IN_FLIGHT;
+    /* send_heartbeat */
+    now.heartbeat_overdue[i] = 0;
+  } else if ((now.timeouts[i] == IN_FLIGHT) && !now.heartbeat_overdue[i]) {
+    /* IN_FLIGHT.heartbeat_due.1 [H7] */
+    /* note_overdue_heartbeat */
+    now.heartbeat_overdue[i] = 1;
   }
 } }
 
@@ -915,16 +897,34 @@ c_code { static void timeouts_poll_interval_expired(int i) {
   }
 } }
 
-// timeouts hears: poll(); the server event POLL
-c_code { static void timeouts_application_polled(int i) {
-  if (now.timeouts[i] == IDLE) {
-    /* IDLE.application_polled.1 [P2] */
-    /* restart_poll_interval */
+// timeouts hears: the background thread has done what the event asked for, and looks at what is left
+c_code { static void timeouts_turn_ended(int i) {
+  if ((now.timeouts[i] == IDLE) && now.heartbeat_overdue[i]) {
+    /* IDLE.turn_ended.1 [H2 D1] */
+    now.timeouts[i] = IN_FLIGHT;
+    /* send_heartbeat */
+    now.heartbeat_overdue[i] = 0;
+  }
+} }
+
+// timeouts hears: the generation is joined
+c_code { static void timeouts_heartbeats_enabled(int i) {
+  if (now.timeouts[i] == DISABLED) {
+    /* DISABLED.heartbeats_enabled.1 [H1 P2] */
+    now.timeouts[i] = IDLE;
+    /* restart_timers */
+    now.heartbeat_overdue[i] = 0;
     now.poll_overdue[i] = 0;
+  } else if (now.timeouts[i] == IDLE) {
+    /* IDLE.heartbeats_enabled.1 [H3] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
   } else if (now.timeouts[i] == IN_FLIGHT) {
-    /* IN_FLIGHT.application_polled.1 [P2] */
-    /* restart_poll_interval */
-    now.poll_overdue[i] = 0;
+    /* IN_FLIGHT.heartbeats_enabled.1 [H3] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
   }
 } }
 
@@ -945,75 +945,643 @@ c_code { static void rebalance_application_polled(int i) {
     /* note_poll */
     now.polled[i] = 1;
     rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && !now.polled[i]) {
-    /* PREPARING_REBALANCE.application_polled.1 [J2 P2] */
-    /* note_poll */
-    now.polled[i] = 1;
-    rebalance_join_needed(i);
   } else if ((now.rebalance[i] == PREPARE_REVOCATION) && !now.polled[i]) {
     /* PREPARE_REVOCATION.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.polled[i] && !now.fenced[i]) {
+    /* REVOKING_PARTITION.application_polled.2 [P2] */
     /* note_poll */
     now.polled[i] = 1;
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && !now.polled[i]) {
     /* PARTITION_REVOKED.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && !now.polled[i]) {
+    /* PREPARING_REBALANCE.application_polled.1 [J2 P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+    rebalance_join_needed(i);
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !now.polled[i]) {
     /* COMPLETING_REBALANCE.application_polled.1 [P2] */
+    /* note_poll */
+    now.polled[i] = 1;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.polled[i] && !now.fenced[i]) {
+    /* ASSIGNING_PARTITIONS.application_polled.2 [P2] */
     /* note_poll */
     now.polled[i] = 1;
   } else if ((now.rebalance[i] == STABLE) && !now.polled[i]) {
     /* STABLE.application_polled.1 [P2] */
     /* note_poll */
     now.polled[i] = 1;
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.polled[i] && !now.fenced[i]) {
-    /* REVOKING_PARTITION.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled[i] = 1;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.polled[i] && !now.fenced[i]) {
-    /* ASSIGNING_PARTITIONS.application_polled.1 [P2] */
-    /* note_poll */
-    now.polled[i] = 1;
   }
 } }
 
-// rebalance hears: retry.backoff.ms since a join or sync failed
-c_code { static void rebalance_join_backoff_elapsed(int i) {
-  if ((now.rebalance[i] == UNJOINED) && now.join_backoff[i]) {
-    /* UNJOINED.join_backoff_elapsed.1 [D3 J2] */
-    /* end_join_backoff */
+// rebalance hears: nothing has to be committed first
+c_code { static void rebalance_revocation_prepared(int i) {
+  if (now.rebalance[i] == PREPARE_REVOCATION) {
+    /* PREPARE_REVOCATION.revocation_prepared.1 [Q4] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* send_revoke_partitions */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+  }
+} }
+
+// rebalance hears: the leader sees other metadata, or enforceRebalance()
+c_code { static void rebalance_rejoin_requested(int i) {
+  if ((now.rebalance[i] == PREPARING_REBALANCE) && !now.follow_up[i]) {
+    /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up[i] = 1;
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !now.follow_up[i]) {
+    /* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up[i] = 1;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.follow_up[i]) {
+    /* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2] */
+    /* want_follow_up */
+    now.follow_up[i] = 1;
+  } else if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
+    /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
+    now.rebalance[i] = PREPARE_REVOCATION;
+    /* pause_owned */
+    now.keeps[i] = 0;
+    rebalance_revocation_prepared(i);
+  }
+} }
+
+// rebalance hears: the last callback is over; leave
+c_code { static void rebalance_leave_needed(int i) {
+  if ((now.rebalance[i] == UNJOINED) && (now.identity[i] != none)) {
+    /* UNJOINED.leave_needed.1 [L1 H3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == UNJOINED) && !(now.identity[i] != none)) {
+    /* UNJOINED.leave_needed.2 [L1 H3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    timeouts_heartbeats_disabled(i);
+  }
+} }
+
+// rebalance hears: unsubscribe(), or close() after its commit; the server event CLOSE
+c_code { static void rebalance_leave_requested(int i) {
+  if ((now.rebalance[i] == UNJOINED) && (now.subscribed[i] || (now.identity[i] != none))) {
+    /* UNJOINED.leave_requested.1 [L1 L2 L3] */
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PREPARE_REVOCATION.leave_requested.1 [C7 L2] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* pause_owned */
+    now.keeps[i] = 0;
+    /* send_revoke_partitions */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.leaving[i]) {
+    /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PARTITION_REVOKED.leave_requested.1 [C7 L2] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* pause_owned */
+    now.keeps[i] = 0;
+    /* send_revoke_partitions */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* lose_but_stay */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* lose_but_stay */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* pause_owned */
+    now.keeps[i] = 0;
+    /* send_revoke_partitions */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* lose_but_stay */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] == member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
+      (now.identity[i] != member)) {
+    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == STABLE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* STABLE.leave_requested.1 [C7 L2] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* start_leaving */
+    now.leaving[i] = 1;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.join_backoff[i] = 0;
+    now.call[i] = none;
+    /* pause_owned */
+    now.keeps[i] = 0;
+    /* send_revoke_partitions */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+  } else if ((now.rebalance[i] == STABLE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* STABLE.leave_requested.2 [L1 L2 L3] */
+    now.rebalance[i] = UNJOINED;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  }
+} }
+
+// rebalance hears: the polling thread has taken REVOKE_PARTITIONS from its queue
+c_code { static void rebalance_callback_started(int i) {
+  if (now.rebalance[i] == UNJOINED) {
+    /* UNJOINED.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == PREPARE_REVOCATION) {
+    /* PREPARE_REVOCATION.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
+    /* REVOKING_PARTITION.callback_started.1 [Q2 C5] */
+    /* start_callback */
+    now.callback_running[i] = 1;
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i]) {
+    /* REVOKING_PARTITION.callback_started.2 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == PARTITION_REVOKED) {
+    /* PARTITION_REVOKED.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == PREPARING_REBALANCE) {
+    /* PREPARING_REBALANCE.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == COMPLETING_REBALANCE) {
+    /* COMPLETING_REBALANCE.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == ASSIGNING_PARTITIONS) {
+    /* ASSIGNING_PARTITIONS.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == STABLE) {
+    /* STABLE.callback_started.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
+// rebalance hears: the subscription is updated; go on
+c_code { static void rebalance_revocation_done(int i) {
+  if (now.rebalance[i] == PARTITION_REVOKED) {
+    /* PARTITION_REVOKED.revocation_done.1 [Q4 J2] */
     rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && now.join_backoff[i]) {
-    /* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2] */
-    /* end_join_backoff */
-    now.join_backoff[i] = 0;
+  }
+} }
+
+// rebalance hears: PARTITIONS_REVOKED: the listener has returned
+c_code { static void rebalance_partitions_revoked(int i) {
+  if (now.rebalance[i] == UNJOINED) {
+    /* UNJOINED.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == PREPARE_REVOCATION) {
+    /* PREPARE_REVOCATION.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.leaving[i] &&
+      !now.lost[i] && (now.identity[i] == member)) {
+    /* REVOKING_PARTITION.partitions_revoked.1 [C1 C3 Q2 Q4] */
+    now.rebalance[i] = PARTITION_REVOKED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    rebalance_revocation_done(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.leaving[i] &&
+      (now.lost[i] || ((now.identity[i] != member) && !now.keeps[i]))) {
+    /* REVOKING_PARTITION.partitions_revoked.2 [C1 C2 P3 J2] */
+    now.rebalance[i] = UNJOINED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
     rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && now.join_backoff[i]) {
-    /* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2] */
-    /* end_join_backoff */
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.lost[i] &&
+      (now.identity[i] != member) && now.keeps[i]) {
+    /* REVOKING_PARTITION.partitions_revoked.3 [C1 C2] */
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* lose */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.lost[i] &&
+      (now.identity[i] == member) && now.keeps[i] && now.leaving[i]) {
+    /* REVOKING_PARTITION.partitions_revoked.4 [C1 C7] */
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* pause_owned */
+    now.keeps[i] = 0;
+    /* send_revoke_partitions */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] == member)) {
+    /* REVOKING_PARTITION.partitions_revoked.5 [C7 L1] */
+    now.rebalance[i] = UNJOINED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
     now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
+      (now.lost[i] || !now.keeps[i]) && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
+    now.rebalance[i] = UNJOINED;
+    /* shrink */
+    now.lost[i] = 0;
+    now.callback_running[i] = 0;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
+    }
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* leave */
+    now.leaving[i] = 0;
+    now.subscribed[i] = 0;
+    now.polled[i] = 0;
+    now.fenced[i] = 0;
+    now.join_backoff[i] = 0;
+    now.follow_up[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.keeps[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    rebalance_leave_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
+    /* REVOKING_PARTITION.partitions_revoked.7 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == PARTITION_REVOKED) {
+    /* PARTITION_REVOKED.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == PREPARING_REBALANCE) {
+    /* PREPARING_REBALANCE.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == COMPLETING_REBALANCE) {
+    /* COMPLETING_REBALANCE.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == ASSIGNING_PARTITIONS) {
+    /* ASSIGNING_PARTITIONS.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if (now.rebalance[i] == STABLE) {
+    /* STABLE.partitions_revoked.1 [Q1] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  }
+} }
+
+// rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
+c_code { static void rebalance_partitions_assigned(int i) {
+  if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] == member) && !now.follow_up[i]) {
+    /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
+    now.rebalance[i] = STABLE;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] == member) && now.follow_up[i]) {
+    /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
+    now.rebalance[i] = STABLE;
+    /* rejoin */
+    now.follow_up[i] = 0;
+    rebalance_rejoin_requested(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] != member) && (now.owns[AT(i,
+      1)] || now.owns[AT(i, 2)])) {
+    /* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3] */
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* lose */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] != member) && !(now.owns[AT(i,
+      1)] || now.owns[AT(i, 2)])) {
+    /* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2] */
+    now.rebalance[i] = UNJOINED;
     rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.join_backoff[i]) {
-    /* REVOKING_PARTITION.join_backoff_elapsed.1 [D3] */
-    /* end_join_backoff */
-    now.join_backoff[i] = 0;
   }
 } }
 
 // rebalance hears: JoinGroup: NONE
 c_code { static void rebalance_join_accepted(int i, int current) {
-  if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i]) {
-    /* PREPARING_REBALANCE.join_accepted.1 [J9 H1 S2] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = COMPLETING_REBALANCE;
-    /* become_member */
-    now.identity[i] = member;
-    timeouts_heartbeats_enabled(i);
-    now.call[i] = SyncGroup;
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
     /* UNJOINED.join_accepted.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
@@ -1033,6 +1601,22 @@ c_code { static void rebalance_join_accepted(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i]) {
+    /* PREPARING_REBALANCE.join_accepted.1 [J9 H1 S2] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance[i] = COMPLETING_REBALANCE;
+    /* become_member */
+    now.identity[i] = member;
+    timeouts_heartbeats_enabled(i);
+    now.call[i] = SyncGroup;
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
+      !now.join_backoff[i])) {
+    /* PREPARING_REBALANCE.join_accepted.3 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.join_accepted.2 [J9] */
     if (now.fault == none) {
@@ -1048,18 +1632,32 @@ c_code { static void rebalance_join_accepted(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
-      !now.join_backoff[i])) {
-    /* PREPARING_REBALANCE.join_accepted.4 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   }
 } }
 
 // rebalance hears: JoinGroup: the coordinator does not know this id
 c_code { static void rebalance_join_unknown_member(int i, int current) {
-  if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i] &&
+  if ((now.rebalance[i] == UNJOINED) && current) {
+    /* UNJOINED.join_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
+    /* PREPARE_REVOCATION.join_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
+    /* REVOKING_PARTITION.join_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
+    /* PARTITION_REVOKED.join_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i] &&
       !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
     /* PREPARING_REBALANCE.join_unknown_member.1 [J4 J2] */
     if ((now.fault == none) && !current) {
@@ -1100,23 +1698,9 @@ c_code { static void rebalance_join_unknown_member(int i, int current) {
       now.will_have[AT(i, p)] = 0;
     }
     timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
-    /* UNJOINED.join_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
-    /* PREPARE_REVOCATION.join_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
-    /* REVOKING_PARTITION.join_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
-    /* PARTITION_REVOKED.join_unknown_member.2 [J9] */
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
+      !now.join_backoff[i])) {
+    /* PREPARING_REBALANCE.join_unknown_member.4 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -1135,31 +1719,12 @@ c_code { static void rebalance_join_unknown_member(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
-      !now.join_backoff[i])) {
-    /* PREPARING_REBALANCE.join_unknown_member.4 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   }
 } }
 
 // rebalance hears: JoinGroup: not the coordinator, or no answer
 c_code { static void rebalance_join_coordinator_gone(int i, int current) {
-  if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i]) {
-    /* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    /* back_off_join */
-    now.join_backoff[i] = 1;
-    now.call[i] = none;
-    now.beat[i] = none;
-    timeouts_coordinator_lost(i);
-    rebalance_coordinator_lost(i);
-    timeouts_coordinator_found(i);
-    rebalance_coordinator_found(i);
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
     /* UNJOINED.join_coordinator_gone.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
@@ -1179,6 +1744,25 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i]) {
+    /* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    /* back_off_join */
+    now.join_backoff[i] = 1;
+    now.call[i] = none;
+    now.beat[i] = none;
+    timeouts_coordinator_lost(i);
+    rebalance_coordinator_lost(i);
+    timeouts_coordinator_found(i);
+    rebalance_coordinator_found(i);
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
+      !now.join_backoff[i])) {
+    /* PREPARING_REBALANCE.join_coordinator_gone.3 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.join_coordinator_gone.2 [J9] */
     if (now.fault == none) {
@@ -1194,18 +1778,37 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
-      !now.join_backoff[i])) {
-    /* PREPARING_REBALANCE.join_coordinator_gone.3 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   }
 } }
 
 // rebalance hears: SyncGroup: NONE, with the assignment
 c_code { static void rebalance_sync_accepted(int i, int current, int gains) {
-  if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
+    /* UNJOINED.sync_accepted.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
+    /* PREPARE_REVOCATION.sync_accepted.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
+    /* REVOKING_PARTITION.sync_accepted.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
+    /* PARTITION_REVOKED.sync_accepted.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
+    /* PREPARING_REBALANCE.sync_accepted.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -1216,23 +1819,8 @@ c_code { static void rebalance_sync_accepted(int i, int current, int gains) {
     for (int p = 1; p <= PARTITIONS; p++) {
       now.owns[AT(i, p)] = now.share[AT(i, p)];
     }
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
-    /* UNJOINED.sync_accepted.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
-    /* PREPARING_REBALANCE.sync_accepted.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
-    /* PREPARE_REVOCATION.sync_accepted.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
-    /* PARTITION_REVOKED.sync_accepted.2 [J9] */
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
+    /* ASSIGNING_PARTITIONS.sync_accepted.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -1241,22 +1829,37 @@ c_code { static void rebalance_sync_accepted(int i, int current, int gains) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
-    /* REVOKING_PARTITION.sync_accepted.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
-    /* ASSIGNING_PARTITIONS.sync_accepted.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   }
 } }
 
 // rebalance hears: SyncGroup: the next rebalance has begun
 c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
-  if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
+    /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
+    /* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
+    /* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
+    /* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
+    /* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.sync_rebalance_in_progress.1 [J2 J4] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -1270,23 +1873,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     timeouts_heartbeats_disabled(i);
     now.beat[i] = none;
     now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
-    /* UNJOINED.sync_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
-    /* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
-    /* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
-    /* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9] */
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
+    /* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -1295,22 +1883,38 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
-    /* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
-    /* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   }
 } }
 
 // rebalance hears: SyncGroup: the coordinator does not know this id
 c_code { static void rebalance_sync_unknown_member(int i, int current) {
-  if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
+    /* UNJOINED.sync_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
+    /* PREPARE_REVOCATION.sync_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
+    /* REVOKING_PARTITION.sync_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
+    /* PARTITION_REVOKED.sync_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
+    /* PREPARING_REBALANCE.sync_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i,
+      2)])) {
     /* COMPLETING_REBALANCE.sync_unknown_member.1 [J4 J2 H3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -1351,23 +1955,8 @@ c_code { static void rebalance_sync_unknown_member(int i, int current) {
       now.will_have[AT(i, p)] = 0;
     }
     timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
-    /* UNJOINED.sync_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
-    /* PREPARING_REBALANCE.sync_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
-    /* PREPARE_REVOCATION.sync_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
-    /* PARTITION_REVOKED.sync_unknown_member.2 [J9] */
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
+    /* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -1376,22 +1965,37 @@ c_code { static void rebalance_sync_unknown_member(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
-    /* REVOKING_PARTITION.sync_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
-    /* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   }
 } }
 
 // rebalance hears: SyncGroup: not the coordinator, or no answer
 c_code { static void rebalance_sync_coordinator_gone(int i, int current) {
-  if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
+    /* UNJOINED.sync_coordinator_gone.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
+    /* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
+    /* REVOKING_PARTITION.sync_coordinator_gone.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
+    /* PARTITION_REVOKED.sync_coordinator_gone.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
+    /* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current) {
     /* COMPLETING_REBALANCE.sync_coordinator_gone.1 [D1 D3 J2 J4] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
@@ -1405,23 +2009,8 @@ c_code { static void rebalance_sync_coordinator_gone(int i, int current) {
     rebalance_coordinator_lost(i);
     timeouts_coordinator_found(i);
     rebalance_coordinator_found(i);
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
-    /* UNJOINED.sync_coordinator_gone.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current) {
-    /* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current) {
-    /* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current) {
-    /* PARTITION_REVOKED.sync_coordinator_gone.2 [J9] */
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
+    /* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -1430,350 +2019,18 @@ c_code { static void rebalance_sync_coordinator_gone(int i, int current) {
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current) {
-    /* REVOKING_PARTITION.sync_coordinator_gone.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
-    /* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// rebalance hears: the polling thread has taken REVOKE_PARTITIONS from its queue
-c_code { static void rebalance_callback_started(int i) {
-  if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
-    /* REVOKING_PARTITION.callback_started.1 [Q2 C5] */
-    /* start_callback */
-    now.callback_running[i] = 1;
-  } else if (now.rebalance[i] == UNJOINED) {
-    /* UNJOINED.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == PREPARING_REBALANCE) {
-    /* PREPARING_REBALANCE.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == PREPARE_REVOCATION) {
-    /* PREPARE_REVOCATION.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == PARTITION_REVOKED) {
-    /* PARTITION_REVOKED.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == COMPLETING_REBALANCE) {
-    /* COMPLETING_REBALANCE.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == STABLE) {
-    /* STABLE.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == ASSIGNING_PARTITIONS) {
-    /* ASSIGNING_PARTITIONS.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i]) {
-    /* REVOKING_PARTITION.callback_started.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// rebalance hears: the subscription is updated; go on
-c_code { static void rebalance_revocation_done(int i) {
-  if (now.rebalance[i] == PARTITION_REVOKED) {
-    /* PARTITION_REVOKED.revocation_done.1 [Q4 J2] */
-    rebalance_join_needed(i);
-  }
-} }
-
-// rebalance hears: the last callback is over; leave
-c_code { static void rebalance_leave_needed(int i) {
-  if ((now.rebalance[i] == UNJOINED) && (now.identity[i] != none)) {
-    /* UNJOINED.leave_needed.1 [L1 H3] */
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == UNJOINED) && !(now.identity[i] != none)) {
-    /* UNJOINED.leave_needed.2 [L1 H3] */
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    timeouts_heartbeats_disabled(i);
-  }
-} }
-
-// rebalance hears: PARTITIONS_REVOKED: the listener has returned
-c_code { static void rebalance_partitions_revoked(int i) {
-  if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.leaving[i] &&
-      !now.lost[i] && (now.identity[i] == member)) {
-    /* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4] */
-    now.rebalance[i] = PARTITION_REVOKED;
-    /* shrink */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
-    }
-    rebalance_revocation_done(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.leaving[i] &&
-      (now.lost[i] || ((now.identity[i] != member) && !now.keeps[i]))) {
-    /* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2] */
-    now.rebalance[i] = UNJOINED;
-    /* shrink */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
-    }
-    rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.lost[i] &&
-      (now.identity[i] != member) && now.keeps[i]) {
-    /* REVOKING_PARTITION.partitions_revoked.4 [C1 C2] */
-    /* shrink */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
-    }
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && !now.lost[i] &&
-      (now.identity[i] == member) && now.keeps[i] && now.leaving[i]) {
-    /* REVOKING_PARTITION.partitions_revoked.5 [C1 C7] */
-    /* shrink */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
-    }
-    /* pause_owned */
-    now.keeps[i] = 0;
-    /* send_revoke_partitions */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
-      (now.lost[i] || !now.keeps[i]) && (now.identity[i] == member)) {
-    /* REVOKING_PARTITION.partitions_revoked.6 [C7 L1] */
-    now.rebalance[i] = UNJOINED;
-    /* shrink */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
-    }
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.callback_running[i] && now.leaving[i] &&
-      (now.lost[i] || !now.keeps[i]) && (now.identity[i] != member)) {
-    /* REVOKING_PARTITION.partitions_revoked.7 [C7 L1] */
-    now.rebalance[i] = UNJOINED;
-    /* shrink */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.owns[AT(i, p)] = now.keeps[i] && now.owns[AT(i, p)] && now.will_have[AT(i, p)];
-    }
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if (now.rebalance[i] == UNJOINED) {
-    /* UNJOINED.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == PREPARING_REBALANCE) {
-    /* PREPARING_REBALANCE.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == PREPARE_REVOCATION) {
-    /* PREPARE_REVOCATION.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == PARTITION_REVOKED) {
-    /* PARTITION_REVOKED.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == COMPLETING_REBALANCE) {
-    /* COMPLETING_REBALANCE.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == STABLE) {
-    /* STABLE.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if (now.rebalance[i] == ASSIGNING_PARTITIONS) {
-    /* ASSIGNING_PARTITIONS.partitions_revoked.2 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.callback_running[i]) {
-    /* REVOKING_PARTITION.partitions_revoked.8 [Q1] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  }
-} }
-
-// rebalance hears: nothing has to be committed first
-c_code { static void rebalance_revocation_prepared(int i) {
-  if (now.rebalance[i] == PREPARE_REVOCATION) {
-    /* PREPARE_REVOCATION.revocation_prepared.1 [Q4] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* send_revoke_partitions */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-  }
-} }
-
-// rebalance hears: the leader sees other metadata, or enforceRebalance()
-c_code { static void rebalance_rejoin_requested(int i) {
-  if ((now.rebalance[i] == STABLE) && !now.preparing[i]) {
-    /* STABLE.rejoin_requested.2 [J8 Q4 Q5] */
-    now.rebalance[i] = PREPARE_REVOCATION;
-    /* pause_owned */
-    now.keeps[i] = 0;
-    rebalance_revocation_prepared(i);
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && !now.follow_up[i]) {
-    /* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up[i] = 1;
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !now.follow_up[i]) {
-    /* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up[i] = 1;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !now.follow_up[i]) {
-    /* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2] */
-    /* want_follow_up */
-    now.follow_up[i] = 1;
-  }
-} }
-
-// rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
-c_code { static void rebalance_partitions_assigned(int i) {
-  if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] == member) && !now.follow_up[i]) {
-    /* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2] */
-    now.rebalance[i] = STABLE;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] == member) && now.follow_up[i]) {
-    /* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2] */
-    now.rebalance[i] = STABLE;
-    /* rejoin */
-    now.follow_up[i] = 0;
-    rebalance_rejoin_requested(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] != member) && (now.owns[AT(i,
-      1)] || now.owns[AT(i, 2)])) {
-    /* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] != member) && !(now.owns[AT(i,
-      1)] || now.owns[AT(i, 2)])) {
-    /* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2] */
-    now.rebalance[i] = UNJOINED;
-    rebalance_join_needed(i);
   }
 } }
 
 // rebalance hears: Heartbeat: a rebalance is announced
 c_code { static void rebalance_heartbeat_rebalance_in_progress(int i, int current) {
-  if ((now.rebalance[i] == STABLE) && current && !now.preparing[i]) {
-    /* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = PREPARE_REVOCATION;
-    /* pause_owned */
-    now.keeps[i] = 0;
-    rebalance_revocation_prepared(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] == member) &&
-      !now.follow_up[i]) {
-    /* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    /* want_follow_up */
-    now.follow_up[i] = 1;
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
     /* UNJOINED.heartbeat_rebalance_in_progress.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.heartbeat_rebalance_in_progress.3 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
@@ -1783,100 +2040,41 @@ c_code { static void rebalance_heartbeat_rebalance_in_progress(int i, int curren
     if (now.fault == none) {
       now.fault = illegal_event;
     }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] != member)) {
-    /* REVOKING_PARTITION.heartbeat_rebalance_in_progress.3 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
+  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] == member) &&
+      !now.follow_up[i]) {
+    /* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
     }
+    /* want_follow_up */
+    now.follow_up[i] = 1;
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] != member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.rebalance[i] == STABLE) && current && !now.preparing[i]) {
+    /* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance[i] = PREPARE_REVOCATION;
+    /* pause_owned */
+    now.keeps[i] = 0;
+    rebalance_revocation_prepared(i);
   }
 } }
 
 // rebalance hears: Heartbeat: the coordinator does not know this id
 c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
-  if ((now.rebalance[i] == PREPARE_REVOCATION) && current && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+  if ((now.rebalance[i] == UNJOINED) && current) {
+    /* UNJOINED.heartbeat_unknown_member.2 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
+      2)])) {
     /* PREPARE_REVOCATION.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
-      2)])) {
-    /* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
-      2)])) {
-    /* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* lose */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == STABLE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -1921,50 +2119,76 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.call[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] == member) &&
+      !now.callback_running[i]) {
+    /* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* lose_instead */
+    now.lost[i] = 1;
+    now.keeps[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] == member) &&
+      now.callback_running[i]) {
+    /* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] != member)) {
+    /* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
+      2)])) {
+    /* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* lose */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i,
       2)])) {
     /* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = UNJOINED;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* drop_rebalance */
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    timeouts_heartbeats_disabled(i);
-    rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i,
-      2)])) {
-    /* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2] */
-    if ((now.fault == none) && !current) {
-      now.fault = late_changes_nothing;
-    }
-    now.rebalance[i] = UNJOINED;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* drop_rebalance */
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.call[i] = none;
-    timeouts_heartbeats_disabled(i);
-    rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == STABLE) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
@@ -2030,12 +2254,19 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.call[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] == member) &&
-      !now.callback_running[i]) {
-    /* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3] */
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !((now.identity[i] == member) &&
+      (now.join_backoff[i] || !now.polled[i]))) {
+    /* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3] */
+    if (now.fault == none) {
+      now.fault = illegal_event;
+    }
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
+      2)])) {
+    /* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
+    now.rebalance[i] = REVOKING_PARTITION;
     /* forget_identity */
     now.identity[i] = none;
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
@@ -2043,21 +2274,25 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.leader = ((now.leader == i) ? 0 : now.leader);
     now.call[i] = none;
     now.beat[i] = none;
-    /* lose_instead */
+    /* lose */
     now.lost[i] = 1;
+    now.callback_running[i] = 0;
     now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.call[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
     timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] == member) &&
-      now.callback_running[i]) {
-    /* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3] */
+  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i,
+      2)])) {
+    /* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2] */
     if ((now.fault == none) && !current) {
       now.fault = late_changes_nothing;
     }
+    now.rebalance[i] = UNJOINED;
     /* forget_identity */
     now.identity[i] = none;
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
@@ -2065,7 +2300,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.leader = ((now.leader == i) ? 0 : now.leader);
     now.call[i] = none;
     now.beat[i] = none;
+    /* drop_rebalance */
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
     timeouts_heartbeats_disabled(i);
+    rebalance_join_needed(i);
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] == member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3] */
     if ((now.fault == none) && !current) {
@@ -2079,319 +2320,80 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.call[i] = none;
     now.beat[i] = none;
     timeouts_heartbeats_disabled(i);
-  } else if ((now.rebalance[i] == UNJOINED) && current) {
-    /* UNJOINED.heartbeat_unknown_member.2 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !((now.identity[i] == member) &&
-      (now.join_backoff[i] || !now.polled[i]))) {
-    /* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] != member)) {
-    /* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9] */
-    if (now.fault == none) {
-      now.fault = illegal_event;
-    }
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] != member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9] */
     if (now.fault == none) {
       now.fault = illegal_event;
     }
+  } else if ((now.rebalance[i] == STABLE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance[i] = REVOKING_PARTITION;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* lose */
+    now.lost[i] = 1;
+    now.callback_running[i] = 0;
+    now.keeps[i] = 0;
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    for (int p = 1; p <= PARTITIONS; p++) {
+      now.will_have[AT(i, p)] = 0;
+    }
+    timeouts_heartbeats_disabled(i);
+  } else if ((now.rebalance[i] == STABLE) && current && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
+    /* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2] */
+    if ((now.fault == none) && !current) {
+      now.fault = late_changes_nothing;
+    }
+    now.rebalance[i] = UNJOINED;
+    /* forget_identity */
+    now.identity[i] = none;
+    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
+    now.registered[i] = absent;
+    now.leader = ((now.leader == i) ? 0 : now.leader);
+    now.call[i] = none;
+    now.beat[i] = none;
+    /* drop_rebalance */
+    now.commit_step[i] = none;
+    now.preparing[i] = 0;
+    now.follow_up[i] = 0;
+    now.call[i] = none;
+    timeouts_heartbeats_disabled(i);
+    rebalance_join_needed(i);
   }
 } }
 
-// rebalance hears: unsubscribe(), or close() after its commit; the server event CLOSE
-c_code { static void rebalance_leave_requested(int i) {
-  if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PREPARE_REVOCATION.leave_requested.1 [C7 L2] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
+// rebalance hears: retry.backoff.ms since a join or sync failed
+c_code { static void rebalance_join_backoff_elapsed(int i) {
+  if ((now.rebalance[i] == UNJOINED) && now.join_backoff[i]) {
+    /* UNJOINED.join_backoff_elapsed.1 [D3 J2] */
+    /* end_join_backoff */
     now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* pause_owned */
-    now.keeps[i] = 0;
-    /* send_revoke_partitions */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PARTITION_REVOKED.leave_requested.1 [C7 L2] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
+    rebalance_join_needed(i);
+  } else if ((now.rebalance[i] == REVOKING_PARTITION) && now.join_backoff[i]) {
+    /* REVOKING_PARTITION.join_backoff_elapsed.1 [D3] */
+    /* end_join_backoff */
     now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* pause_owned */
-    now.keeps[i] = 0;
-    /* send_revoke_partitions */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-  } else if ((now.rebalance[i] == STABLE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* STABLE.leave_requested.1 [C7 L2] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && now.join_backoff[i]) {
+    /* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2] */
+    /* end_join_backoff */
     now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* pause_owned */
-    now.keeps[i] = 0;
-    /* send_revoke_partitions */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
-      (now.identity[i] == member)) {
-    /* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
+    rebalance_join_needed(i);
+  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && now.join_backoff[i]) {
+    /* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2] */
+    /* end_join_backoff */
     now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* pause_owned */
-    now.keeps[i] = 0;
-    /* send_revoke_partitions */
-    now.lost[i] = 0;
-    now.callback_running[i] = 0;
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
-      (now.identity[i] != member)) {
-    /* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* lose_but_stay */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* lose_but_stay */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3] */
-    now.rebalance[i] = REVOKING_PARTITION;
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
-    /* lose_but_stay */
-    now.lost[i] = 1;
-    now.callback_running[i] = 0;
-    now.keeps[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-  } else if ((now.rebalance[i] == PREPARING_REBALANCE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == PREPARE_REVOCATION) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == STABLE) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
-    /* STABLE.leave_requested.2 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
-      (now.identity[i] == member)) {
-    /* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && !(now.owns[AT(i, 1)] || now.owns[AT(i, 2)]) &&
-      (now.identity[i] != member)) {
-    /* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3] */
-    now.rebalance[i] = UNJOINED;
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == UNJOINED) && (now.subscribed[i] || (now.identity[i] != none))) {
-    /* UNJOINED.leave_requested.1 [L1 L2 L3] */
-    /* forget_identity */
-    now.identity[i] = none;
-    now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
-    now.registered[i] = absent;
-    now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
-    /* leave */
-    now.leaving[i] = 0;
-    now.subscribed[i] = 0;
-    now.polled[i] = 0;
-    now.fenced[i] = 0;
-    now.join_backoff[i] = 0;
-    now.follow_up[i] = 0;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.keeps[i] = 0;
-    now.call[i] = none;
-    for (int p = 1; p <= PARTITIONS; p++) {
-      now.will_have[AT(i, p)] = 0;
-    }
-    rebalance_leave_needed(i);
-  } else if ((now.rebalance[i] == REVOKING_PARTITION) && !now.leaving[i]) {
-    /* REVOKING_PARTITION.leave_requested.1 [C7 L2] */
-    /* start_leaving */
-    now.leaving[i] = 1;
-    now.commit_step[i] = none;
-    now.preparing[i] = 0;
-    now.follow_up[i] = 0;
-    now.join_backoff[i] = 0;
-    now.call[i] = none;
+    rebalance_join_needed(i);
   }
 } }
 
@@ -2487,20 +2489,8 @@ c_code { static void broker_group_group_join_phase_checked(int all_joined, int m
 
 // broker_group hears: JoinGroup
 c_code { static void broker_group_group_join(int i, int requester, int is_leader) {
-  if (now.broker_group == Dead) {
-    /* Dead.group_join.2 [G13 G8] */
-    now.call[i] = join_coordinator_gone;
-  } else if ((now.broker_group == Empty) && (requester == unknown)) {
+  if ((now.broker_group == Empty) && (requester == unknown)) {
     /* Empty.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
-  } else if ((now.broker_group == PreparingRebalance) && (requester == unknown)) {
-    /* PreparingRebalance.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester == unknown)) {
-    /* CompletingRebalance.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester == unknown)) {
-    /* Stable.group_join.5 [G8 G13] */
     now.call[i] = join_unknown_member;
   } else if ((now.broker_group == Empty) && (requester == none)) {
     /* Empty.group_join.8 [G3 G4] */
@@ -2523,6 +2513,9 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     now.call[i] = parked;
   } else if ((now.broker_group == Empty) && (requester == member)) {
     /* Empty.group_join.10 [G13] */
+    now.call[i] = join_unknown_member;
+  } else if ((now.broker_group == PreparingRebalance) && (requester == unknown)) {
+    /* PreparingRebalance.group_join.5 [G8 G13] */
     now.call[i] = join_unknown_member;
   } else if ((now.broker_group == PreparingRebalance) && (requester == none)) {
     /* PreparingRebalance.group_join.8 [G1] */
@@ -2568,6 +2561,9 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
         (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
         (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
         (now.forgotten[2] == parked_join))));
+  } else if ((now.broker_group == CompletingRebalance) && (requester == unknown)) {
+    /* CompletingRebalance.group_join.5 [G8 G13] */
+    now.call[i] = join_unknown_member;
   } else if ((now.broker_group == CompletingRebalance) && (requester == none)) {
     /* CompletingRebalance.group_join.8 [G1] */
     now.broker_group = PreparingRebalance;
@@ -2620,6 +2616,9 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
   } else if ((now.broker_group == CompletingRebalance) && (requester == member)) {
     /* CompletingRebalance.group_join.12 [G10] */
     now.call[i] = join_accepted;
+  } else if ((now.broker_group == Stable) && (requester == unknown)) {
+    /* Stable.group_join.5 [G8 G13] */
+    now.call[i] = join_unknown_member;
   } else if ((now.broker_group == Stable) && (requester == none)) {
     /* Stable.group_join.8 [G1] */
     now.broker_group = PreparingRebalance;
@@ -2685,6 +2684,208 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
   } else if ((now.broker_group == Stable) && (requester == member) && !is_leader) {
     /* Stable.group_join.13 [G10] */
     now.call[i] = join_accepted;
+  } else if (now.broker_group == Dead) {
+    /* Dead.group_join.2 [G13 G8] */
+    now.call[i] = join_coordinator_gone;
+  }
+} }
+
+// the assignment is there
+c_code { static void answer_sync(int j) {
+  if (now.registered[j] == parked_sync) {
+    if (now.call[j] == parked) {
+      now.call[j] = sync_accepted;
+    }
+    now.registered[j] = member;
+  }
+  if (now.forgotten[j] == parked_sync) {
+    now.forgotten[j] = member;
+  }
+} }
+
+// broker_group hears: the log has the leader's assignment
+c_code { static void broker_group_group_assignment_stored(int generation_matches) {
+  if ((now.broker_group == CompletingRebalance) && generation_matches) {
+    /* CompletingRebalance.group_assignment_stored.1 [G9] */
+    now.broker_group = Stable;
+    for (int j = 1; j <= MEMBERS; j++) {
+      answer_sync(j);
+    }
+  }
+} }
+
+// broker_group hears: SyncGroup
+c_code { static void broker_group_group_sync(int i, int requester, int generation_matches, int is_leader) {
+  if ((now.broker_group == Empty) && (requester != fenced_)) {
+    /* Empty.group_sync.1 [G13] */
+    now.call[i] = sync_unknown_member;
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && generation_matches) {
+    /* PreparingRebalance.group_sync.2 [G9 G8] */
+    now.call[i] = sync_rebalance_in_progress;
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
+    /* PreparingRebalance.group_sync.3 [G8] */
+    now.call[i] = sync_illegal_generation;
+  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
+    /* PreparingRebalance.group_sync.4 [G8 G13] */
+    now.call[i] = sync_unknown_member;
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches &&
+      !is_leader) {
+    /* CompletingRebalance.group_sync.2 [G9] */
+    now.registered[i] = parked_sync;
+    now.call[i] = parked;
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches &&
+      is_leader) {
+    /* CompletingRebalance.group_sync.3 [G9] */
+    now.registered[i] = parked_sync;
+    now.call[i] = parked;
+    broker_group_group_assignment_stored(1);
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !generation_matches) {
+    /* CompletingRebalance.group_sync.4 [G8] */
+    now.call[i] = sync_illegal_generation;
+  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
+    /* CompletingRebalance.group_sync.5 [G8 G13] */
+    now.call[i] = sync_unknown_member;
+  } else if ((now.broker_group == Stable) && (requester == member) && generation_matches) {
+    /* Stable.group_sync.2 [G9] */
+    now.registered[i] = member;
+    now.call[i] = sync_accepted;
+  } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
+    /* Stable.group_sync.3 [G8] */
+    now.call[i] = sync_illegal_generation;
+  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
+    /* Stable.group_sync.4 [G8 G13] */
+    now.call[i] = sync_unknown_member;
+  } else if (now.broker_group == Dead) {
+    /* Dead.group_sync.1 [G13 G8] */
+    now.call[i] = sync_coordinator_gone;
+  }
+} }
+
+// broker_group hears: Heartbeat
+c_code { static void broker_group_group_heartbeat(int i, int requester, int generation_matches) {
+  if ((now.broker_group == Empty) && (requester != fenced_)) {
+    /* Empty.group_heartbeat.1 [G13] */
+    now.beat[i] = heartbeat_unknown_member;
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && generation_matches) {
+    /* PreparingRebalance.group_heartbeat.1 [G7 G5] */
+    now.beat[i] = heartbeat_rebalance_in_progress;
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
+    /* PreparingRebalance.group_heartbeat.2 [G8] */
+    now.beat[i] = heartbeat_illegal_generation;
+  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
+    /* PreparingRebalance.group_heartbeat.3 [G8 G13] */
+    now.beat[i] = heartbeat_unknown_member;
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches) {
+    /* CompletingRebalance.group_heartbeat.1 [G7 G5] */
+    now.beat[i] = none;
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !generation_matches) {
+    /* CompletingRebalance.group_heartbeat.2 [G8] */
+    now.beat[i] = heartbeat_illegal_generation;
+  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
+    /* CompletingRebalance.group_heartbeat.3 [G8 G13] */
+    now.beat[i] = heartbeat_unknown_member;
+  } else if ((now.broker_group == Stable) && (requester == member) && generation_matches) {
+    /* Stable.group_heartbeat.1 [G7 G5] */
+    now.beat[i] = none;
+  } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
+    /* Stable.group_heartbeat.2 [G8] */
+    now.beat[i] = heartbeat_illegal_generation;
+  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
+    /* Stable.group_heartbeat.3 [G8 G13] */
+    now.beat[i] = heartbeat_unknown_member;
+  } else if (now.broker_group == Dead) {
+    /* Dead.group_heartbeat.1 [G13 G8] */
+    now.beat[i] = heartbeat_coordinator_gone;
+  } else if (now.broker_group == Loading) {
+    /* Loading.group_heartbeat.1 [G13] */
+    now.beat[i] = none;
+  }
+} }
+
+// broker_group hears: the session timeout of one member or pending id (300 s while a member is new)
+c_code { static void broker_group_group_session_expired(int i, int requester, int waits, int all_joined) {
+  if ((now.broker_group == Empty) && (requester == pending)) {
+    /* Empty.group_session_expired.1 [G4] */
+    drop(i);
+  } else if ((now.broker_group == PreparingRebalance) && (requester == pending) && !all_joined) {
+    /* PreparingRebalance.group_session_expired.1 [G4] */
+    drop(i);
+  } else if ((now.broker_group == PreparingRebalance) && (requester == pending) && all_joined) {
+    /* PreparingRebalance.group_session_expired.2 [G4 G1] */
+    /* end_initial_delay */
+    now.initial_delay = 0;
+    drop(i);
+    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
+        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))));
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !waits && !all_joined) {
+    /* PreparingRebalance.group_session_expired.3 [G5] */
+    drop(i);
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !waits && all_joined) {
+    /* PreparingRebalance.group_session_expired.4 [G5 G1] */
+    /* end_initial_delay */
+    now.initial_delay = 0;
+    drop(i);
+    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
+        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))));
+  } else if ((now.broker_group == CompletingRebalance) && (requester == pending)) {
+    /* CompletingRebalance.group_session_expired.1 [G4] */
+    drop(i);
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !waits) {
+    /* CompletingRebalance.group_session_expired.2 [G5] */
+    now.broker_group = PreparingRebalance;
+    /* start_rebalance_timer */
+    now.initial_delay = 0;
+    drop(i);
+    for (int j = 1; j <= MEMBERS; j++) {
+      fail_sync(j);
+    }
+    for (int j = 1; j <= MEMBERS; j++) {
+      fail_sync(j);
+    }
+    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
+        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))));
+  } else if ((now.broker_group == Stable) && (requester == pending)) {
+    /* Stable.group_session_expired.1 [G4] */
+    drop(i);
+  } else if ((now.broker_group == Stable) && (requester == member) && !waits) {
+    /* Stable.group_session_expired.2 [G5] */
+    now.broker_group = PreparingRebalance;
+    /* start_rebalance_timer */
+    now.initial_delay = 0;
+    drop(i);
+    for (int j = 1; j <= MEMBERS; j++) {
+      fail_sync(j);
+    }
+    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
+        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
+        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
+        (now.forgotten[2] == parked_join))));
   }
 } }
 
@@ -2715,107 +2916,6 @@ c_code { static void broker_group_group_rebalance_timeout(int members_left, int 
     for (int j = 1; j <= MEMBERS; j++) {
       drop_unjoined(j);
     }
-  }
-} }
-
-// broker_group hears: group.initial.rebalance.delay.ms
-c_code { static void broker_group_group_initial_delay_elapsed(int members_left, int some_rejoined) {
-  if ((now.broker_group == PreparingRebalance) && now.initial_delay && some_rejoined) {
-    /* PreparingRebalance.group_initial_delay_elapsed.2 [G3 G2] */
-    now.broker_group = CompletingRebalance;
-    /* start_sync_timer */
-    now.initial_delay = 0;
-    for (int j = 1; j <= MEMBERS; j++) {
-      answer_join(j);
-    }
-  } else if ((now.broker_group == PreparingRebalance) && now.initial_delay && !some_rejoined &&
-      members_left) {
-    /* PreparingRebalance.group_initial_delay_elapsed.3 [G3 G1] */
-    /* start_rebalance_timer */
-    now.initial_delay = 0;
-    for (int j = 1; j <= MEMBERS; j++) {
-      fail_sync(j);
-    }
-  } else if ((now.broker_group == PreparingRebalance) && now.initial_delay && !some_rejoined &&
-      !members_left) {
-    /* PreparingRebalance.group_initial_delay_elapsed.4 [G3 G2] */
-    now.broker_group = Empty;
-    /* stop_timers */
-    now.initial_delay = 0;
-    for (int j = 1; j <= MEMBERS; j++) {
-      drop_unjoined(j);
-    }
-  }
-} }
-
-// the assignment is there
-c_code { static void answer_sync(int j) {
-  if (now.registered[j] == parked_sync) {
-    if (now.call[j] == parked) {
-      now.call[j] = sync_accepted;
-    }
-    now.registered[j] = member;
-  }
-  if (now.forgotten[j] == parked_sync) {
-    now.forgotten[j] = member;
-  }
-} }
-
-// broker_group hears: the log has the leader's assignment
-c_code { static void broker_group_group_assignment_stored(int generation_matches) {
-  if ((now.broker_group == CompletingRebalance) && generation_matches) {
-    /* CompletingRebalance.group_assignment_stored.1 [G9] */
-    now.broker_group = Stable;
-    for (int j = 1; j <= MEMBERS; j++) {
-      answer_sync(j);
-    }
-  }
-} }
-
-// broker_group hears: SyncGroup
-c_code { static void broker_group_group_sync(int i, int requester, int generation_matches, int is_leader) {
-  if ((now.broker_group == PreparingRebalance) && (requester == member) && generation_matches) {
-    /* PreparingRebalance.group_sync.2 [G9 G8] */
-    now.call[i] = sync_rebalance_in_progress;
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches &&
-      !is_leader) {
-    /* CompletingRebalance.group_sync.2 [G9] */
-    now.registered[i] = parked_sync;
-    now.call[i] = parked;
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches &&
-      is_leader) {
-    /* CompletingRebalance.group_sync.3 [G9] */
-    now.registered[i] = parked_sync;
-    now.call[i] = parked;
-    broker_group_group_assignment_stored(1);
-  } else if ((now.broker_group == Stable) && (requester == member) && generation_matches) {
-    /* Stable.group_sync.2 [G9] */
-    now.registered[i] = member;
-    now.call[i] = sync_accepted;
-  } else if (now.broker_group == Dead) {
-    /* Dead.group_sync.1 [G13 G8] */
-    now.call[i] = sync_coordinator_gone;
-  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
-    /* PreparingRebalance.group_sync.3 [G8] */
-    now.call[i] = sync_illegal_generation;
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !generation_matches) {
-    /* CompletingRebalance.group_sync.4 [G8] */
-    now.call[i] = sync_illegal_generation;
-  } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
-    /* Stable.group_sync.3 [G8] */
-    now.call[i] = sync_illegal_generation;
-  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
-    /* PreparingRebalance.group_sync.4 [G8 G13] */
-    now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
-    /* CompletingRebalance.group_sync.5 [G8 G13] */
-    now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
-    /* Stable.group_sync.4 [G8 G13] */
-    now.call[i] = sync_unknown_member;
-  } else if ((now.broker_group == Empty) && (requester != fenced_)) {
-    /* Empty.group_sync.1 [G13] */
-    now.call[i] = sync_unknown_member;
   }
 } }
 
@@ -2877,131 +2977,33 @@ c_code { static void broker_group_group_sync_timeout(int unsynced_) {
   }
 } }
 
-// broker_group hears: Heartbeat
-c_code { static void broker_group_group_heartbeat(int i, int requester, int generation_matches) {
-  if ((now.broker_group == PreparingRebalance) && (requester == member) && generation_matches) {
-    /* PreparingRebalance.group_heartbeat.1 [G7 G5] */
-    now.beat[i] = heartbeat_rebalance_in_progress;
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches) {
-    /* CompletingRebalance.group_heartbeat.1 [G7 G5] */
-    now.beat[i] = none;
-  } else if ((now.broker_group == Stable) && (requester == member) && generation_matches) {
-    /* Stable.group_heartbeat.1 [G7 G5] */
-    now.beat[i] = none;
-  } else if (now.broker_group == Dead) {
-    /* Dead.group_heartbeat.1 [G13 G8] */
-    now.beat[i] = heartbeat_coordinator_gone;
-  } else if (now.broker_group == Loading) {
-    /* Loading.group_heartbeat.1 [G13] */
-    now.beat[i] = none;
-  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
-    /* PreparingRebalance.group_heartbeat.2 [G8] */
-    now.beat[i] = heartbeat_illegal_generation;
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !generation_matches) {
-    /* CompletingRebalance.group_heartbeat.2 [G8] */
-    now.beat[i] = heartbeat_illegal_generation;
-  } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
-    /* Stable.group_heartbeat.2 [G8] */
-    now.beat[i] = heartbeat_illegal_generation;
-  } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
-    /* PreparingRebalance.group_heartbeat.3 [G8 G13] */
-    now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
-    /* CompletingRebalance.group_heartbeat.3 [G8 G13] */
-    now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
-    /* Stable.group_heartbeat.3 [G8 G13] */
-    now.beat[i] = heartbeat_unknown_member;
-  } else if ((now.broker_group == Empty) && (requester != fenced_)) {
-    /* Empty.group_heartbeat.1 [G13] */
-    now.beat[i] = heartbeat_unknown_member;
-  }
-} }
-
-// broker_group hears: the session timeout of one member or pending id (300 s while a member is new)
-c_code { static void broker_group_group_session_expired(int i, int requester, int waits, int all_joined) {
-  if ((now.broker_group == Empty) && (requester == pending)) {
-    /* Empty.group_session_expired.1 [G4] */
-    drop(i);
-  } else if ((now.broker_group == CompletingRebalance) && (requester == pending)) {
-    /* CompletingRebalance.group_session_expired.1 [G4] */
-    drop(i);
-  } else if ((now.broker_group == Stable) && (requester == pending)) {
-    /* Stable.group_session_expired.1 [G4] */
-    drop(i);
-  } else if ((now.broker_group == PreparingRebalance) && (requester == pending) && !all_joined) {
-    /* PreparingRebalance.group_session_expired.1 [G4] */
-    drop(i);
-  } else if ((now.broker_group == PreparingRebalance) && (requester == pending) && all_joined) {
-    /* PreparingRebalance.group_session_expired.2 [G4 G1] */
-    /* end_initial_delay */
+// broker_group hears: group.initial.rebalance.delay.ms
+c_code { static void broker_group_group_initial_delay_elapsed(int members_left, int some_rejoined) {
+  if ((now.broker_group == PreparingRebalance) && now.initial_delay && some_rejoined) {
+    /* PreparingRebalance.group_initial_delay_elapsed.2 [G3 G2] */
+    now.broker_group = CompletingRebalance;
+    /* start_sync_timer */
     now.initial_delay = 0;
-    drop(i);
-    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
-  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !waits && !all_joined) {
-    /* PreparingRebalance.group_session_expired.3 [G5] */
-    drop(i);
-  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !waits && all_joined) {
-    /* PreparingRebalance.group_session_expired.4 [G5 G1] */
-    /* end_initial_delay */
-    now.initial_delay = 0;
-    drop(i);
-    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !waits) {
-    /* CompletingRebalance.group_session_expired.2 [G5] */
-    now.broker_group = PreparingRebalance;
+    for (int j = 1; j <= MEMBERS; j++) {
+      answer_join(j);
+    }
+  } else if ((now.broker_group == PreparingRebalance) && now.initial_delay && !some_rejoined &&
+      members_left) {
+    /* PreparingRebalance.group_initial_delay_elapsed.3 [G3 G1] */
     /* start_rebalance_timer */
     now.initial_delay = 0;
-    drop(i);
     for (int j = 1; j <= MEMBERS; j++) {
       fail_sync(j);
     }
-    for (int j = 1; j <= MEMBERS; j++) {
-      fail_sync(j);
-    }
-    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
-  } else if ((now.broker_group == Stable) && (requester == member) && !waits) {
-    /* Stable.group_session_expired.2 [G5] */
-    now.broker_group = PreparingRebalance;
-    /* start_rebalance_timer */
+  } else if ((now.broker_group == PreparingRebalance) && now.initial_delay && !some_rejoined &&
+      !members_left) {
+    /* PreparingRebalance.group_initial_delay_elapsed.4 [G3 G2] */
+    now.broker_group = Empty;
+    /* stop_timers */
     now.initial_delay = 0;
-    drop(i);
     for (int j = 1; j <= MEMBERS; j++) {
-      fail_sync(j);
+      drop_unjoined(j);
     }
-    broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
   }
 } }
 

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 5e318e7888e64f779f285e1458c7c96927511e1b42005d1edc6b334550fbfa39
+\* Model ead84e659d94a28549af48001799def33b115317dafa8ec3f476b71c1c6e3857
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -136,77 +136,22 @@ Init ==
 ------------------------------------------------------------
 \* Procedures: what happens within a step
 
-\* timeouts hears: the generation is joined
-TimeoutsHeartbeatsEnabled(s, i) ==
-    LET at == s.timeouts[i]
-    IN  CASE at = "DISABLED" ->
-               \* DISABLED.heartbeats_enabled.1 [H1 P2]
-               [s EXCEPT !.timeouts[i] = "IDLE",
-                         \* restart_timers
-                         !.heartbeat_overdue[i] = FALSE,
-                         !.poll_overdue[i] = FALSE]
-          [] at = "IDLE" ->
-               \* IDLE.heartbeats_enabled.2 [H3]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "IN_FLIGHT" ->
-               \* IN_FLIGHT.heartbeats_enabled.2 [H3]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] OTHER -> s
-
-\* timeouts hears: a JoinGroup is sent, or the identity is gone
-TimeoutsHeartbeatsDisabled(s, i) ==
-    \* IDLE.heartbeats_disabled.1 [H3]
+\* timeouts hears: poll(); the server event POLL
+TimeoutsApplicationPolled(s, i) ==
+    \* IDLE.application_polled.1 [P2]
     IF s.timeouts[i] = "IDLE"
-    THEN [s EXCEPT !.timeouts[i] = "DISABLED",
-                   \* restart_timers
-                   !.heartbeat_overdue[i] = FALSE,
-                   !.poll_overdue[i] = FALSE]
-    \* IN_FLIGHT.heartbeats_disabled.1 [H3]
+    THEN \* restart_poll_interval
+         [s EXCEPT !.poll_overdue[i] = FALSE]
+    \* IN_FLIGHT.application_polled.1 [P2]
     ELSE IF s.timeouts[i] = "IN_FLIGHT"
-    THEN [s EXCEPT !.timeouts[i] = "DISABLED",
-                   \* restart_timers
-                   !.heartbeat_overdue[i] = FALSE,
-                   !.poll_overdue[i] = FALSE]
-    ELSE s
-
-\* timeouts hears: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one
-TimeoutsHeartbeatDue(s, i) ==
-    \* IDLE.heartbeat_due.1 [H2 D4]
-    IF s.timeouts[i] = "IDLE" /\ ~s.heartbeat_overdue[i]
-    THEN [s EXCEPT !.timeouts[i] = "IN_FLIGHT",
-                   \* send_heartbeat
-                   !.heartbeat_overdue[i] = FALSE]
-    \* IN_FLIGHT.heartbeat_due.1 [H7]
-    ELSE IF s.timeouts[i] = "IN_FLIGHT" /\ ~s.heartbeat_overdue[i]
-    THEN \* note_overdue_heartbeat
-         [s EXCEPT !.heartbeat_overdue[i] = TRUE]
-    ELSE s
-
-\* timeouts hears: the background thread has done what the event asked for, and looks at what is left
-TimeoutsTurnEnded(s, i) ==
-    \* IDLE.turn_ended.1 [H2 D1]
-    IF s.timeouts[i] = "IDLE" /\ s.heartbeat_overdue[i]
-    THEN [s EXCEPT !.timeouts[i] = "IN_FLIGHT",
-                   \* send_heartbeat
-                   !.heartbeat_overdue[i] = FALSE]
+    THEN \* restart_poll_interval
+         [s EXCEPT !.poll_overdue[i] = FALSE]
     ELSE s
 
 \* timeouts hears: Heartbeat: NONE
 TimeoutsHeartbeatOk(s, i, current) ==
     LET at == s.timeouts[i]
-    IN  CASE at = "IN_FLIGHT" ->
-               \* IN_FLIGHT.heartbeat_ok.1 [H1 H7]
-               IF current
-               THEN LET s1 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                    IN  [s1 EXCEPT !.timeouts[i] = "IDLE"]
-               ELSE s
-          [] at = "STOPPED" ->
+    IN  CASE at = "STOPPED" ->
                \* STOPPED.heartbeat_ok.2 [J9]
                IF current
                THEN IF s.fault = "none"
@@ -227,20 +172,20 @@ TimeoutsHeartbeatOk(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] OTHER -> s
-
-\* timeouts hears: Heartbeat: a rebalance is announced
-TimeoutsHeartbeatRebalanceInProgress(s, i, current) ==
-    LET at == s.timeouts[i]
-    IN  CASE at = "IN_FLIGHT" ->
-               \* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7]
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_ok.1 [H1 H7]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
                     IN  [s1 EXCEPT !.timeouts[i] = "IDLE"]
                ELSE s
-          [] at = "STOPPED" ->
+          [] OTHER -> s
+
+\* timeouts hears: Heartbeat: a rebalance is announced
+TimeoutsHeartbeatRebalanceInProgress(s, i, current) ==
+    LET at == s.timeouts[i]
+    IN  CASE at = "STOPPED" ->
                \* STOPPED.heartbeat_rebalance_in_progress.2 [J9]
                IF current
                THEN IF s.fault = "none"
@@ -261,20 +206,20 @@ TimeoutsHeartbeatRebalanceInProgress(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] OTHER -> s
-
-\* timeouts hears: Heartbeat: the coordinator does not know this id
-TimeoutsHeartbeatUnknownMember(s, i, current) ==
-    LET at == s.timeouts[i]
-    IN  CASE at = "IN_FLIGHT" ->
-               \* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7]
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_rebalance_in_progress.1 [H1 H7]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
                     IN  [s1 EXCEPT !.timeouts[i] = "IDLE"]
                ELSE s
-          [] at = "STOPPED" ->
+          [] OTHER -> s
+
+\* timeouts hears: Heartbeat: the coordinator does not know this id
+TimeoutsHeartbeatUnknownMember(s, i, current) ==
+    LET at == s.timeouts[i]
+    IN  CASE at = "STOPPED" ->
                \* STOPPED.heartbeat_unknown_member.2 [J9]
                IF current
                THEN IF s.fault = "none"
@@ -295,6 +240,14 @@ TimeoutsHeartbeatUnknownMember(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_unknown_member.1 [H4 H7]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.timeouts[i] = "IDLE"]
+               ELSE s
           [] OTHER -> s
 
 \* timeouts hears: it is forgotten; requests under way to it are void
@@ -309,18 +262,7 @@ TimeoutsCoordinatorLost(s, i) ==
 \* rebalance hears: it is forgotten; requests under way to it are void
 RebalanceCoordinatorLost(s, i) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
-               IF s.polled[i] /\ ~s.join_backoff[i]
-               THEN \* back_off_join
-                    [s EXCEPT !.join_backoff[i] = TRUE]
-               ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
-               [s EXCEPT !.rebalance[i] = "PREPARING_REBALANCE",
-                         \* back_off_join
-                         !.join_backoff[i] = TRUE]
-          [] at = "PREPARE_REVOCATION" ->
+    IN  CASE at = "PREPARE_REVOCATION" ->
                \* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3]
                IF s.commit_step[i] = "out"
                THEN \* back_off_commit
@@ -332,6 +274,17 @@ RebalanceCoordinatorLost(s, i) ==
                THEN \* back_off_commit
                     [s EXCEPT !.commit_step[i] = "backoff"]
                ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
+               IF s.polled[i] /\ ~s.join_backoff[i]
+               THEN \* back_off_join
+                    [s EXCEPT !.join_backoff[i] = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.coordinator_lost.1 [D1 D5 J2 J4]
+               [s EXCEPT !.rebalance[i] = "PREPARING_REBALANCE",
+                         \* back_off_join
+                         !.join_backoff[i] = TRUE]
           [] at = "STABLE" ->
                \* STABLE.coordinator_lost.1 [D1 D5 M3]
                IF s.commit_step[i] = "out"
@@ -340,10 +293,31 @@ RebalanceCoordinatorLost(s, i) ==
                ELSE s
           [] OTHER -> s
 
+\* timeouts hears: a JoinGroup is sent, or the identity is gone
+TimeoutsHeartbeatsDisabled(s, i) ==
+    \* IDLE.heartbeats_disabled.1 [H3]
+    IF s.timeouts[i] = "IDLE"
+    THEN [s EXCEPT !.timeouts[i] = "DISABLED",
+                   \* restart_timers
+                   !.heartbeat_overdue[i] = FALSE,
+                   !.poll_overdue[i] = FALSE]
+    \* IN_FLIGHT.heartbeats_disabled.1 [H3]
+    ELSE IF s.timeouts[i] = "IN_FLIGHT"
+    THEN [s EXCEPT !.timeouts[i] = "DISABLED",
+                   \* restart_timers
+                   !.heartbeat_overdue[i] = FALSE,
+                   !.poll_overdue[i] = FALSE]
+    ELSE s
+
 \* rebalance hears: the poll interval expired, and there is a coordinator to tell
 RebalancePollLimitReached(s, i) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARE_REVOCATION" ->
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.poll_limit_reached.1 [P1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
                \* PREPARE_REVOCATION.poll_limit_reached.1 [P1 C2 H3]
                IF \E p \in Partitions : s.owns[i][p]
                THEN LET s1 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
@@ -389,12 +363,11 @@ RebalancePollLimitReached(s, i) ==
                                         !.call[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s2, i)
                ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3]
-               IF \E p \in Partitions : s.owns[i][p]
-               THEN LET s3 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                                        \* forget_identity
-                                        !.identity[i] = "none",
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
+               IF s.identity[i] = "member" /\ ~s.leaving[i] /\ ~s.callback_running[i]
+               THEN LET s3 == \* forget_identity
+                              [s EXCEPT !.identity[i] = "none",
                                         !.forgotten[i] = IF s.registered[i] /= "absent"
                                                          THEN "member"
                                                          ELSE s.forgotten[i],
@@ -404,21 +377,17 @@ RebalancePollLimitReached(s, i) ==
                                         !.beat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
-                                        \* lose
+                                        \* lose_instead
                                         !.lost[i] = TRUE,
-                                        !.callback_running[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s3, i)
-               \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* forget_identity
-                                        !.identity[i] = "none",
+               \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
+               ELSE IF s.identity[i] = "member" /\ ~s.leaving[i] /\ s.callback_running[i]
+               THEN LET s4 == \* forget_identity
+                              [s EXCEPT !.identity[i] = "none",
                                         !.forgotten[i] = IF s.registered[i] /= "absent"
                                                          THEN "member"
                                                          ELSE s.forgotten[i],
@@ -427,16 +396,16 @@ RebalancePollLimitReached(s, i) ==
                                         !.call[i] = "none",
                                         !.beat[i] = "none",
                                         \* await_poll
-                                        !.polled[i] = FALSE,
-                                        \* drop_rebalance
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.call[i] = "none"]
+                                        !.polled[i] = FALSE]
                     IN  TimeoutsHeartbeatsDisabled(s4, i)
+               \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
+               ELSE IF s.identity[i] /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
                ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.poll_limit_reached.1 [P1 C2 H3]
                IF \E p \in Partitions : s.owns[i][p]
                THEN LET s5 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
                                         \* forget_identity
@@ -460,7 +429,7 @@ RebalancePollLimitReached(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s5, i)
-               \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
                THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* forget_identity
@@ -481,9 +450,9 @@ RebalancePollLimitReached(s, i) ==
                                         !.call[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s6, i)
                ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.poll_limit_reached.1 [P1 C2 H3]
-               IF \E p \in Partitions : s.owns[i][p]
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
+               IF s.identity[i] = "member" /\ (\E p \in Partitions : s.owns[i][p])
                THEN LET s7 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
                                         \* forget_identity
                                         !.identity[i] = "none",
@@ -506,8 +475,8 @@ RebalancePollLimitReached(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s7, i)
-               \* STABLE.poll_limit_reached.3 [P1 H3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               ELSE IF s.identity[i] = "member" /\ ~(\E p \in Partitions : s.owns[i][p])
                THEN LET s8 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                         \* forget_identity
                                         !.identity[i] = "none",
@@ -526,10 +495,15 @@ RebalancePollLimitReached(s, i) ==
                                         !.follow_up[i] = FALSE,
                                         !.call[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s8, i)
+               \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
+               ELSE IF s.identity[i] /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
                ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
-               IF s.identity[i] = "member" /\ (\E p \in Partitions : s.owns[i][p])
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.poll_limit_reached.1 [P1 C2 H3]
+               IF \E p \in Partitions : s.owns[i][p]
                THEN LET s9 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
                                         \* forget_identity
                                         !.identity[i] = "none",
@@ -552,8 +526,8 @@ RebalancePollLimitReached(s, i) ==
                                         !.call[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s9, i)
-               \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
-               ELSE IF s.identity[i] = "member" /\ ~(\E p \in Partitions : s.owns[i][p])
+               \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
                THEN LET s10 == [s EXCEPT !.rebalance[i] = "UNJOINED",
                                          \* forget_identity
                                          !.identity[i] = "none",
@@ -572,15 +546,10 @@ RebalancePollLimitReached(s, i) ==
                                          !.follow_up[i] = FALSE,
                                          !.call[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s10, i)
-               \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
-               ELSE IF s.identity[i] /= "member"
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.poll_limit_reached.1 [P1 P3 C2 H3]
-               IF s.identity[i] = "member" /\ ~s.leaving[i] /\ ~s.callback_running[i]
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
+               IF s.identity[i] = "member"
                THEN LET s11 == \* forget_identity
                                [s EXCEPT !.identity[i] = "none",
                                          !.forgotten[i] = IF s.registered[i] /= "absent"
@@ -591,59 +560,59 @@ RebalancePollLimitReached(s, i) ==
                                          !.call[i] = "none",
                                          !.beat[i] = "none",
                                          \* await_poll
-                                         !.polled[i] = FALSE,
-                                         \* lose_instead
-                                         !.lost[i] = TRUE,
-                                         !.keeps[i] = FALSE,
-                                         !.follow_up[i] = FALSE,
-                                         !.call[i] = "none",
-                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
+                                         !.polled[i] = FALSE]
                     IN  TimeoutsHeartbeatsDisabled(s11, i)
-               \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
-               ELSE IF s.identity[i] = "member" /\ ~s.leaving[i] /\ s.callback_running[i]
-               THEN LET s12 == \* forget_identity
-                               [s EXCEPT !.identity[i] = "none",
-                                         !.forgotten[i] = IF s.registered[i] /= "absent"
-                                                          THEN "member"
-                                                          ELSE s.forgotten[i],
-                                         !.registered[i] = "absent",
-                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
-                                         \* await_poll
-                                         !.polled[i] = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s12, i)
-               \* REVOKING_PARTITION.poll_limit_reached.6 [P1]
-               ELSE IF s.identity[i] /= "member"
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3]
-               IF s.identity[i] = "member"
-               THEN LET s13 == \* forget_identity
-                               [s EXCEPT !.identity[i] = "none",
-                                         !.forgotten[i] = IF s.registered[i] /= "absent"
-                                                          THEN "member"
-                                                          ELSE s.forgotten[i],
-                                         !.registered[i] = "absent",
-                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
-                                         \* await_poll
-                                         !.polled[i] = FALSE]
-                    IN  TimeoutsHeartbeatsDisabled(s13, i)
                \* ASSIGNING_PARTITIONS.poll_limit_reached.3 [P1]
                ELSE IF s.identity[i] /= "member"
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.poll_limit_reached.1 [P1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
+          [] at = "STABLE" ->
+               \* STABLE.poll_limit_reached.1 [P1 C2 H3]
+               IF \E p \in Partitions : s.owns[i][p]
+               THEN LET s12 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                                         \* forget_identity
+                                         !.identity[i] = "none",
+                                         !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                          THEN "member"
+                                                          ELSE s.forgotten[i],
+                                         !.registered[i] = "absent",
+                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                         !.call[i] = "none",
+                                         !.beat[i] = "none",
+                                         \* await_poll
+                                         !.polled[i] = FALSE,
+                                         \* lose
+                                         !.lost[i] = TRUE,
+                                         !.callback_running[i] = FALSE,
+                                         !.keeps[i] = FALSE,
+                                         !.commit_step[i] = "none",
+                                         !.preparing[i] = FALSE,
+                                         !.follow_up[i] = FALSE,
+                                         !.call[i] = "none",
+                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  TimeoutsHeartbeatsDisabled(s12, i)
+               \* STABLE.poll_limit_reached.3 [P1 H3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s13 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                         \* forget_identity
+                                         !.identity[i] = "none",
+                                         !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                          THEN "member"
+                                                          ELSE s.forgotten[i],
+                                         !.registered[i] = "absent",
+                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                         !.call[i] = "none",
+                                         !.beat[i] = "none",
+                                         \* await_poll
+                                         !.polled[i] = FALSE,
+                                         \* drop_rebalance
+                                         !.commit_step[i] = "none",
+                                         !.preparing[i] = FALSE,
+                                         !.follow_up[i] = FALSE,
+                                         !.call[i] = "none"]
+                    IN  TimeoutsHeartbeatsDisabled(s13, i)
                ELSE s
           [] OTHER -> s
 
@@ -756,10 +725,12 @@ RebalanceCoordinatorFound(s, i) ==
                IF s.subscribed[i] /\ s.polled[i] /\ ~s.join_backoff[i]
                THEN RebalanceJoinNeeded(s, i)
                ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.coordinator_found.1 [D1 J2]
-               IF s.polled[i] /\ ~s.join_backoff[i]
-               THEN RebalanceJoinNeeded(s, i)
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.coordinator_found.1 [D1 M3]
+               IF s.commit_step[i] = "blocked"
+               THEN LET s1 == \* retry_commit
+                              [s EXCEPT !.commit_step[i] = "blocked"]
+                    IN  RebalanceCommitNeeded(s1, i)
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.coordinator_found.1 [D1 J2]
@@ -767,9 +738,14 @@ RebalanceCoordinatorFound(s, i) ==
                THEN RebalanceJoinNeeded(s, i)
                \* PARTITION_REVOKED.coordinator_found.2 [D1 M3]
                ELSE IF s.commit_step[i] = "blocked"
-               THEN LET s1 == \* retry_commit
+               THEN LET s2 == \* retry_commit
                               [s EXCEPT !.commit_step[i] = "blocked"]
-                    IN  RebalanceCommitNeeded(s1, i)
+                    IN  RebalanceCommitNeeded(s2, i)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.coordinator_found.1 [D1 J2]
+               IF s.polled[i] /\ ~s.join_backoff[i]
+               THEN RebalanceJoinNeeded(s, i)
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.coordinator_found.1 [D1 J2]
@@ -777,13 +753,6 @@ RebalanceCoordinatorFound(s, i) ==
                THEN RebalanceJoinNeeded(s, i)
                \* STABLE.coordinator_found.2 [D1 M3]
                ELSE IF s.commit_step[i] = "blocked"
-               THEN LET s2 == \* retry_commit
-                              [s EXCEPT !.commit_step[i] = "blocked"]
-                    IN  RebalanceCommitNeeded(s2, i)
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.coordinator_found.1 [D1 M3]
-               IF s.commit_step[i] = "blocked"
                THEN LET s3 == \* retry_commit
                               [s EXCEPT !.commit_step[i] = "blocked"]
                     IN  RebalanceCommitNeeded(s3, i)
@@ -793,23 +762,7 @@ RebalanceCoordinatorFound(s, i) ==
 \* timeouts hears: Heartbeat: not the coordinator, or no answer
 TimeoutsHeartbeatCoordinatorGone(s, i, current) ==
     LET at == s.timeouts[i]
-    IN  CASE at = "IN_FLIGHT" ->
-               \* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4]
-               IF current
-               THEN LET s1 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                        s2 == [s1 EXCEPT !.timeouts[i] = "IDLE",
-                                         \* schedule_retry
-                                         !.heartbeat_overdue[i] = FALSE,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
-                        s3 == TimeoutsCoordinatorLost(s2, i)
-                        s4 == RebalanceCoordinatorLost(s3, i)
-                        s5 == TimeoutsCoordinatorFound(s4, i)
-                    IN  RebalanceCoordinatorFound(s5, i)
-               ELSE s
-          [] at = "STOPPED" ->
+    IN  CASE at = "STOPPED" ->
                \* STOPPED.heartbeat_coordinator_gone.2 [J9]
                IF current
                THEN IF s.fault = "none"
@@ -830,7 +783,36 @@ TimeoutsHeartbeatCoordinatorGone(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeat_coordinator_gone.1 [D1 H4]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.timeouts[i] = "IDLE",
+                                         \* schedule_retry
+                                         !.heartbeat_overdue[i] = FALSE,
+                                         !.call[i] = "none",
+                                         !.beat[i] = "none"]
+                        s3 == TimeoutsCoordinatorLost(s2, i)
+                        s4 == RebalanceCoordinatorLost(s3, i)
+                        s5 == TimeoutsCoordinatorFound(s4, i)
+                    IN  RebalanceCoordinatorFound(s5, i)
+               ELSE s
           [] OTHER -> s
+
+\* timeouts hears: heartbeat.interval.ms since the last one was sent, or the backoff after a failed one
+TimeoutsHeartbeatDue(s, i) ==
+    \* IDLE.heartbeat_due.1 [H2 D4]
+    IF s.timeouts[i] = "IDLE" /\ ~s.heartbeat_overdue[i]
+    THEN [s EXCEPT !.timeouts[i] = "IN_FLIGHT",
+                   \* send_heartbeat
+                   !.heartbeat_overdue[i] = FALSE]
+    \* IN_FLIGHT.heartbeat_due.1 [H7]
+    ELSE IF s.timeouts[i] = "IN_FLIGHT" /\ ~s.heartbeat_overdue[i]
+    THEN \* note_overdue_heartbeat
+         [s EXCEPT !.heartbeat_overdue[i] = TRUE]
+    ELSE s
 
 \* timeouts hears: session.timeout.ms without a sign of life from the coordinator
 TimeoutsSessionExpired(s, i) ==
@@ -866,17 +848,35 @@ TimeoutsPollIntervalExpired(s, i) ==
          IN  RebalancePollLimitReached(s2, i)
     ELSE s
 
-\* timeouts hears: poll(); the server event POLL
-TimeoutsApplicationPolled(s, i) ==
-    \* IDLE.application_polled.1 [P2]
-    IF s.timeouts[i] = "IDLE"
-    THEN \* restart_poll_interval
-         [s EXCEPT !.poll_overdue[i] = FALSE]
-    \* IN_FLIGHT.application_polled.1 [P2]
-    ELSE IF s.timeouts[i] = "IN_FLIGHT"
-    THEN \* restart_poll_interval
-         [s EXCEPT !.poll_overdue[i] = FALSE]
+\* timeouts hears: the background thread has done what the event asked for, and looks at what is left
+TimeoutsTurnEnded(s, i) ==
+    \* IDLE.turn_ended.1 [H2 D1]
+    IF s.timeouts[i] = "IDLE" /\ s.heartbeat_overdue[i]
+    THEN [s EXCEPT !.timeouts[i] = "IN_FLIGHT",
+                   \* send_heartbeat
+                   !.heartbeat_overdue[i] = FALSE]
     ELSE s
+
+\* timeouts hears: the generation is joined
+TimeoutsHeartbeatsEnabled(s, i) ==
+    LET at == s.timeouts[i]
+    IN  CASE at = "DISABLED" ->
+               \* DISABLED.heartbeats_enabled.1 [H1 P2]
+               [s EXCEPT !.timeouts[i] = "IDLE",
+                         \* restart_timers
+                         !.heartbeat_overdue[i] = FALSE,
+                         !.poll_overdue[i] = FALSE]
+          [] at = "IDLE" ->
+               \* IDLE.heartbeats_enabled.1 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "IN_FLIGHT" ->
+               \* IN_FLIGHT.heartbeats_enabled.1 [H3]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
 
 \* rebalance hears: subscribe(); the server event SUBSCRIBE
 RebalanceSubscribedToTopics(s, i) ==
@@ -897,16 +897,15 @@ RebalanceApplicationPolled(s, i) ==
                               [s EXCEPT !.polled[i] = TRUE]
                     IN  RebalanceJoinNeeded(s1, i)
                ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
-               IF ~s.polled[i]
-               THEN LET s2 == \* note_poll
-                              [s EXCEPT !.polled[i] = TRUE]
-                    IN  RebalanceJoinNeeded(s2, i)
-               ELSE s
           [] at = "PREPARE_REVOCATION" ->
                \* PREPARE_REVOCATION.application_polled.1 [P2]
                IF ~s.polled[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.application_polled.2 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -916,9 +915,22 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.application_polled.1 [J2 P2]
+               IF ~s.polled[i]
+               THEN LET s2 == \* note_poll
+                              [s EXCEPT !.polled[i] = TRUE]
+                    IN  RebalanceJoinNeeded(s2, i)
+               ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.application_polled.1 [P2]
                IF ~s.polled[i]
+               THEN \* note_poll
+                    [s EXCEPT !.polled[i] = TRUE]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.application_polled.2 [P2]
+               IF ~s.polled[i] /\ ~s.fenced[i]
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
@@ -928,73 +940,619 @@ RebalanceApplicationPolled(s, i) ==
                THEN \* note_poll
                     [s EXCEPT !.polled[i] = TRUE]
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.application_polled.1 [P2]
-               IF ~s.polled[i] /\ ~s.fenced[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
+          [] OTHER -> s
+
+\* rebalance hears: nothing has to be committed first
+RebalanceRevocationPrepared(s, i) ==
+    \* PREPARE_REVOCATION.revocation_prepared.1 [Q4]
+    IF s.rebalance[i] = "PREPARE_REVOCATION"
+    THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                   \* send_revoke_partitions
+                   !.lost[i] = FALSE,
+                   !.callback_running[i] = FALSE]
+    ELSE s
+
+\* rebalance hears: the leader sees other metadata, or enforceRebalance()
+RebalanceRejoinRequested(s, i) ==
+    LET at == s.rebalance[i]
+    IN  CASE at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up[i]
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up[i] = TRUE]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up[i]
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up[i] = TRUE]
                ELSE s
           [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.application_polled.1 [P2]
-               IF ~s.polled[i] /\ ~s.fenced[i]
-               THEN \* note_poll
-                    [s EXCEPT !.polled[i] = TRUE]
+               \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
+               IF ~s.follow_up[i]
+               THEN \* want_follow_up
+                    [s EXCEPT !.follow_up[i] = TRUE]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.rejoin_requested.2 [J8 Q4 Q5]
+               IF ~s.preparing[i]
+               THEN LET s1 == [s EXCEPT !.rebalance[i] = "PREPARE_REVOCATION",
+                                        \* pause_owned
+                                        !.keeps[i] = FALSE]
+                    IN  RebalanceRevocationPrepared(s1, i)
                ELSE s
           [] OTHER -> s
 
-\* rebalance hears: retry.backoff.ms since a join or sync failed
-RebalanceJoinBackoffElapsed(s, i) ==
+\* rebalance hears: the last callback is over; leave
+RebalanceLeaveNeeded(s, i) ==
+    \* UNJOINED.leave_needed.1 [L1 H3]
+    IF s.rebalance[i] = "UNJOINED" /\ s.identity[i] /= "none"
+    THEN LET s1 == \* forget_identity
+                   [s EXCEPT !.identity[i] = "none",
+                             !.forgotten[i] = IF s.registered[i] /= "absent"
+                                              THEN "member"
+                                              ELSE s.forgotten[i],
+                             !.registered[i] = "absent",
+                             !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                             !.call[i] = "none",
+                             !.beat[i] = "none"]
+         IN  TimeoutsHeartbeatsDisabled(s1, i)
+    \* UNJOINED.leave_needed.2 [L1 H3]
+    ELSE IF s.rebalance[i] = "UNJOINED" /\ ~(s.identity[i] /= "none")
+    THEN LET s2 == \* forget_identity
+                   [s EXCEPT !.identity[i] = "none",
+                             !.forgotten[i] = IF s.registered[i] /= "absent"
+                                              THEN "member"
+                                              ELSE s.forgotten[i],
+                             !.registered[i] = "absent",
+                             !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                             !.call[i] = "none",
+                             !.beat[i] = "none"]
+         IN  TimeoutsHeartbeatsDisabled(s2, i)
+    ELSE s
+
+\* rebalance hears: unsubscribe(), or close() after its commit; the server event CLOSE
+RebalanceLeaveRequested(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
-               \* UNJOINED.join_backoff_elapsed.1 [D3 J2]
-               IF s.join_backoff[i]
-               THEN LET s1 == \* end_join_backoff
-                              [s EXCEPT !.join_backoff[i] = FALSE]
-                    IN  RebalanceJoinNeeded(s1, i)
+               \* UNJOINED.leave_requested.1 [L1 L2 L3]
+               IF s.subscribed[i] \/ s.identity[i] /= "none"
+               THEN LET s1 == \* forget_identity
+                              [s EXCEPT !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s1, i)
                ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2]
-               IF s.join_backoff[i]
-               THEN LET s2 == \* end_join_backoff
-                              [s EXCEPT !.join_backoff[i] = FALSE]
-                    IN  RebalanceJoinNeeded(s2, i)
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2]
-               IF s.join_backoff[i]
-               THEN LET s3 == \* end_join_backoff
-                              [s EXCEPT !.join_backoff[i] = FALSE]
-                    IN  RebalanceJoinNeeded(s3, i)
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.leave_requested.1 [C7 L2]
+               IF \E p \in Partitions : s.owns[i][p]
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* pause_owned
+                              !.keeps[i] = FALSE,
+                              \* send_revoke_partitions
+                              !.lost[i] = FALSE,
+                              !.callback_running[i] = FALSE]
+               \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s2 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s2, i)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.join_backoff_elapsed.1 [D3]
-               IF s.join_backoff[i]
-               THEN \* end_join_backoff
-                    [s EXCEPT !.join_backoff[i] = FALSE]
+               \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
+               IF ~s.leaving[i]
+               THEN \* start_leaving
+                    [s EXCEPT !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none"]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
+               IF \E p \in Partitions : s.owns[i][p]
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* pause_owned
+                              !.keeps[i] = FALSE,
+                              \* send_revoke_partitions
+                              !.lost[i] = FALSE,
+                              !.callback_running[i] = FALSE]
+               \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s3 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s3, i)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
+               IF \E p \in Partitions : s.owns[i][p]
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* lose_but_stay
+                              !.lost[i] = TRUE,
+                              !.callback_running[i] = FALSE,
+                              !.keeps[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              !.will_have[i] = [p \in Partitions |-> FALSE]]
+               \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s4, i)
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
+               IF \E p \in Partitions : s.owns[i][p]
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* lose_but_stay
+                              !.lost[i] = TRUE,
+                              !.callback_running[i] = FALSE,
+                              !.keeps[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              !.will_have[i] = [p \in Partitions |-> FALSE]]
+               \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
+               IF (\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* pause_owned
+                              !.keeps[i] = FALSE,
+                              \* send_revoke_partitions
+                              !.lost[i] = FALSE,
+                              !.callback_running[i] = FALSE]
+               \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
+               ELSE IF (\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] /= "member"
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* lose_but_stay
+                              !.lost[i] = TRUE,
+                              !.callback_running[i] = FALSE,
+                              !.keeps[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              !.will_have[i] = [p \in Partitions |-> FALSE]]
+               \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
+               THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s6, i)
+               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] /= "member"
+               THEN LET s7 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s7, i)
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.leave_requested.1 [C7 L2]
+               IF \E p \in Partitions : s.owns[i][p]
+               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                              \* start_leaving
+                              !.leaving[i] = TRUE,
+                              !.commit_step[i] = "none",
+                              !.preparing[i] = FALSE,
+                              !.follow_up[i] = FALSE,
+                              !.join_backoff[i] = FALSE,
+                              !.call[i] = "none",
+                              \* pause_owned
+                              !.keeps[i] = FALSE,
+                              \* send_revoke_partitions
+                              !.lost[i] = FALSE,
+                              !.callback_running[i] = FALSE]
+               \* STABLE.leave_requested.2 [L1 L2 L3]
+               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s8 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s8, i)
+               ELSE s
+          [] OTHER -> s
+
+\* rebalance hears: the polling thread has taken REVOKE_PARTITIONS from its queue
+RebalanceCallbackStarted(s, i) ==
+    LET at == s.rebalance[i]
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.callback_started.1 [Q2 C5]
+               IF ~s.callback_running[i]
+               THEN \* start_callback
+                    [s EXCEPT !.callback_running[i] = TRUE]
+               \* REVOKING_PARTITION.callback_started.2 [Q1]
+               ELSE IF s.callback_running[i]
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.callback_started.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
+
+\* rebalance hears: the subscription is updated; go on
+RebalanceRevocationDone(s, i) ==
+    \* PARTITION_REVOKED.revocation_done.1 [Q4 J2]
+    IF s.rebalance[i] = "PARTITION_REVOKED"
+    THEN RebalanceJoinNeeded(s, i)
+    ELSE s
+
+\* rebalance hears: PARTITIONS_REVOKED: the listener has returned
+RebalancePartitionsRevoked(s, i) ==
+    LET at == s.rebalance[i]
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.partitions_revoked.1 [C1 C3 Q2 Q4]
+               IF s.callback_running[i] /\ ~s.leaving[i] /\ ~s.lost[i] /\ s.identity[i] = "member"
+               THEN LET s1 == [s EXCEPT !.rebalance[i] = "PARTITION_REVOKED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]]]
+                    IN  RebalanceRevocationDone(s1, i)
+               \* REVOKING_PARTITION.partitions_revoked.2 [C1 C2 P3 J2]
+               ELSE IF /\ s.callback_running[i]
+                       /\ ~s.leaving[i]
+                       /\ s.lost[i] \/ (s.identity[i] /= "member" /\ ~s.keeps[i])
+               THEN LET s2 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]]]
+                    IN  RebalanceJoinNeeded(s2, i)
+               \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2]
+               ELSE IF s.callback_running[i] /\ ~s.lost[i] /\ s.identity[i] /= "member" /\ s.keeps[i]
+               THEN LET s3 == \* shrink
+                              [s EXCEPT !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]],
+                                        \* lose
+                                        !.lost[i] = TRUE,
+                                        !.callback_running[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  TimeoutsHeartbeatsDisabled(s3, i)
+               \* REVOKING_PARTITION.partitions_revoked.4 [C1 C7]
+               ELSE IF /\ s.callback_running[i]
+                       /\ ~s.lost[i]
+                       /\ s.identity[i] = "member"
+                       /\ s.keeps[i]
+                       /\ s.leaving[i]
+               THEN \* shrink
+                    [s EXCEPT !.lost[i] = FALSE,
+                              !.callback_running[i] = FALSE,
+                              !.owns[i] = [p \in Partitions |-> s.keeps[i] /\ s.owns[i][p] /\ s.will_have[i][p]],
+                              \* pause_owned
+                              !.keeps[i] = FALSE,
+                              \* send_revoke_partitions
+                              !.lost[i] = FALSE,
+                              !.callback_running[i] = FALSE]
+               \* REVOKING_PARTITION.partitions_revoked.5 [C7 L1]
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] = "member"
+               THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]],
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s4, i)
+               \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
+               ELSE IF /\ s.callback_running[i]
+                       /\ s.leaving[i]
+                       /\ s.lost[i] \/ ~s.keeps[i]
+                       /\ s.identity[i] /= "member"
+               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
+                                        \* shrink
+                                        !.lost[i] = FALSE,
+                                        !.callback_running[i] = FALSE,
+                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
+                                                                          /\ s.owns[i][p]
+                                                                          /\ s.will_have[i][p]],
+                                        \* forget_identity
+                                        !.identity[i] = "none",
+                                        !.forgotten[i] = IF s.registered[i] /= "absent"
+                                                         THEN "member"
+                                                         ELSE s.forgotten[i],
+                                        !.registered[i] = "absent",
+                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
+                                        !.call[i] = "none",
+                                        !.beat[i] = "none",
+                                        \* leave
+                                        !.leaving[i] = FALSE,
+                                        !.subscribed[i] = FALSE,
+                                        !.polled[i] = FALSE,
+                                        !.fenced[i] = FALSE,
+                                        !.join_backoff[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  RebalanceLeaveNeeded(s5, i)
+               \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
+               ELSE IF ~s.callback_running[i]
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.partitions_revoked.1 [Q1]
+               IF s.fault = "none"
+               THEN [s EXCEPT !.fault = "illegal-event"]
+               ELSE s
+          [] OTHER -> s
+
+\* rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
+RebalancePartitionsAssigned(s, i) ==
+    LET at == s.rebalance[i]
+    IN  CASE at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
+               IF s.identity[i] = "member" /\ ~s.follow_up[i]
+               THEN [s EXCEPT !.rebalance[i] = "STABLE"]
+               \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
+               ELSE IF s.identity[i] = "member" /\ s.follow_up[i]
+               THEN LET s1 == [s EXCEPT !.rebalance[i] = "STABLE",
+                                        \* rejoin
+                                        !.follow_up[i] = FALSE]
+                    IN  RebalanceRejoinRequested(s1, i)
+               \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
+               ELSE IF s.identity[i] /= "member" /\ (\E p \in Partitions : s.owns[i][p])
+               THEN LET s2 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                                        \* lose
+                                        !.lost[i] = TRUE,
+                                        !.callback_running[i] = FALSE,
+                                        !.keeps[i] = FALSE,
+                                        !.commit_step[i] = "none",
+                                        !.preparing[i] = FALSE,
+                                        !.follow_up[i] = FALSE,
+                                        !.call[i] = "none",
+                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  TimeoutsHeartbeatsDisabled(s2, i)
+               \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
+               ELSE IF s.identity[i] /= "member" /\ ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s3 == [s EXCEPT !.rebalance[i] = "UNJOINED"]
+                    IN  RebalanceJoinNeeded(s3, i)
                ELSE s
           [] OTHER -> s
 
 \* rebalance hears: JoinGroup: NONE
 RebalanceJoinAccepted(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.join_accepted.1 [J9 H1 S2]
-               IF current /\ s.polled[i] /\ ~s.join_backoff[i]
-               THEN LET s1 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                        s2 == [s1 EXCEPT !.rebalance[i] = "COMPLETING_REBALANCE",
-                                         \* become_member
-                                         !.identity[i] = "member"]
-                        s3 == TimeoutsHeartbeatsEnabled(s2, i)
-                    IN  [s3 EXCEPT !.call[i] = "SyncGroup"]
-               \* PREPARING_REBALANCE.join_accepted.4 [J9]
-               ELSE IF current /\ ~(s.polled[i] /\ ~s.join_backoff[i])
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "UNJOINED" ->
+    IN  CASE at = "UNJOINED" ->
                \* UNJOINED.join_accepted.2 [J9]
                IF current
                THEN IF s.fault = "none"
@@ -1018,6 +1576,23 @@ RebalanceJoinAccepted(s, i, current) ==
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_accepted.2 [J9]
                IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_accepted.1 [J9 H1 S2]
+               IF current /\ s.polled[i] /\ ~s.join_backoff[i]
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == [s1 EXCEPT !.rebalance[i] = "COMPLETING_REBALANCE",
+                                         \* become_member
+                                         !.identity[i] = "member"]
+                        s3 == TimeoutsHeartbeatsEnabled(s2, i)
+                    IN  [s3 EXCEPT !.call[i] = "SyncGroup"]
+               \* PREPARING_REBALANCE.join_accepted.3 [J9]
+               ELSE IF current /\ ~(s.polled[i] /\ ~s.join_backoff[i])
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
@@ -1048,7 +1623,35 @@ RebalanceJoinAccepted(s, i, current) ==
 \* rebalance hears: JoinGroup: the coordinator does not know this id
 RebalanceJoinUnknownMember(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARING_REBALANCE" ->
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_unknown_member.1 [J4 J2]
                IF current /\ s.polled[i] /\ ~s.join_backoff[i] /\ ~(\E p \in Partitions : s.owns[i][p])
                THEN LET s1 == IF s.fault = "none" /\ ~current
@@ -1096,34 +1699,6 @@ RebalanceJoinUnknownMember(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.join_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.join_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.join_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.join_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
           [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.join_unknown_member.2 [J9]
                IF current
@@ -1150,27 +1725,7 @@ RebalanceJoinUnknownMember(s, i, current) ==
 \* rebalance hears: JoinGroup: not the coordinator, or no answer
 RebalanceJoinCoordinatorGone(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4]
-               IF current /\ s.polled[i] /\ ~s.join_backoff[i]
-               THEN LET s1 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                        s2 == \* back_off_join
-                              [s1 EXCEPT !.join_backoff[i] = TRUE,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
-                        s3 == TimeoutsCoordinatorLost(s2, i)
-                        s4 == RebalanceCoordinatorLost(s3, i)
-                        s5 == TimeoutsCoordinatorFound(s4, i)
-                    IN  RebalanceCoordinatorFound(s5, i)
-               \* PREPARING_REBALANCE.join_coordinator_gone.3 [J9]
-               ELSE IF current /\ ~(s.polled[i] /\ ~s.join_backoff[i])
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "UNJOINED" ->
+    IN  CASE at = "UNJOINED" ->
                \* UNJOINED.join_coordinator_gone.2 [J9]
                IF current
                THEN IF s.fault = "none"
@@ -1194,6 +1749,26 @@ RebalanceJoinCoordinatorGone(s, i, current) ==
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_coordinator_gone.2 [J9]
                IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_coordinator_gone.1 [D1 D3 J2 J4]
+               IF current /\ s.polled[i] /\ ~s.join_backoff[i]
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s2 == \* back_off_join
+                              [s1 EXCEPT !.join_backoff[i] = TRUE,
+                                         !.call[i] = "none",
+                                         !.beat[i] = "none"]
+                        s3 == TimeoutsCoordinatorLost(s2, i)
+                        s4 == RebalanceCoordinatorLost(s3, i)
+                        s5 == TimeoutsCoordinatorFound(s4, i)
+                    IN  RebalanceCoordinatorFound(s5, i)
+               \* PREPARING_REBALANCE.join_coordinator_gone.3 [J9]
+               ELSE IF current /\ ~(s.polled[i] /\ ~s.join_backoff[i])
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
@@ -1224,26 +1799,8 @@ RebalanceJoinCoordinatorGone(s, i, current) ==
 \* rebalance hears: SyncGroup: NONE, with the assignment
 RebalanceSyncAccepted(s, i, current, gains) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3]
-               IF current
-               THEN LET s1 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                    IN  [s1 EXCEPT !.rebalance[i] = "ASSIGNING_PARTITIONS",
-                                   \* take_assignment
-                                   !.keeps[i] = FALSE,
-                                   !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
-               ELSE s
-          [] at = "UNJOINED" ->
+    IN  CASE at = "UNJOINED" ->
                \* UNJOINED.sync_accepted.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.sync_accepted.2 [J9]
                IF current
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -1256,8 +1813,40 @@ RebalanceSyncAccepted(s, i, current, gains) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_accepted.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.sync_accepted.1 [J9 Q4 C3]
+               IF current
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  [s1 EXCEPT !.rebalance[i] = "ASSIGNING_PARTITIONS",
+                                   \* take_assignment
+                                   !.keeps[i] = FALSE,
+                                   !.owns[i] = [p \in Partitions |-> s1.share[i][p]]]
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_accepted.2 [J9]
                IF current
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -1270,26 +1859,47 @@ RebalanceSyncAccepted(s, i, current, gains) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.sync_accepted.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.sync_accepted.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
           [] OTHER -> s
 
 \* rebalance hears: SyncGroup: the next rebalance has begun
 RebalanceSyncRebalanceInProgress(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "COMPLETING_REBALANCE" ->
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.sync_rebalance_in_progress.1 [J2 J4]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
@@ -1307,29 +1917,8 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                                THEN "JoinGroup"
                                                ELSE "JoinGroup_again"]
                ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.sync_rebalance_in_progress.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.sync_rebalance_in_progress.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.sync_rebalance_in_progress.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.sync_rebalance_in_progress.2 [J9]
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
                IF current
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -1342,26 +1931,47 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.sync_rebalance_in_progress.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
           [] OTHER -> s
 
 \* rebalance hears: SyncGroup: the coordinator does not know this id
 RebalanceSyncUnknownMember(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "COMPLETING_REBALANCE" ->
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.sync_unknown_member.1 [J4 J2 H3]
                IF current /\ ~(\E p \in Partitions : s.owns[i][p])
                THEN LET s1 == IF s.fault = "none" /\ ~current
@@ -1405,29 +2015,8 @@ RebalanceSyncUnknownMember(s, i, current) ==
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s5, i)
                ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.sync_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.sync_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.sync_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.sync_unknown_member.2 [J9]
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9]
                IF current
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -1440,26 +2029,47 @@ RebalanceSyncUnknownMember(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.sync_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.sync_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
           [] OTHER -> s
 
 \* rebalance hears: SyncGroup: not the coordinator, or no answer
 RebalanceSyncCoordinatorGone(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "COMPLETING_REBALANCE" ->
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
+               \* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "COMPLETING_REBALANCE" ->
                \* COMPLETING_REBALANCE.sync_coordinator_gone.1 [D1 D3 J2 J4]
                IF current
                THEN LET s1 == IF s.fault = "none" /\ ~current
@@ -1475,29 +2085,8 @@ RebalanceSyncCoordinatorGone(s, i, current) ==
                         s5 == TimeoutsCoordinatorFound(s4, i)
                     IN  RebalanceCoordinatorFound(s5, i)
                ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.sync_coordinator_gone.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.sync_coordinator_gone.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.sync_coordinator_gone.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.sync_coordinator_gone.2 [J9]
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9]
                IF current
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
@@ -1510,381 +2099,14 @@ RebalanceSyncCoordinatorGone(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.sync_coordinator_gone.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.sync_coordinator_gone.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] OTHER -> s
-
-\* rebalance hears: the polling thread has taken REVOKE_PARTITIONS from its queue
-RebalanceCallbackStarted(s, i) ==
-    LET at == s.rebalance[i]
-    IN  CASE at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.callback_started.1 [Q2 C5]
-               IF ~s.callback_running[i]
-               THEN \* start_callback
-                    [s EXCEPT !.callback_running[i] = TRUE]
-               \* REVOKING_PARTITION.callback_started.2 [Q1]
-               ELSE IF s.callback_running[i]
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.callback_started.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] OTHER -> s
-
-\* rebalance hears: the subscription is updated; go on
-RebalanceRevocationDone(s, i) ==
-    \* PARTITION_REVOKED.revocation_done.1 [Q4 J2]
-    IF s.rebalance[i] = "PARTITION_REVOKED"
-    THEN RebalanceJoinNeeded(s, i)
-    ELSE s
-
-\* rebalance hears: the last callback is over; leave
-RebalanceLeaveNeeded(s, i) ==
-    \* UNJOINED.leave_needed.1 [L1 H3]
-    IF s.rebalance[i] = "UNJOINED" /\ s.identity[i] /= "none"
-    THEN LET s1 == \* forget_identity
-                   [s EXCEPT !.identity[i] = "none",
-                             !.forgotten[i] = IF s.registered[i] /= "absent"
-                                              THEN "member"
-                                              ELSE s.forgotten[i],
-                             !.registered[i] = "absent",
-                             !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                             !.call[i] = "none",
-                             !.beat[i] = "none"]
-         IN  TimeoutsHeartbeatsDisabled(s1, i)
-    \* UNJOINED.leave_needed.2 [L1 H3]
-    ELSE IF s.rebalance[i] = "UNJOINED" /\ ~(s.identity[i] /= "none")
-    THEN LET s2 == \* forget_identity
-                   [s EXCEPT !.identity[i] = "none",
-                             !.forgotten[i] = IF s.registered[i] /= "absent"
-                                              THEN "member"
-                                              ELSE s.forgotten[i],
-                             !.registered[i] = "absent",
-                             !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                             !.call[i] = "none",
-                             !.beat[i] = "none"]
-         IN  TimeoutsHeartbeatsDisabled(s2, i)
-    ELSE s
-
-\* rebalance hears: PARTITIONS_REVOKED: the listener has returned
-RebalancePartitionsRevoked(s, i) ==
-    LET at == s.rebalance[i]
-    IN  CASE at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.partitions_revoked.2 [C1 C3 Q2 Q4]
-               IF s.callback_running[i] /\ ~s.leaving[i] /\ ~s.lost[i] /\ s.identity[i] = "member"
-               THEN LET s1 == [s EXCEPT !.rebalance[i] = "PARTITION_REVOKED",
-                                        \* shrink
-                                        !.lost[i] = FALSE,
-                                        !.callback_running[i] = FALSE,
-                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
-                                                                          /\ s.owns[i][p]
-                                                                          /\ s.will_have[i][p]]]
-                    IN  RebalanceRevocationDone(s1, i)
-               \* REVOKING_PARTITION.partitions_revoked.3 [C1 C2 P3 J2]
-               ELSE IF /\ s.callback_running[i]
-                       /\ ~s.leaving[i]
-                       /\ s.lost[i] \/ (s.identity[i] /= "member" /\ ~s.keeps[i])
-               THEN LET s2 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* shrink
-                                        !.lost[i] = FALSE,
-                                        !.callback_running[i] = FALSE,
-                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
-                                                                          /\ s.owns[i][p]
-                                                                          /\ s.will_have[i][p]]]
-                    IN  RebalanceJoinNeeded(s2, i)
-               \* REVOKING_PARTITION.partitions_revoked.4 [C1 C2]
-               ELSE IF s.callback_running[i] /\ ~s.lost[i] /\ s.identity[i] /= "member" /\ s.keeps[i]
-               THEN LET s3 == \* shrink
-                              [s EXCEPT !.lost[i] = FALSE,
-                                        !.callback_running[i] = FALSE,
-                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
-                                                                          /\ s.owns[i][p]
-                                                                          /\ s.will_have[i][p]],
-                                        \* lose
-                                        !.lost[i] = TRUE,
-                                        !.callback_running[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  TimeoutsHeartbeatsDisabled(s3, i)
-               \* REVOKING_PARTITION.partitions_revoked.5 [C1 C7]
-               ELSE IF /\ s.callback_running[i]
-                       /\ ~s.lost[i]
-                       /\ s.identity[i] = "member"
-                       /\ s.keeps[i]
-                       /\ s.leaving[i]
-               THEN \* shrink
-                    [s EXCEPT !.lost[i] = FALSE,
-                              !.callback_running[i] = FALSE,
-                              !.owns[i] = [p \in Partitions |-> s.keeps[i] /\ s.owns[i][p] /\ s.will_have[i][p]],
-                              \* pause_owned
-                              !.keeps[i] = FALSE,
-                              \* send_revoke_partitions
-                              !.lost[i] = FALSE,
-                              !.callback_running[i] = FALSE]
-               \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
-               ELSE IF /\ s.callback_running[i]
-                       /\ s.leaving[i]
-                       /\ s.lost[i] \/ ~s.keeps[i]
-                       /\ s.identity[i] = "member"
-               THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* shrink
-                                        !.lost[i] = FALSE,
-                                        !.callback_running[i] = FALSE,
-                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
-                                                                          /\ s.owns[i][p]
-                                                                          /\ s.will_have[i][p]],
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s4, i)
-               \* REVOKING_PARTITION.partitions_revoked.7 [C7 L1]
-               ELSE IF /\ s.callback_running[i]
-                       /\ s.leaving[i]
-                       /\ s.lost[i] \/ ~s.keeps[i]
-                       /\ s.identity[i] /= "member"
-               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* shrink
-                                        !.lost[i] = FALSE,
-                                        !.callback_running[i] = FALSE,
-                                        !.owns[i] = [p \in Partitions |-> /\ s.keeps[i]
-                                                                          /\ s.owns[i][p]
-                                                                          /\ s.will_have[i][p]],
-                                        \* forget_identity
-                                        !.identity[i] = "none",
-                                        !.forgotten[i] = IF s.registered[i] /= "absent"
-                                                         THEN "member"
-                                                         ELSE s.forgotten[i],
-                                        !.registered[i] = "absent",
-                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s5, i)
-               \* REVOKING_PARTITION.partitions_revoked.8 [Q1]
-               ELSE IF ~s.callback_running[i]
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.partitions_revoked.2 [Q1]
-               IF s.fault = "none"
-               THEN [s EXCEPT !.fault = "illegal-event"]
-               ELSE s
-          [] OTHER -> s
-
-\* rebalance hears: nothing has to be committed first
-RebalanceRevocationPrepared(s, i) ==
-    \* PREPARE_REVOCATION.revocation_prepared.1 [Q4]
-    IF s.rebalance[i] = "PREPARE_REVOCATION"
-    THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                   \* send_revoke_partitions
-                   !.lost[i] = FALSE,
-                   !.callback_running[i] = FALSE]
-    ELSE s
-
-\* rebalance hears: the leader sees other metadata, or enforceRebalance()
-RebalanceRejoinRequested(s, i) ==
-    LET at == s.rebalance[i]
-    IN  CASE at = "STABLE" ->
-               \* STABLE.rejoin_requested.2 [J8 Q4 Q5]
-               IF ~s.preparing[i]
-               THEN LET s1 == [s EXCEPT !.rebalance[i] = "PREPARE_REVOCATION",
-                                        \* pause_owned
-                                        !.keeps[i] = FALSE]
-                    IN  RebalanceRevocationPrepared(s1, i)
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.rejoin_requested.1 [J1 J2]
-               IF ~s.follow_up[i]
-               THEN \* want_follow_up
-                    [s EXCEPT !.follow_up[i] = TRUE]
-               ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.rejoin_requested.1 [J1 J2]
-               IF ~s.follow_up[i]
-               THEN \* want_follow_up
-                    [s EXCEPT !.follow_up[i] = TRUE]
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.rejoin_requested.1 [J1 J2]
-               IF ~s.follow_up[i]
-               THEN \* want_follow_up
-                    [s EXCEPT !.follow_up[i] = TRUE]
-               ELSE s
-          [] OTHER -> s
-
-\* rebalance hears: PARTITIONS_ASSIGNED: the listener has returned
-RebalancePartitionsAssigned(s, i) ==
-    LET at == s.rebalance[i]
-    IN  CASE at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.partitions_assigned.1 [C1 C3 Q2]
-               IF s.identity[i] = "member" /\ ~s.follow_up[i]
-               THEN [s EXCEPT !.rebalance[i] = "STABLE"]
-               \* ASSIGNING_PARTITIONS.partitions_assigned.2 [C1 K2 J2]
-               ELSE IF s.identity[i] = "member" /\ s.follow_up[i]
-               THEN LET s1 == [s EXCEPT !.rebalance[i] = "STABLE",
-                                        \* rejoin
-                                        !.follow_up[i] = FALSE]
-                    IN  RebalanceRejoinRequested(s1, i)
-               \* ASSIGNING_PARTITIONS.partitions_assigned.3 [C1 C2 P3]
-               ELSE IF s.identity[i] /= "member" /\ (\E p \in Partitions : s.owns[i][p])
-               THEN LET s2 == [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                                        \* lose
-                                        !.lost[i] = TRUE,
-                                        !.callback_running[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  TimeoutsHeartbeatsDisabled(s2, i)
-               \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
-               ELSE IF s.identity[i] /= "member" /\ ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s3 == [s EXCEPT !.rebalance[i] = "UNJOINED"]
-                    IN  RebalanceJoinNeeded(s3, i)
-               ELSE s
           [] OTHER -> s
 
 \* rebalance hears: Heartbeat: a rebalance is announced
 RebalanceHeartbeatRebalanceInProgress(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "STABLE" ->
-               \* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5]
-               IF current /\ ~s.preparing[i]
-               THEN LET s1 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                        s2 == [s1 EXCEPT !.rebalance[i] = "PREPARE_REVOCATION",
-                                         \* pause_owned
-                                         !.keeps[i] = FALSE]
-                    IN  RebalanceRevocationPrepared(s2, i)
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
-               IF current /\ s.identity[i] = "member" /\ ~s.follow_up[i]
-               THEN LET s3 == IF s.fault = "none" /\ ~current
-                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                              ELSE s
-                    IN  \* want_follow_up
-                        [s3 EXCEPT !.follow_up[i] = TRUE]
-               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9]
-               ELSE IF current /\ s.identity[i] /= "member"
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "UNJOINED" ->
+    IN  CASE at = "UNJOINED" ->
                \* UNJOINED.heartbeat_rebalance_in_progress.2 [J9]
                IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.heartbeat_rebalance_in_progress.3 [H3]
-               IF current /\ ~(s.identity[i] = "member" /\ (s.join_backoff[i] \/ ~s.polled[i]))
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
@@ -1896,12 +2118,51 @@ RebalanceHeartbeatRebalanceInProgress(s, i, current) ==
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.heartbeat_rebalance_in_progress.3 [H3]
+               IF current /\ ~(s.identity[i] = "member" /\ (s.join_backoff[i] \/ ~s.polled[i]))
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "ASSIGNING_PARTITIONS" ->
+               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.1 [H4 M2 J2]
+               IF current /\ s.identity[i] = "member" /\ ~s.follow_up[i]
+               THEN LET s1 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                    IN  \* want_follow_up
+                        [s1 EXCEPT !.follow_up[i] = TRUE]
+               \* ASSIGNING_PARTITIONS.heartbeat_rebalance_in_progress.4 [J9]
+               ELSE IF current /\ s.identity[i] /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_rebalance_in_progress.2 [H4 M2 Q4 Q5]
+               IF current /\ ~s.preparing[i]
+               THEN LET s2 == IF s.fault = "none" /\ ~current
+                              THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                              ELSE s
+                        s3 == [s2 EXCEPT !.rebalance[i] = "PREPARE_REVOCATION",
+                                         \* pause_owned
+                                         !.keeps[i] = FALSE]
+                    IN  RebalanceRevocationPrepared(s3, i)
+               ELSE s
           [] OTHER -> s
 
 \* rebalance hears: Heartbeat: the coordinator does not know this id
 RebalanceHeartbeatUnknownMember(s, i, current) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARE_REVOCATION" ->
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.heartbeat_unknown_member.2 [J9]
+               IF current
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
+               ELSE s
+          [] at = "PREPARE_REVOCATION" ->
                \* PREPARE_REVOCATION.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
                IF current /\ (\E p \in Partitions : s.owns[i][p])
                THEN LET s1 == IF s.fault = "none" /\ ~current
@@ -1950,15 +2211,14 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                         s5 == TimeoutsHeartbeatsDisabled(s4, i)
                     IN  RebalanceJoinNeeded(s5, i)
                ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-               IF current /\ (\E p \in Partitions : s.owns[i][p])
+          [] at = "REVOKING_PARTITION" ->
+               \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
+               IF current /\ s.identity[i] = "member" /\ ~s.callback_running[i]
                THEN LET s6 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                        s7 == [s6 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                                         \* forget_identity
-                                         !.identity[i] = "none",
+                        s7 == \* forget_identity
+                              [s6 EXCEPT !.identity[i] = "none",
                                          !.forgotten[i] = IF s6.registered[i] /= "absent"
                                                           THEN "member"
                                                           ELSE s6.forgotten[i],
@@ -1966,53 +2226,48 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                          !.leader = IF s6.leader = i THEN 0 ELSE s6.leader,
                                          !.call[i] = "none",
                                          !.beat[i] = "none",
-                                         \* lose
+                                         \* lose_instead
                                          !.lost[i] = TRUE,
-                                         !.callback_running[i] = FALSE,
                                          !.keeps[i] = FALSE,
-                                         !.commit_step[i] = "none",
-                                         !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
                                          !.call[i] = "none",
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s7, i)
-               \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-               ELSE IF current /\ ~(\E p \in Partitions : s.owns[i][p])
+               \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
+               ELSE IF current /\ s.identity[i] = "member" /\ s.callback_running[i]
                THEN LET s8 == IF s.fault = "none" /\ ~current
                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
                               ELSE s
-                        s9 == [s8 EXCEPT !.rebalance[i] = "UNJOINED",
-                                         \* forget_identity
-                                         !.identity[i] = "none",
+                        s9 == \* forget_identity
+                              [s8 EXCEPT !.identity[i] = "none",
                                          !.forgotten[i] = IF s8.registered[i] /= "absent"
                                                           THEN "member"
                                                           ELSE s8.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s8.leader = i THEN 0 ELSE s8.leader,
                                          !.call[i] = "none",
-                                         !.beat[i] = "none",
-                                         \* drop_rebalance
-                                         !.commit_step[i] = "none",
-                                         !.preparing[i] = FALSE,
-                                         !.follow_up[i] = FALSE,
-                                         !.call[i] = "none"]
-                        s10 == TimeoutsHeartbeatsDisabled(s9, i)
-                    IN  RebalanceJoinNeeded(s10, i)
+                                         !.beat[i] = "none"]
+                    IN  TimeoutsHeartbeatsDisabled(s9, i)
+               \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
+               ELSE IF current /\ s.identity[i] /= "member"
+               THEN IF s.fault = "none"
+                    THEN [s EXCEPT !.fault = "illegal-event"]
+                    ELSE s
                ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
                IF current /\ (\E p \in Partitions : s.owns[i][p])
-               THEN LET s11 == IF s.fault = "none" /\ ~current
+               THEN LET s10 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s12 == [s11 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                        s11 == [s10 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity[i] = "none",
-                                           !.forgotten[i] = IF s11.registered[i] /= "absent"
+                                           !.forgotten[i] = IF s10.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s11.forgotten[i],
+                                                            ELSE s10.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s11.leader = i THEN 0 ELSE s11.leader,
+                                           !.leader = IF s10.leader = i THEN 0 ELSE s10.leader,
                                            !.call[i] = "none",
                                            !.beat[i] = "none",
                                            \* lose
@@ -2024,20 +2279,20 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.follow_up[i] = FALSE,
                                            !.call[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  TimeoutsHeartbeatsDisabled(s12, i)
-               \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+                    IN  TimeoutsHeartbeatsDisabled(s11, i)
+               \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
                ELSE IF current /\ ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s13 == IF s.fault = "none" /\ ~current
+               THEN LET s12 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s14 == [s13 EXCEPT !.rebalance[i] = "UNJOINED",
+                        s13 == [s12 EXCEPT !.rebalance[i] = "UNJOINED",
                                            \* forget_identity
                                            !.identity[i] = "none",
-                                           !.forgotten[i] = IF s13.registered[i] /= "absent"
+                                           !.forgotten[i] = IF s12.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s13.forgotten[i],
+                                                            ELSE s12.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s13.leader = i THEN 0 ELSE s13.leader,
+                                           !.leader = IF s12.leader = i THEN 0 ELSE s12.leader,
                                            !.call[i] = "none",
                                            !.beat[i] = "none",
                                            \* drop_rebalance
@@ -2045,57 +2300,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
                                            !.call[i] = "none"]
-                        s15 == TimeoutsHeartbeatsDisabled(s14, i)
-                    IN  RebalanceJoinNeeded(s15, i)
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
-               IF current /\ (\E p \in Partitions : s.owns[i][p])
-               THEN LET s16 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s17 == [s16 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                                           \* forget_identity
-                                           !.identity[i] = "none",
-                                           !.forgotten[i] = IF s16.registered[i] /= "absent"
-                                                            THEN "member"
-                                                            ELSE s16.forgotten[i],
-                                           !.registered[i] = "absent",
-                                           !.leader = IF s16.leader = i THEN 0 ELSE s16.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
-                                           \* lose
-                                           !.lost[i] = TRUE,
-                                           !.callback_running[i] = FALSE,
-                                           !.keeps[i] = FALSE,
-                                           !.commit_step[i] = "none",
-                                           !.preparing[i] = FALSE,
-                                           !.follow_up[i] = FALSE,
-                                           !.call[i] = "none",
-                                           !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  TimeoutsHeartbeatsDisabled(s17, i)
-               \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
-               ELSE IF current /\ ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s18 == IF s.fault = "none" /\ ~current
-                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
-                               ELSE s
-                        s19 == [s18 EXCEPT !.rebalance[i] = "UNJOINED",
-                                           \* forget_identity
-                                           !.identity[i] = "none",
-                                           !.forgotten[i] = IF s18.registered[i] /= "absent"
-                                                            THEN "member"
-                                                            ELSE s18.forgotten[i],
-                                           !.registered[i] = "absent",
-                                           !.leader = IF s18.leader = i THEN 0 ELSE s18.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
-                                           \* drop_rebalance
-                                           !.commit_step[i] = "none",
-                                           !.preparing[i] = FALSE,
-                                           !.follow_up[i] = FALSE,
-                                           !.call[i] = "none"]
-                        s20 == TimeoutsHeartbeatsDisabled(s19, i)
-                    IN  RebalanceJoinNeeded(s20, i)
+                        s14 == TimeoutsHeartbeatsDisabled(s13, i)
+                    IN  RebalanceJoinNeeded(s14, i)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 C2 H3]
@@ -2103,17 +2309,17 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                   /\ s.identity[i] = "member"
                   /\ s.join_backoff[i] \/ ~s.polled[i]
                   /\ \E p \in Partitions : s.owns[i][p]
-               THEN LET s21 == IF s.fault = "none" /\ ~current
+               THEN LET s15 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s22 == [s21 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                        s16 == [s15 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
                                            \* forget_identity
                                            !.identity[i] = "none",
-                                           !.forgotten[i] = IF s21.registered[i] /= "absent"
+                                           !.forgotten[i] = IF s15.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s21.forgotten[i],
+                                                            ELSE s15.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s21.leader = i THEN 0 ELSE s21.leader,
+                                           !.leader = IF s15.leader = i THEN 0 ELSE s15.leader,
                                            !.call[i] = "none",
                                            !.beat[i] = "none",
                                            \* lose
@@ -2125,23 +2331,23 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.follow_up[i] = FALSE,
                                            !.call[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  TimeoutsHeartbeatsDisabled(s22, i)
+                    IN  TimeoutsHeartbeatsDisabled(s16, i)
                \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
                ELSE IF /\ current
                        /\ s.identity[i] = "member"
                        /\ s.join_backoff[i] \/ ~s.polled[i]
                        /\ ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s23 == IF s.fault = "none" /\ ~current
+               THEN LET s17 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s24 == [s23 EXCEPT !.rebalance[i] = "UNJOINED",
+                        s18 == [s17 EXCEPT !.rebalance[i] = "UNJOINED",
                                            \* forget_identity
                                            !.identity[i] = "none",
-                                           !.forgotten[i] = IF s23.registered[i] /= "absent"
+                                           !.forgotten[i] = IF s17.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s23.forgotten[i],
+                                                            ELSE s17.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s23.leader = i THEN 0 ELSE s23.leader,
+                                           !.leader = IF s17.leader = i THEN 0 ELSE s17.leader,
                                            !.call[i] = "none",
                                            !.beat[i] = "none",
                                            \* drop_rebalance
@@ -2149,371 +2355,165 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
                                            !.call[i] = "none"]
-                        s25 == TimeoutsHeartbeatsDisabled(s24, i)
-                    IN  RebalanceJoinNeeded(s25, i)
+                        s19 == TimeoutsHeartbeatsDisabled(s18, i)
+                    IN  RebalanceJoinNeeded(s19, i)
                \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
                ELSE IF current /\ ~(s.identity[i] = "member" /\ (s.join_backoff[i] \/ ~s.polled[i]))
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.heartbeat_unknown_member.1 [J4 C2 P3 H3]
-               IF current /\ s.identity[i] = "member" /\ ~s.callback_running[i]
-               THEN LET s26 == IF s.fault = "none" /\ ~current
+          [] at = "COMPLETING_REBALANCE" ->
+               \* COMPLETING_REBALANCE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ (\E p \in Partitions : s.owns[i][p])
+               THEN LET s20 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s27 == \* forget_identity
-                               [s26 EXCEPT !.identity[i] = "none",
-                                           !.forgotten[i] = IF s26.registered[i] /= "absent"
+                        s21 == [s20 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity[i] = "none",
+                                           !.forgotten[i] = IF s20.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s26.forgotten[i],
+                                                            ELSE s20.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s26.leader = i THEN 0 ELSE s26.leader,
+                                           !.leader = IF s20.leader = i THEN 0 ELSE s20.leader,
                                            !.call[i] = "none",
                                            !.beat[i] = "none",
-                                           \* lose_instead
+                                           \* lose
                                            !.lost[i] = TRUE,
+                                           !.callback_running[i] = FALSE,
                                            !.keeps[i] = FALSE,
+                                           !.commit_step[i] = "none",
+                                           !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
                                            !.call[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  TimeoutsHeartbeatsDisabled(s27, i)
-               \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
-               ELSE IF current /\ s.identity[i] = "member" /\ s.callback_running[i]
-               THEN LET s28 == IF s.fault = "none" /\ ~current
+                    IN  TimeoutsHeartbeatsDisabled(s21, i)
+               \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s22 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s29 == \* forget_identity
-                               [s28 EXCEPT !.identity[i] = "none",
-                                           !.forgotten[i] = IF s28.registered[i] /= "absent"
+                        s23 == [s22 EXCEPT !.rebalance[i] = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity[i] = "none",
+                                           !.forgotten[i] = IF s22.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s28.forgotten[i],
+                                                            ELSE s22.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s28.leader = i THEN 0 ELSE s28.leader,
+                                           !.leader = IF s22.leader = i THEN 0 ELSE s22.leader,
                                            !.call[i] = "none",
-                                           !.beat[i] = "none"]
-                    IN  TimeoutsHeartbeatsDisabled(s29, i)
-               \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
-               ELSE IF current /\ s.identity[i] /= "member"
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
+                                           !.beat[i] = "none",
+                                           \* drop_rebalance
+                                           !.commit_step[i] = "none",
+                                           !.preparing[i] = FALSE,
+                                           !.follow_up[i] = FALSE,
+                                           !.call[i] = "none"]
+                        s24 == TimeoutsHeartbeatsDisabled(s23, i)
+                    IN  RebalanceJoinNeeded(s24, i)
                ELSE s
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.1 [J4 C2 H3]
                IF current /\ s.identity[i] = "member"
-               THEN LET s30 == IF s.fault = "none" /\ ~current
+               THEN LET s25 == IF s.fault = "none" /\ ~current
                                THEN [s EXCEPT !.fault = "late-changes-nothing"]
                                ELSE s
-                        s31 == \* forget_identity
-                               [s30 EXCEPT !.identity[i] = "none",
-                                           !.forgotten[i] = IF s30.registered[i] /= "absent"
+                        s26 == \* forget_identity
+                               [s25 EXCEPT !.identity[i] = "none",
+                                           !.forgotten[i] = IF s25.registered[i] /= "absent"
                                                             THEN "member"
-                                                            ELSE s30.forgotten[i],
+                                                            ELSE s25.forgotten[i],
                                            !.registered[i] = "absent",
-                                           !.leader = IF s30.leader = i THEN 0 ELSE s30.leader,
+                                           !.leader = IF s25.leader = i THEN 0 ELSE s25.leader,
                                            !.call[i] = "none",
                                            !.beat[i] = "none"]
-                    IN  TimeoutsHeartbeatsDisabled(s31, i)
+                    IN  TimeoutsHeartbeatsDisabled(s26, i)
                \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
                ELSE IF current /\ s.identity[i] /= "member"
                THEN IF s.fault = "none"
                     THEN [s EXCEPT !.fault = "illegal-event"]
                     ELSE s
                ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.heartbeat_unknown_member.2 [J9]
-               IF current
-               THEN IF s.fault = "none"
-                    THEN [s EXCEPT !.fault = "illegal-event"]
-                    ELSE s
+          [] at = "STABLE" ->
+               \* STABLE.heartbeat_unknown_member.1 [J4 H4 M2 C2 H3]
+               IF current /\ (\E p \in Partitions : s.owns[i][p])
+               THEN LET s27 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s28 == [s27 EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
+                                           \* forget_identity
+                                           !.identity[i] = "none",
+                                           !.forgotten[i] = IF s27.registered[i] /= "absent"
+                                                            THEN "member"
+                                                            ELSE s27.forgotten[i],
+                                           !.registered[i] = "absent",
+                                           !.leader = IF s27.leader = i THEN 0 ELSE s27.leader,
+                                           !.call[i] = "none",
+                                           !.beat[i] = "none",
+                                           \* lose
+                                           !.lost[i] = TRUE,
+                                           !.callback_running[i] = FALSE,
+                                           !.keeps[i] = FALSE,
+                                           !.commit_step[i] = "none",
+                                           !.preparing[i] = FALSE,
+                                           !.follow_up[i] = FALSE,
+                                           !.call[i] = "none",
+                                           !.will_have[i] = [p \in Partitions |-> FALSE]]
+                    IN  TimeoutsHeartbeatsDisabled(s28, i)
+               \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
+               ELSE IF current /\ ~(\E p \in Partitions : s.owns[i][p])
+               THEN LET s29 == IF s.fault = "none" /\ ~current
+                               THEN [s EXCEPT !.fault = "late-changes-nothing"]
+                               ELSE s
+                        s30 == [s29 EXCEPT !.rebalance[i] = "UNJOINED",
+                                           \* forget_identity
+                                           !.identity[i] = "none",
+                                           !.forgotten[i] = IF s29.registered[i] /= "absent"
+                                                            THEN "member"
+                                                            ELSE s29.forgotten[i],
+                                           !.registered[i] = "absent",
+                                           !.leader = IF s29.leader = i THEN 0 ELSE s29.leader,
+                                           !.call[i] = "none",
+                                           !.beat[i] = "none",
+                                           \* drop_rebalance
+                                           !.commit_step[i] = "none",
+                                           !.preparing[i] = FALSE,
+                                           !.follow_up[i] = FALSE,
+                                           !.call[i] = "none"]
+                        s31 == TimeoutsHeartbeatsDisabled(s30, i)
+                    IN  RebalanceJoinNeeded(s31, i)
                ELSE s
           [] OTHER -> s
 
-\* rebalance hears: unsubscribe(), or close() after its commit; the server event CLOSE
-RebalanceLeaveRequested(s, i) ==
+\* rebalance hears: retry.backoff.ms since a join or sync failed
+RebalanceJoinBackoffElapsed(s, i) ==
     LET at == s.rebalance[i]
-    IN  CASE at = "PREPARE_REVOCATION" ->
-               \* PREPARE_REVOCATION.leave_requested.1 [C7 L2]
-               IF \E p \in Partitions : s.owns[i][p]
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* pause_owned
-                              !.keeps[i] = FALSE,
-                              \* send_revoke_partitions
-                              !.lost[i] = FALSE,
-                              !.callback_running[i] = FALSE]
-               \* PREPARE_REVOCATION.leave_requested.2 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s1 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s1, i)
-               ELSE s
-          [] at = "PARTITION_REVOKED" ->
-               \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
-               IF \E p \in Partitions : s.owns[i][p]
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* pause_owned
-                              !.keeps[i] = FALSE,
-                              \* send_revoke_partitions
-                              !.lost[i] = FALSE,
-                              !.callback_running[i] = FALSE]
-               \* PARTITION_REVOKED.leave_requested.2 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s2 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s2, i)
-               ELSE s
-          [] at = "STABLE" ->
-               \* STABLE.leave_requested.1 [C7 L2]
-               IF \E p \in Partitions : s.owns[i][p]
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* pause_owned
-                              !.keeps[i] = FALSE,
-                              \* send_revoke_partitions
-                              !.lost[i] = FALSE,
-                              !.callback_running[i] = FALSE]
-               \* STABLE.leave_requested.2 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s3 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s3, i)
-               ELSE s
-          [] at = "ASSIGNING_PARTITIONS" ->
-               \* ASSIGNING_PARTITIONS.leave_requested.1 [C7 L2]
-               IF (\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* pause_owned
-                              !.keeps[i] = FALSE,
-                              \* send_revoke_partitions
-                              !.lost[i] = FALSE,
-                              !.callback_running[i] = FALSE]
-               \* ASSIGNING_PARTITIONS.leave_requested.2 [C7 C2 L2]
-               ELSE IF (\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] /= "member"
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* lose_but_stay
-                              !.lost[i] = TRUE,
-                              !.callback_running[i] = FALSE,
-                              !.keeps[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              !.will_have[i] = [p \in Partitions |-> FALSE]]
-               \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
-               THEN LET s4 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s4, i)
-               \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] /= "member"
-               THEN LET s5 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* forget_identity
-                                        !.identity[i] = "none",
-                                        !.forgotten[i] = IF s.registered[i] /= "absent"
-                                                         THEN "member"
-                                                         ELSE s.forgotten[i],
-                                        !.registered[i] = "absent",
-                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s5, i)
-               ELSE s
-          [] at = "PREPARING_REBALANCE" ->
-               \* PREPARING_REBALANCE.leave_requested.1 [C7 L2 L3]
-               IF \E p \in Partitions : s.owns[i][p]
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* lose_but_stay
-                              !.lost[i] = TRUE,
-                              !.callback_running[i] = FALSE,
-                              !.keeps[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              !.will_have[i] = [p \in Partitions |-> FALSE]]
-               \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s6 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s6, i)
-               ELSE s
-          [] at = "COMPLETING_REBALANCE" ->
-               \* COMPLETING_REBALANCE.leave_requested.1 [C7 L2 L3]
-               IF \E p \in Partitions : s.owns[i][p]
-               THEN [s EXCEPT !.rebalance[i] = "REVOKING_PARTITION",
-                              \* start_leaving
-                              !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              \* lose_but_stay
-                              !.lost[i] = TRUE,
-                              !.callback_running[i] = FALSE,
-                              !.keeps[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
-                              !.will_have[i] = [p \in Partitions |-> FALSE]]
-               \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
-               ELSE IF ~(\E p \in Partitions : s.owns[i][p])
-               THEN LET s7 == [s EXCEPT !.rebalance[i] = "UNJOINED",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s7, i)
-               ELSE s
-          [] at = "UNJOINED" ->
-               \* UNJOINED.leave_requested.1 [L1 L2 L3]
-               IF s.subscribed[i] \/ s.identity[i] /= "none"
-               THEN LET s8 == \* forget_identity
-                              [s EXCEPT !.identity[i] = "none",
-                                        !.forgotten[i] = IF s.registered[i] /= "absent"
-                                                         THEN "member"
-                                                         ELSE s.forgotten[i],
-                                        !.registered[i] = "absent",
-                                        !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
-                                        \* leave
-                                        !.leaving[i] = FALSE,
-                                        !.subscribed[i] = FALSE,
-                                        !.polled[i] = FALSE,
-                                        !.fenced[i] = FALSE,
-                                        !.join_backoff[i] = FALSE,
-                                        !.follow_up[i] = FALSE,
-                                        !.commit_step[i] = "none",
-                                        !.preparing[i] = FALSE,
-                                        !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
-                                        !.will_have[i] = [p \in Partitions |-> FALSE]]
-                    IN  RebalanceLeaveNeeded(s8, i)
+    IN  CASE at = "UNJOINED" ->
+               \* UNJOINED.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff[i]
+               THEN LET s1 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff[i] = FALSE]
+                    IN  RebalanceJoinNeeded(s1, i)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
-               \* REVOKING_PARTITION.leave_requested.1 [C7 L2]
-               IF ~s.leaving[i]
-               THEN \* start_leaving
-                    [s EXCEPT !.leaving[i] = TRUE,
-                              !.commit_step[i] = "none",
-                              !.preparing[i] = FALSE,
-                              !.follow_up[i] = FALSE,
-                              !.join_backoff[i] = FALSE,
-                              !.call[i] = "none"]
+               \* REVOKING_PARTITION.join_backoff_elapsed.1 [D3]
+               IF s.join_backoff[i]
+               THEN \* end_join_backoff
+                    [s EXCEPT !.join_backoff[i] = FALSE]
+               ELSE s
+          [] at = "PARTITION_REVOKED" ->
+               \* PARTITION_REVOKED.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff[i]
+               THEN LET s2 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff[i] = FALSE]
+                    IN  RebalanceJoinNeeded(s2, i)
+               ELSE s
+          [] at = "PREPARING_REBALANCE" ->
+               \* PREPARING_REBALANCE.join_backoff_elapsed.1 [D3 J2]
+               IF s.join_backoff[i]
+               THEN LET s3 == \* end_join_backoff
+                              [s EXCEPT !.join_backoff[i] = FALSE]
+                    IN  RebalanceJoinNeeded(s3, i)
                ELSE s
           [] OTHER -> s
 
@@ -2603,10 +2603,7 @@ BrokerGroupGroupJoinPhaseChecked(s, all_joined, members_left, some_rejoined) ==
 \* broker_group hears: JoinGroup
 BrokerGroupGroupJoin(s, i, requester, is_leader) ==
     LET at == s.broker_group
-    IN  CASE at = "Dead" ->
-               \* Dead.group_join.2 [G13 G8]
-               [s EXCEPT !.call[i] = "join_coordinator_gone"]
-          [] at = "Empty" ->
+    IN  CASE at = "Empty" ->
                \* Empty.group_join.5 [G8 G13]
                IF requester = "unknown"
                THEN [s EXCEPT !.call[i] = "join_unknown_member"]
@@ -2769,66 +2766,9 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                ELSE IF requester = "member" /\ ~is_leader
                THEN [s EXCEPT !.call[i] = "join_accepted"]
                ELSE s
-          [] OTHER -> s
-
-\* broker_group hears: the rebalance timeout since PreparingRebalance began
-BrokerGroupGroupRebalanceTimeout(s, members_left, some_rejoined) ==
-    LET at == s.broker_group
-    IN  CASE at = "PreparingRebalance" ->
-               \* PreparingRebalance.group_rebalance_timeout.1 [G1 G2 G6]
-               IF ~s.initial_delay /\ some_rejoined
-               THEN LET s1 == [s EXCEPT !.broker_group = "CompletingRebalance",
-                                        \* start_sync_timer
-                                        !.initial_delay = FALSE]
-                    IN  LET Each1(s2, j) ==
-                                AnswerJoin(s2, j)
-                        IN  Each1(Each1(s1, 1), 2)
-               \* PreparingRebalance.group_rebalance_timeout.2 [G1]
-               ELSE IF ~s.initial_delay /\ ~some_rejoined /\ members_left
-               THEN LET s3 == \* start_rebalance_timer
-                              [s EXCEPT !.initial_delay = FALSE]
-                    IN  LET Each2(s4, j) ==
-                                FailSync(s4, j)
-                        IN  Each2(Each2(s3, 1), 2)
-               \* PreparingRebalance.group_rebalance_timeout.3 [G1 G2]
-               ELSE IF ~s.initial_delay /\ ~some_rejoined /\ ~members_left
-               THEN LET s5 == [s EXCEPT !.broker_group = "Empty",
-                                        \* stop_timers
-                                        !.initial_delay = FALSE]
-                    IN  LET Each3(s6, j) ==
-                                DropUnjoined(s6, j)
-                        IN  Each3(Each3(s5, 1), 2)
-               ELSE s
-          [] OTHER -> s
-
-\* broker_group hears: group.initial.rebalance.delay.ms
-BrokerGroupGroupInitialDelayElapsed(s, members_left, some_rejoined) ==
-    LET at == s.broker_group
-    IN  CASE at = "PreparingRebalance" ->
-               \* PreparingRebalance.group_initial_delay_elapsed.2 [G3 G2]
-               IF s.initial_delay /\ some_rejoined
-               THEN LET s1 == [s EXCEPT !.broker_group = "CompletingRebalance",
-                                        \* start_sync_timer
-                                        !.initial_delay = FALSE]
-                    IN  LET Each1(s2, j) ==
-                                AnswerJoin(s2, j)
-                        IN  Each1(Each1(s1, 1), 2)
-               \* PreparingRebalance.group_initial_delay_elapsed.3 [G3 G1]
-               ELSE IF s.initial_delay /\ ~some_rejoined /\ members_left
-               THEN LET s3 == \* start_rebalance_timer
-                              [s EXCEPT !.initial_delay = FALSE]
-                    IN  LET Each2(s4, j) ==
-                                FailSync(s4, j)
-                        IN  Each2(Each2(s3, 1), 2)
-               \* PreparingRebalance.group_initial_delay_elapsed.4 [G3 G2]
-               ELSE IF s.initial_delay /\ ~some_rejoined /\ ~members_left
-               THEN LET s5 == [s EXCEPT !.broker_group = "Empty",
-                                        \* stop_timers
-                                        !.initial_delay = FALSE]
-                    IN  LET Each3(s6, j) ==
-                                DropUnjoined(s6, j)
-                        IN  Each3(Each3(s5, 1), 2)
-               ELSE s
+          [] at = "Dead" ->
+               \* Dead.group_join.2 [G13 G8]
+               [s EXCEPT !.call[i] = "join_coordinator_gone"]
           [] OTHER -> s
 
 \* the assignment is there
@@ -2856,7 +2796,12 @@ BrokerGroupGroupAssignmentStored(s, generation_matches) ==
 \* broker_group hears: SyncGroup
 BrokerGroupGroupSync(s, i, requester, generation_matches, is_leader) ==
     LET at == s.broker_group
-    IN  CASE at = "PreparingRebalance" ->
+    IN  CASE at = "Empty" ->
+               \* Empty.group_sync.1 [G13]
+               IF requester /= "fenced"
+               THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+               ELSE s
+          [] at = "PreparingRebalance" ->
                \* PreparingRebalance.group_sync.2 [G9 G8]
                IF requester = "member" /\ generation_matches
                THEN [s EXCEPT !.call[i] = "sync_rebalance_in_progress"]
@@ -2899,10 +2844,159 @@ BrokerGroupGroupSync(s, i, requester, generation_matches, is_leader) ==
           [] at = "Dead" ->
                \* Dead.group_sync.1 [G13 G8]
                [s EXCEPT !.call[i] = "sync_coordinator_gone"]
-          [] at = "Empty" ->
-               \* Empty.group_sync.1 [G13]
+          [] OTHER -> s
+
+\* broker_group hears: Heartbeat
+BrokerGroupGroupHeartbeat(s, i, requester, generation_matches) ==
+    LET at == s.broker_group
+    IN  CASE at = "Empty" ->
+               \* Empty.group_heartbeat.1 [G13]
                IF requester /= "fenced"
-               THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               ELSE s
+          [] at = "PreparingRebalance" ->
+               \* PreparingRebalance.group_heartbeat.1 [G7 G5]
+               IF requester = "member" /\ generation_matches
+               THEN [s EXCEPT !.beat[i] = "heartbeat_rebalance_in_progress"]
+               \* PreparingRebalance.group_heartbeat.2 [G8]
+               ELSE IF requester = "member" /\ ~generation_matches
+               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
+               \* PreparingRebalance.group_heartbeat.3 [G8 G13]
+               ELSE IF requester /= "member" /\ requester /= "fenced"
+               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               ELSE s
+          [] at = "CompletingRebalance" ->
+               \* CompletingRebalance.group_heartbeat.1 [G7 G5]
+               IF requester = "member" /\ generation_matches
+               THEN [s EXCEPT !.beat[i] = "none"]
+               \* CompletingRebalance.group_heartbeat.2 [G8]
+               ELSE IF requester = "member" /\ ~generation_matches
+               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
+               \* CompletingRebalance.group_heartbeat.3 [G8 G13]
+               ELSE IF requester /= "member" /\ requester /= "fenced"
+               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               ELSE s
+          [] at = "Stable" ->
+               \* Stable.group_heartbeat.1 [G7 G5]
+               IF requester = "member" /\ generation_matches
+               THEN [s EXCEPT !.beat[i] = "none"]
+               \* Stable.group_heartbeat.2 [G8]
+               ELSE IF requester = "member" /\ ~generation_matches
+               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
+               \* Stable.group_heartbeat.3 [G8 G13]
+               ELSE IF requester /= "member" /\ requester /= "fenced"
+               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               ELSE s
+          [] at = "Dead" ->
+               \* Dead.group_heartbeat.1 [G13 G8]
+               [s EXCEPT !.beat[i] = "heartbeat_coordinator_gone"]
+          [] at = "Loading" ->
+               \* Loading.group_heartbeat.1 [G13]
+               [s EXCEPT !.beat[i] = "none"]
+          [] OTHER -> s
+
+\* broker_group hears: the session timeout of one member or pending id (300 s while a member is new)
+BrokerGroupGroupSessionExpired(s, i, requester, waits, all_joined) ==
+    LET at == s.broker_group
+    IN  CASE at = "Empty" ->
+               \* Empty.group_session_expired.1 [G4]
+               IF requester = "pending"
+               THEN Drop(s, i)
+               ELSE s
+          [] at = "PreparingRebalance" ->
+               \* PreparingRebalance.group_session_expired.1 [G4]
+               IF requester = "pending" /\ ~all_joined
+               THEN Drop(s, i)
+               \* PreparingRebalance.group_session_expired.2 [G4 G1]
+               ELSE IF requester = "pending" /\ all_joined
+               THEN LET s1 == \* end_initial_delay
+                              [s EXCEPT !.initial_delay = FALSE]
+                        s2 == Drop(s1, i)
+                    IN  BrokerGroupGroupJoinPhaseChecked(s2,
+                                                         \A j \in Members : (s2.registered[j] = "absent" \/ s2.registered[j] = "parked_join") /\ (s2.forgotten[j] = "absent" \/ s2.forgotten[j] = "parked_join"),
+                                                         \E j \in Members : s2.registered[j] = "parked_join" \/ s2.forgotten[j] = "parked_join",
+                                                         \E j \in Members : s2.registered[j] = "parked_join" \/ s2.forgotten[j] = "parked_join")
+               \* PreparingRebalance.group_session_expired.3 [G5]
+               ELSE IF requester = "member" /\ ~waits /\ ~all_joined
+               THEN Drop(s, i)
+               \* PreparingRebalance.group_session_expired.4 [G5 G1]
+               ELSE IF requester = "member" /\ ~waits /\ all_joined
+               THEN LET s3 == \* end_initial_delay
+                              [s EXCEPT !.initial_delay = FALSE]
+                        s4 == Drop(s3, i)
+                    IN  BrokerGroupGroupJoinPhaseChecked(s4,
+                                                         \A j \in Members : (s4.registered[j] = "absent" \/ s4.registered[j] = "parked_join") /\ (s4.forgotten[j] = "absent" \/ s4.forgotten[j] = "parked_join"),
+                                                         \E j \in Members : s4.registered[j] = "parked_join" \/ s4.forgotten[j] = "parked_join",
+                                                         \E j \in Members : s4.registered[j] = "parked_join" \/ s4.forgotten[j] = "parked_join")
+               ELSE s
+          [] at = "CompletingRebalance" ->
+               \* CompletingRebalance.group_session_expired.1 [G4]
+               IF requester = "pending"
+               THEN Drop(s, i)
+               \* CompletingRebalance.group_session_expired.2 [G5]
+               ELSE IF requester = "member" /\ ~waits
+               THEN LET s5 == [s EXCEPT !.broker_group = "PreparingRebalance",
+                                        \* start_rebalance_timer
+                                        !.initial_delay = FALSE]
+                        s6 == Drop(s5, i)
+                        s8 == LET Each1(s7, j) ==
+                                      FailSync(s7, j)
+                              IN  Each1(Each1(s6, 1), 2)
+                        s10 == LET Each2(s9, j) ==
+                                       FailSync(s9, j)
+                               IN  Each2(Each2(s8, 1), 2)
+                    IN  BrokerGroupGroupJoinPhaseChecked(s10,
+                                                         \A j \in Members : (s10.registered[j] = "absent" \/ s10.registered[j] = "parked_join") /\ (s10.forgotten[j] = "absent" \/ s10.forgotten[j] = "parked_join"),
+                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join",
+                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join")
+               ELSE s
+          [] at = "Stable" ->
+               \* Stable.group_session_expired.1 [G4]
+               IF requester = "pending"
+               THEN Drop(s, i)
+               \* Stable.group_session_expired.2 [G5]
+               ELSE IF requester = "member" /\ ~waits
+               THEN LET s11 == [s EXCEPT !.broker_group = "PreparingRebalance",
+                                         \* start_rebalance_timer
+                                         !.initial_delay = FALSE]
+                        s12 == Drop(s11, i)
+                        s14 == LET Each3(s13, j) ==
+                                       FailSync(s13, j)
+                               IN  Each3(Each3(s12, 1), 2)
+                    IN  BrokerGroupGroupJoinPhaseChecked(s14,
+                                                         \A j \in Members : (s14.registered[j] = "absent" \/ s14.registered[j] = "parked_join") /\ (s14.forgotten[j] = "absent" \/ s14.forgotten[j] = "parked_join"),
+                                                         \E j \in Members : s14.registered[j] = "parked_join" \/ s14.forgotten[j] = "parked_join",
+                                                         \E j \in Members : s14.registered[j] = "parked_join" \/ s14.forgotten[j] = "parked_join")
+               ELSE s
+          [] OTHER -> s
+
+\* broker_group hears: the rebalance timeout since PreparingRebalance began
+BrokerGroupGroupRebalanceTimeout(s, members_left, some_rejoined) ==
+    LET at == s.broker_group
+    IN  CASE at = "PreparingRebalance" ->
+               \* PreparingRebalance.group_rebalance_timeout.1 [G1 G2 G6]
+               IF ~s.initial_delay /\ some_rejoined
+               THEN LET s1 == [s EXCEPT !.broker_group = "CompletingRebalance",
+                                        \* start_sync_timer
+                                        !.initial_delay = FALSE]
+                    IN  LET Each1(s2, j) ==
+                                AnswerJoin(s2, j)
+                        IN  Each1(Each1(s1, 1), 2)
+               \* PreparingRebalance.group_rebalance_timeout.2 [G1]
+               ELSE IF ~s.initial_delay /\ ~some_rejoined /\ members_left
+               THEN LET s3 == \* start_rebalance_timer
+                              [s EXCEPT !.initial_delay = FALSE]
+                    IN  LET Each2(s4, j) ==
+                                FailSync(s4, j)
+                        IN  Each2(Each2(s3, 1), 2)
+               \* PreparingRebalance.group_rebalance_timeout.3 [G1 G2]
+               ELSE IF ~s.initial_delay /\ ~some_rejoined /\ ~members_left
+               THEN LET s5 == [s EXCEPT !.broker_group = "Empty",
+                                        \* stop_timers
+                                        !.initial_delay = FALSE]
+                    IN  LET Each3(s6, j) ==
+                                DropUnjoined(s6, j)
+                        IN  Each3(Each3(s5, 1), 2)
                ELSE s
           [] OTHER -> s
 
@@ -2959,127 +3053,33 @@ BrokerGroupGroupSyncTimeout(s, unsynced) ==
                                               \E j \in Members : s12.registered[j] = "parked_join" \/ s12.forgotten[j] = "parked_join")
     ELSE s
 
-\* broker_group hears: Heartbeat
-BrokerGroupGroupHeartbeat(s, i, requester, generation_matches) ==
+\* broker_group hears: group.initial.rebalance.delay.ms
+BrokerGroupGroupInitialDelayElapsed(s, members_left, some_rejoined) ==
     LET at == s.broker_group
     IN  CASE at = "PreparingRebalance" ->
-               \* PreparingRebalance.group_heartbeat.1 [G7 G5]
-               IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_rebalance_in_progress"]
-               \* PreparingRebalance.group_heartbeat.2 [G8]
-               ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
-               \* PreparingRebalance.group_heartbeat.3 [G8 G13]
-               ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
-               ELSE s
-          [] at = "CompletingRebalance" ->
-               \* CompletingRebalance.group_heartbeat.1 [G7 G5]
-               IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.beat[i] = "none"]
-               \* CompletingRebalance.group_heartbeat.2 [G8]
-               ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
-               \* CompletingRebalance.group_heartbeat.3 [G8 G13]
-               ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
-               ELSE s
-          [] at = "Stable" ->
-               \* Stable.group_heartbeat.1 [G7 G5]
-               IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.beat[i] = "none"]
-               \* Stable.group_heartbeat.2 [G8]
-               ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
-               \* Stable.group_heartbeat.3 [G8 G13]
-               ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
-               ELSE s
-          [] at = "Dead" ->
-               \* Dead.group_heartbeat.1 [G13 G8]
-               [s EXCEPT !.beat[i] = "heartbeat_coordinator_gone"]
-          [] at = "Loading" ->
-               \* Loading.group_heartbeat.1 [G13]
-               [s EXCEPT !.beat[i] = "none"]
-          [] at = "Empty" ->
-               \* Empty.group_heartbeat.1 [G13]
-               IF requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
-               ELSE s
-          [] OTHER -> s
-
-\* broker_group hears: the session timeout of one member or pending id (300 s while a member is new)
-BrokerGroupGroupSessionExpired(s, i, requester, waits, all_joined) ==
-    LET at == s.broker_group
-    IN  CASE at = "Empty" ->
-               \* Empty.group_session_expired.1 [G4]
-               IF requester = "pending"
-               THEN Drop(s, i)
-               ELSE s
-          [] at = "CompletingRebalance" ->
-               \* CompletingRebalance.group_session_expired.1 [G4]
-               IF requester = "pending"
-               THEN Drop(s, i)
-               \* CompletingRebalance.group_session_expired.2 [G5]
-               ELSE IF requester = "member" /\ ~waits
-               THEN LET s1 == [s EXCEPT !.broker_group = "PreparingRebalance",
-                                        \* start_rebalance_timer
+               \* PreparingRebalance.group_initial_delay_elapsed.2 [G3 G2]
+               IF s.initial_delay /\ some_rejoined
+               THEN LET s1 == [s EXCEPT !.broker_group = "CompletingRebalance",
+                                        \* start_sync_timer
                                         !.initial_delay = FALSE]
-                        s2 == Drop(s1, i)
-                        s4 == LET Each1(s3, j) ==
-                                      FailSync(s3, j)
-                              IN  Each1(Each1(s2, 1), 2)
-                        s6 == LET Each2(s5, j) ==
-                                      FailSync(s5, j)
-                              IN  Each2(Each2(s4, 1), 2)
-                    IN  BrokerGroupGroupJoinPhaseChecked(s6,
-                                                         \A j \in Members : (s6.registered[j] = "absent" \/ s6.registered[j] = "parked_join") /\ (s6.forgotten[j] = "absent" \/ s6.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s6.registered[j] = "parked_join" \/ s6.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s6.registered[j] = "parked_join" \/ s6.forgotten[j] = "parked_join")
-               ELSE s
-          [] at = "Stable" ->
-               \* Stable.group_session_expired.1 [G4]
-               IF requester = "pending"
-               THEN Drop(s, i)
-               \* Stable.group_session_expired.2 [G5]
-               ELSE IF requester = "member" /\ ~waits
-               THEN LET s7 == [s EXCEPT !.broker_group = "PreparingRebalance",
-                                        \* start_rebalance_timer
+                    IN  LET Each1(s2, j) ==
+                                AnswerJoin(s2, j)
+                        IN  Each1(Each1(s1, 1), 2)
+               \* PreparingRebalance.group_initial_delay_elapsed.3 [G3 G1]
+               ELSE IF s.initial_delay /\ ~some_rejoined /\ members_left
+               THEN LET s3 == \* start_rebalance_timer
+                              [s EXCEPT !.initial_delay = FALSE]
+                    IN  LET Each2(s4, j) ==
+                                FailSync(s4, j)
+                        IN  Each2(Each2(s3, 1), 2)
+               \* PreparingRebalance.group_initial_delay_elapsed.4 [G3 G2]
+               ELSE IF s.initial_delay /\ ~some_rejoined /\ ~members_left
+               THEN LET s5 == [s EXCEPT !.broker_group = "Empty",
+                                        \* stop_timers
                                         !.initial_delay = FALSE]
-                        s8 == Drop(s7, i)
-                        s10 == LET Each3(s9, j) ==
-                                       FailSync(s9, j)
-                               IN  Each3(Each3(s8, 1), 2)
-                    IN  BrokerGroupGroupJoinPhaseChecked(s10,
-                                                         \A j \in Members : (s10.registered[j] = "absent" \/ s10.registered[j] = "parked_join") /\ (s10.forgotten[j] = "absent" \/ s10.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join")
-               ELSE s
-          [] at = "PreparingRebalance" ->
-               \* PreparingRebalance.group_session_expired.1 [G4]
-               IF requester = "pending" /\ ~all_joined
-               THEN Drop(s, i)
-               \* PreparingRebalance.group_session_expired.2 [G4 G1]
-               ELSE IF requester = "pending" /\ all_joined
-               THEN LET s11 == \* end_initial_delay
-                               [s EXCEPT !.initial_delay = FALSE]
-                        s12 == Drop(s11, i)
-                    IN  BrokerGroupGroupJoinPhaseChecked(s12,
-                                                         \A j \in Members : (s12.registered[j] = "absent" \/ s12.registered[j] = "parked_join") /\ (s12.forgotten[j] = "absent" \/ s12.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s12.registered[j] = "parked_join" \/ s12.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s12.registered[j] = "parked_join" \/ s12.forgotten[j] = "parked_join")
-               \* PreparingRebalance.group_session_expired.3 [G5]
-               ELSE IF requester = "member" /\ ~waits /\ ~all_joined
-               THEN Drop(s, i)
-               \* PreparingRebalance.group_session_expired.4 [G5 G1]
-               ELSE IF requester = "member" /\ ~waits /\ all_joined
-               THEN LET s13 == \* end_initial_delay
-                               [s EXCEPT !.initial_delay = FALSE]
-                        s14 == Drop(s13, i)
-                    IN  BrokerGroupGroupJoinPhaseChecked(s14,
-                                                         \A j \in Members : (s14.registered[j] = "absent" \/ s14.registered[j] = "parked_join") /\ (s14.forgotten[j] = "absent" \/ s14.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s14.registered[j] = "parked_join" \/ s14.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s14.registered[j] = "parked_join" \/ s14.forgotten[j] = "parked_join")
+                    IN  LET Each3(s6, j) ==
+                                DropUnjoined(s6, j)
+                        IN  Each3(Each3(s5, 1), 2)
                ELSE s
           [] OTHER -> s
 
