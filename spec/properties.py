@@ -22,6 +22,9 @@ from groupspec.spec.datafile import Record, read_entries
 FAULT = "fault"
 """The variable that keeps the first assertion that failed."""
 
+_FOLDER = Path(__file__).with_name("data") / "properties"
+FILES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
 
 class Property(Record, frozen=True):
     """What is claimed of a model.
@@ -55,7 +58,7 @@ class Property(Record, frozen=True):
 @cache
 def properties(file: str) -> Mapping[str, Property]:
     """The properties of one file of `data/properties`, by id."""
-    return read_entries(Path(__file__).with_name("data") / "properties" / f"{file}.toml", Property)
+    return read_entries(_FOLDER / f"{file}.toml", Property)
 
 
 def assertions(file: str) -> tuple[str, ...]:

@@ -22,11 +22,10 @@ from groupspec.spec.composition import monitor_events, monitor_outputs
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
-from groupspec.spec.properties import assertions, properties
+from groupspec.spec.properties import FILES, assertions, properties
 from groupspec.spec.request_handling import HANDLINGS
 from groupspec.spec.rules import RULES
 
-PROPERTY_FILES = sorted(path.stem for path in (ROOT / "spec" / "data" / "properties").glob("*.toml"))
 CHECKED_LATER = ("illegal-event", "late-changes-nothing")
 """Assertions of a member that are checked with every event, not with a word."""
 
@@ -36,7 +35,7 @@ def rules_named() -> Iterator[tuple[str, Iterable[str]]]:
     yield from ((bug.id, bug.rules) for bug in KNOWN_BUGS.values())
     yield from ((entry.id, entry.rules) for entry in DIFFERENCES.values())
     yield from ((entry.id, entry.rules) for entry in THEOREMS.values())
-    yield from ((entry.id, entry.rules) for file in PROPERTY_FILES for entry in properties(file).values())
+    yield from ((entry.id, entry.rules) for file in FILES for entry in properties(file).values())
     yield from ((row.id, row.rules) for table in whole_tables().values() for row in table.rows)
     yield from ((str(case), case.rules.split()) for case in HANDLINGS)
     yield from ((str(each), each.rules.split()) for each in (*kip62.JOIN_GROUP_VERSIONS, *kip62.DELAYS))
@@ -78,7 +77,7 @@ def test_the_properties_that_models_are_known_to_break_are_claimed_of_them() -> 
             assert broken <= {each.id for each in make().properties}, name
 
 
-@pytest.mark.parametrize("file", PROPERTY_FILES)
+@pytest.mark.parametrize("file", FILES)
 def test_a_property_is_about_a_rule_unless_it_says_only_what_is_possible(file: str) -> None:
     for entry in properties(file).values():
         assert entry.statement and (entry.kind == "reachable" or (entry.rules and entry.sources)), entry.id

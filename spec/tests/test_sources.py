@@ -14,6 +14,7 @@ import pytest
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.properties import FILES, properties
 from groupspec.spec.rules import RULES
 
 NOTE = r"(?: \([^()]*(?:\(\))?[^()]*\))?"
@@ -36,6 +37,7 @@ FORMS = {
     "article": rf"(?:Chrząszcz, {SECTION} \(2019\)|{SECTION} \([^()]+\)"
     rf"|'Learning Kafka with Python: [^']+', {SECTION})",
     "theorem": r"theorem [a-z-]+: .+",
+    "tables": r"the error rows of the tables",
 }
 
 
@@ -48,6 +50,8 @@ def sources() -> list[tuple[str, str]]:
     """Whose, and each of its sources."""
     found = [(rule.id, source) for rule in RULES.values() for source in rule.sources]
     found += [(entry.id, said.source) for entry in DIFFERENCES.values() for said in entry.statements]
+    claims = [entry for file in FILES for entry in properties(file).values()]
+    found += [(entry.id, source) for entry in claims for source in entry.sources]
     return [*found, *((bug.id, bug.source) for bug in KNOWN_BUGS.values())]
 
 
