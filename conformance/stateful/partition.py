@@ -38,7 +38,6 @@ from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
 
 SUBJECT = PARTITIONS[0]
 OTHER = PARTITIONS[1]
-_LEFT_OPEN = ("OffsetFetch", "ListOffsets", "Fetch")
 _NOT_HERE = PartitionDescription("UNASSIGNED")
 
 

@@ -83,19 +83,6 @@ class Exploration:
             self.edges[state] = tuple(edges)
         return self
 
-    def seen_from(self, start: MemberState) -> Exploration:
-        """What can be reached from one of its states, and the shortest ways from there."""
-        found = Exploration(self.member, start, parents={start: None})
-        queue = deque([start])
-        while queue:
-            state = queue.popleft()
-            found.edges[state] = self.edges[state]
-            for edge in self.edges[state]:
-                if edge.target not in found.parents:
-                    found.parents[edge.target] = (state, edge.offer)
-                    queue.append(edge.target)
-        return found
-
     def _note(self, machine: str, row: Row, state: MemberState, offer: Offer) -> None:
         """Remember the first state in which a row answers an event that comes from outside."""
         if row.event == offer.event:

@@ -12,7 +12,6 @@ from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment, decode_subscription
 
 WIDEST: Final = 400
-QUIET_APIS: Final = ("Fetch", "ListOffsets", "Metadata", "ApiVersions")
 
 
 def text_lines(entries: Sequence[Entry], started_us: int) -> Iterator[str]:

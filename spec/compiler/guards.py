@@ -23,7 +23,6 @@ Expression: TypeAlias = ast.expr
 Domains: TypeAlias = Mapping[str, tuple[Value, ...]]
 
 _LIBRARY_SIGNS = re.compile(r"!(?!=)|\^|\bv\b")
-_COMPARISONS = (ast.Eq, ast.NotEq)
 
 
 class GuardProblem(ValueError):

@@ -26,11 +26,6 @@ def live_module_name(model: Model) -> str:
     return f"{module_name(model)}Live"
 
 
-def action_names(model: Model) -> dict[str, str]:
-    """What each action is called in the module; TLC names the steps of a counterexample so."""
-    return {name: written for (kind, name), written in operator_names(model).items() if kind == "action"}
-
-
 def has_possible(model: Model, action: Action) -> bool:
     """Whether the action's guard is an operator of its own: where weak fairness is to be said of it."""
     return action.fair == "weak" and any(claim.kind == "leads_to" for claim in model.properties)

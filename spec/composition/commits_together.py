@@ -57,7 +57,6 @@ from groupspec.spec.vocabulary import VARIABLES
 NEVER_REWINDS: Final = "never-rewinds"
 DONE_IN_ORDER: Final = "done-in-order"
 
-_EACH: Final = ("members",)
 _I: Final = (("i", "members"),)
 _PURPOSES: Final = VARIABLES["commit_purpose"].domain
 _STANDINGS: Final = ("outside", "in_round", "member")

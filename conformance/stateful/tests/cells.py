@@ -8,6 +8,7 @@ prelude that leaves one of each kind behind.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -88,9 +89,23 @@ def _late(exploration: Exploration) -> Iterator[Cell]:
         with suppress(IllegalEvent):
             beginning = member.react(beginning, offer.event, dict(offer.inputs)).state
     late = [Offer(event, tuple(inputs.items())) for event, inputs in member.offers if not inputs.get("current", True)]
-    again = exploration.seen_from(beginning)
+    again = _seen_from(exploration, beginning)
     nearest = {state.states: state for state in reversed(again.edges)}
     for state, offer in product(nearest.values(), late):
         for move in member.react(state, offer.event, dict(offer.inputs)).moves:
             if move.row.event == offer.event:
                 yield Cell(move.machine, move.row, exploration.start, (*PRELUDE, *again.way_to(state)), offer)
+
+
+def _seen_from(whole: Exploration, start: MemberState) -> Exploration:
+    """What can be reached from one of an exploration's states, and the shortest ways from there."""
+    found = Exploration(whole.member, start, parents={start: None})
+    queue = deque([start])
+    while queue:
+        state = queue.popleft()
+        found.edges[state] = whole.edges[state]
+        for edge in whole.edges[state]:
+            if edge.target not in found.parents:
+                found.parents[edge.target] = (state, edge.offer)
+                queue.append(edge.target)
+    return found
