@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from groupspec import conformance, diagrams
+from groupspec.conformance import tour
 from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import COMMITTED, model_texts
 from groupspec.conformance.findings import runs
@@ -120,6 +121,8 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield GeneratedFile("conformance", "generated/tables/schema.json", _table_schema)
     yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
     yield GeneratedFile("conformance", "generated/judges.md", judges_markdown)
+    for path in tour.PATHS:
+        yield GeneratedFile("diagrams", f"generated/tour/{path}.svg", partial(tour.tour_svg, path))
     for theorem in THEOREMS.values():
         yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
     for model, name, produce in model_texts():

@@ -1,0 +1,53 @@
+"""The guided tour (impl/README.md): its functions exist, its pictures are of real runs and show what the text says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance import generate, tour
+from groupspec.conformance.explain import code
+
+TOUR = generate.folder_path("diagrams").parent / "impl" / "README.md"
+
+
+def test_each_function_and_file_of_the_tour_exists() -> None:
+    text = TOUR.read_text(encoding="utf-8")
+    for file in re.findall(r"\]\(([^)]+)\)", text):
+        assert (TOUR.parent / file).exists(), file
+    names = re.findall(r"`([A-Z]\w+\.\w+)`", text)
+    assert len(names) > 30
+    known = {place.name for name in names for place in code.defining(name.partition(".")[2])}
+    assert [name for name in names if name not in known] == []
+
+
+def test_each_picture_is_in_the_tour() -> None:
+    shown = re.findall(r"tour/([\w-]+)\.svg", TOUR.read_text(encoding="utf-8"))
+    assert shown == list(tour.PATHS)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("join", ["FindCoordinator", "JoinGroup: MEMBER_ID_REQUIRED", "SyncGroup", "on_partitions_assigned", "Fetch"]),
+        ("heartbeat", ["Heartbeat", "Heartbeat: NONE", "Heartbeat", "Heartbeat: NONE"]),
+        ("revocation", ["Heartbeat: REBALANCE_IN_PROGRESS", "SyncGroup", "on_partitions_revoked", "JoinGroup"]),
+        ("commit", ["commit()", "Commit", "OffsetCommit", "OffsetCommit: NONE", "commit() returns"]),
+        ("leave", ["close()", "OffsetCommit", "on_partitions_revoked", "LeaveGroup", "close() returns"]),
+        ("poll-timeout", ["LeaveGroup", "poll(100)", "on_partitions_lost", "JoinGroup", "on_partitions_assigned"]),
+    ],
+)
+def test_a_path_goes_as_the_tour_tells(path: str, expected: list[str]) -> None:
+    labels = iter([entry.label for entry in tour.recorded(path)])
+    assert [label for label in expected if label not in labels] == []  # in this order
+
+
+def test_the_same_run_gives_the_same_picture() -> None:
+    assert tour.tour_svg("revocation") == tour.tour_svg("revocation")
+
+
+def test_the_pictures_are_generated_files() -> None:
+    named = {Path(file.name).stem for file in generate.generated_files() if "/tour/" in file.name}
+    assert named == set(tour.PATHS)
