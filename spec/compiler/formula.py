@@ -63,3 +63,13 @@ def substitute(tree: ast.expr, meaning: Callable[[str], ast.expr]) -> ast.expr:
             return ast.IfExp(*(substitute(part, meaning) for part in (test, body, orelse)))
         case _:
             return tree
+
+
+def subscripts(node: ast.expr) -> tuple[str, list[ast.expr]]:
+    """`owns[i][p]` as the name and its indices."""
+    indices: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):
+        indices.insert(0, node.slice)
+        node = node.value
+    assert isinstance(node, ast.Name)
+    return node.id, indices

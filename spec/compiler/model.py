@@ -22,7 +22,7 @@ compared, or one is assigned to the other, only if they have the same domain, or
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -270,3 +270,24 @@ def statements(block: Block) -> Iterator[Statement]:
                 yield from statements(statement.otherwise)
             case For():
                 yield from statements(statement.body)
+
+
+def callees(block: Block) -> list[str]:
+    """The names of the procedures that a block calls."""
+    return [statement.procedure for statement in statements(block) if isinstance(statement, Call)]
+
+
+def callees_first(procedures: Iterable[Procedure]) -> list[Procedure]:
+    """The procedures, each after those that it calls: definitions before uses."""
+    by_name = {procedure.name: procedure for procedure in procedures}
+    done: dict[str, Procedure] = {}
+
+    def visit(procedure: Procedure) -> None:
+        if procedure.name not in done:
+            for name in callees(procedure.body):
+                visit(by_name[name])
+            done[procedure.name] = procedure
+
+    for procedure in by_name.values():
+        visit(procedure)
+    return list(done.values())

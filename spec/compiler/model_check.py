@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from groupspec.spec.compiler.expressions import BOOLEAN, Domain, Scope, same_domain
-from groupspec.spec.compiler.model import Call, IndexSet, Model, Procedure, statements
+from groupspec.spec.compiler.model import IndexSet, Model, Procedure, callees, callees_first
 from groupspec.spec.compiler.resolved import Bodies, ModelProblem, ResolvedModel, ResolvedProperty
 
 __all__ = ["MAX_VALUES", "ModelError", "ModelProblem", "check_model", "circles", "require_valid", "resolve_model"]
@@ -76,7 +76,7 @@ def _resolve(model: Model) -> tuple[list[ModelProblem], ResolvedModel | None]:
     problems = [*bodies.problems, *circles(model)]
     if problems:
         return problems, None
-    ordered = tuple((procedure, procedures[procedure.name]) for procedure in _callees_first(model))
+    ordered = tuple((procedure, procedures[procedure.name]) for procedure in callees_first(model.procedures))
     return [], ResolvedModel(
         model, ordered, tuple(a for a in actions if a is not None), tuple(p for p in properties if p is not None)
     )
@@ -158,10 +158,6 @@ def circles(model: Model) -> list[ModelProblem]:
     return [ModelProblem(model.name, *parts) for parts in _circles(model)]
 
 
-def _callees(procedure: Procedure) -> list[str]:
-    return [statement.procedure for statement in statements(procedure.body) if isinstance(statement, Call)]
-
-
 def _circles(model: Model) -> Iterator[_Parts]:
     known = {procedure.name: procedure for procedure in model.procedures}
     told: set[frozenset[str]] = set()
@@ -183,24 +179,10 @@ def _path_back(start: str, known: dict[str, Procedure]) -> list[str]:
     paths = [[start]]
     seen: set[str] = set()
     for path in paths:
-        for callee in _callees(known[path[-1]]) if path[-1] in known else []:
+        for callee in callees(known[path[-1]].body) if path[-1] in known else []:
             if callee == start:
                 return [*path, start]
             if callee not in seen:
                 seen.add(callee)
                 paths.append([*path, callee])
     return []
-
-
-def _callees_first(model: Model) -> list[Procedure]:
-    ordered: dict[str, Procedure] = {}
-
-    def visit(procedure: Procedure) -> None:
-        if procedure.name not in ordered:
-            for callee in _callees(procedure):
-                visit(model.procedure(callee))
-            ordered[procedure.name] = procedure
-
-    for procedure in model.procedures:
-        visit(procedure)
-    return list(ordered.values())

@@ -21,10 +21,9 @@ from collections.abc import Iterator
 from itertools import product
 
 from groupspec.spec.compiler.formula import tree_of
-from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable
+from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable, callees_first
 from groupspec.spec.compiler.promela_body import BodyWriter
 from groupspec.spec.compiler.promela_text import Expressions, Names, names_of
-from groupspec.spec.compiler.tla import callees_first
 
 WIDTH = 110
 _CONNECTIVE = re.compile(r"(?<= )(&&|\|\|) |, ")

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.formula import subscripts, tree_of
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Procedure, Set, Statement
 from groupspec.spec.compiler.promela_text import Expressions, Names, identifier
-from groupspec.spec.compiler.tla_text import subscripts
 
 Lines = list[str]
 

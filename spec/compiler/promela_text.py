@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from groupspec.spec.compiler.formula import subscripts
 from groupspec.spec.compiler.model import IndexSet, Model
-from groupspec.spec.compiler.tla_text import subscripts
 from groupspec.spec.terms import Value
 
 _PROMELA = """

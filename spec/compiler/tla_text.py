@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from groupspec.spec.compiler.formula import subscripts
 from groupspec.spec.terms import Value
 
 WIDTH = 110
@@ -165,13 +166,3 @@ def parts_of(condition: ast.expr) -> list[ast.expr]:
     if isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.And):
         return list(condition.values)
     return [condition]
-
-
-def subscripts(node: ast.expr) -> tuple[str, list[ast.expr]]:
-    """`owns[i][p]` as the name and its indices."""
-    indices: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        indices.insert(0, node.slice)
-        node = node.value
-    assert isinstance(node, ast.Name)
-    return node.id, indices

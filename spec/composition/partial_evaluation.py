@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from groupspec.spec.compiler.formula import Formula, formula, tree_of
-from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement
+from groupspec.spec.compiler.formula import Formula, formula, subscripts, tree_of
+from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement, callees
 from groupspec.spec.composition.machines import prune, pruned
 from groupspec.spec.terms import Value
 
@@ -59,26 +59,13 @@ def _used(procedures: list[Procedure], actions: list[Action]) -> Iterator[Proced
     """Without procedures that nobody calls any more."""
     bodies = {p.name: p.body for p in procedures}
     called: set[str] = set()
-    waiting = [name for action in actions for name in _calls(action.body)]
+    waiting = [name for action in actions for name in callees(action.body)]
     while waiting:
         name = waiting.pop()
         if name not in called:
             called.add(name)
-            waiting += _calls(bodies[name])
+            waiting += callees(bodies[name])
     yield from (p for p in procedures if p.name in called)
-
-
-def _calls(block: Block) -> Iterator[str]:
-    for statement in block:
-        match statement:
-            case Call():
-                yield statement.procedure
-            case If():
-                for _, body in statement.branches:
-                    yield from _calls(body)
-                yield from _calls(statement.otherwise)
-            case For():
-                yield from _calls(statement.body)
 
 
 def _block(block: Block, frozen: Mapping[str, Value]) -> Block:
@@ -129,11 +116,8 @@ class _Fold(ast.NodeTransformer):
         return ast.Constant(self.frozen[node.id]) if node.id in self.frozen else node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        inner: ast.expr = node
-        while isinstance(inner, ast.Subscript):
-            inner = inner.value
-        assert isinstance(inner, ast.Name)
-        return ast.Constant(self.frozen[inner.id]) if inner.id in self.frozen else node
+        name, _ = subscripts(node)
+        return ast.Constant(self.frozen[name]) if name in self.frozen else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)

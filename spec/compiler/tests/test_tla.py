@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from groupspec.spec.compiler.model import Action, Call, If, Model, ModelVariable, Procedure, Set
+from groupspec.spec.compiler.model import Action, Call, If, Model, ModelVariable, Procedure, Set, callees_first
 from groupspec.spec.compiler.tests.toy_model import toy_model
-from groupspec.spec.compiler.tla import callees_first, module_name, tla, tla_config
+from groupspec.spec.compiler.tla import module_name, tla, tla_config
 from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
 
 TOY = toy_model()
