@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from groupspec.conformance.book.claims import claims
-from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.machines import gist, module_of
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.explain import addresses
 from groupspec.conformance.explain.state_meanings import STATES
 from groupspec.conformance.explain.words import outgoing, words
+from groupspec.conformance.findings import Finding
 from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
     text: str
 
 
-def search_index(models: Mapping[str, Model], found: tuple[Counterexample, ...]) -> str:
+def search_index(models: Mapping[str, Model], found: Iterable[Finding]) -> str:
     """The index as a script."""
     entries = [
         Entry("KIP-848", "not specified here", "index.html#scope", "the new consumer group protocol"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +19,12 @@ from groupspec.conformance.book import (
     time,
     vectors,
 )
-from groupspec.conformance.book.counterexamples import Counterexample
 from groupspec.conformance.book.frame import book_environment
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.rows import ShownRow, shown_row
 from groupspec.conformance.book.search import search_index
 from groupspec.conformance.book.variants import variants
+from groupspec.conformance.findings import FINDINGS, Finding
 from groupspec.conformance.reports.templating import template_text
 from groupspec.spec.compiler.model import Model
 
@@ -219,12 +219,12 @@ def book() -> dict[str, str]:
     return site(
         {chapter: list(chapter.pages()) for chapter in CHAPTERS},
         claims.models(),
-        counterexamples.counterexamples(),
+        tuple(FINDINGS.values()),
     )
 
 
 def site(
-    listed: Mapping[Chapter, Sequence[Page]], models: Mapping[str, Model], found: tuple[Counterexample, ...]
+    listed: Mapping[Chapter, Sequence[Page]], models: Mapping[str, Model], found: Iterable[Finding]
 ) -> dict[str, str]:
     """The files of these pages; a chapter without pages is not listed."""
     made = book_environment()

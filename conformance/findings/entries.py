@@ -48,6 +48,16 @@ class Finding(Record, frozen=True):
     runs: tuple[Run, ...] = ()
     theorem: str = ""
 
+    @property
+    def model(self) -> str:
+        """The model of the first run; empty if there is none."""
+        return self.runs[0].model if self.runs else ""
+
+    @property
+    def property_id(self) -> str:
+        """What breaks in the first run, or is reached; empty if there is none."""
+        return self.runs[0].property_id if self.runs else ""
+
 
 FINDINGS: Final[Mapping[str, Finding]] = read_entries(Path(__file__).with_name("findings.toml"), Finding)
 """Every finding by its id."""

@@ -21,31 +21,19 @@ class Also:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """One finding as its page shows it; see `conformance/book/counterexamples.py` for what the attributes mean.
+    """A finding as its page shows it.
 
     Attributes:
-        kind: As in `Finding`.
-        shows: What exploration shows, and why.
-        difference: The entry of the book of differences; may be empty.
-        also: The same property in other models.
-        theorem: Which theorem; may be empty.
+        finding: Which.
+        steps: The shortest run in words, one line a step; none where there is no run.
+        picture: The same as SVG, or the boundary case of a theorem; empty if there is neither.
+        also: The other runs.
     """
 
-    id: str
-    title: str
-    kind: str
-    sentence: str
-    source: str
-    property_id: str
-    model: str
-    shows: str
-    steps: tuple[str, ...]
-    picture: str
-    instead: str
-    test: str
-    difference: str
-    also: tuple[Also, ...]
-    theorem: str
+    finding: Finding
+    steps: tuple[str, ...] = ()
+    picture: str = ""
+    also: tuple[Also, ...] = ()
 
 
 def counterexamples() -> tuple[Counterexample, ...]:
@@ -58,25 +46,11 @@ def counterexamples() -> tuple[Counterexample, ...]:
 
 
 def _shown(finding: Finding) -> Counterexample:
-    first = finding.runs[0] if finding.runs else None
-    picture = _boundary(finding.theorem) if finding.theorem else ""
-    return Counterexample(
-        finding.id,
-        finding.title,
-        finding.kind,
-        finding.sentence,
-        finding.source,
-        first.property_id if first else "",
-        first.model if first else "",
-        finding.shows,
-        tuple(runs.committed(first)["steps"]) if first else (),
-        runs.run_svg_text(first) if first else picture,
-        finding.instead,
-        finding.test,
-        finding.difference,
-        tuple(_also(run) for run in finding.runs[1:]),
-        finding.theorem,
-    )
+    if not finding.runs:
+        return Counterexample(finding, picture=_boundary(finding.theorem) if finding.theorem else "")
+    first, *others = finding.runs
+    steps = tuple(runs.committed(first)["steps"])
+    return Counterexample(finding, steps, runs.run_svg_text(first), tuple(map(_also, others)))
 
 
 def _also(run: runs.Run) -> Also:

@@ -6,7 +6,6 @@ Pages appear with what they are about, and chapters without pages do not.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from groupspec.conformance.book.claims import claim_pages
 from groupspec.conformance.book.composition import composition_pages, families, guard_of, messages
@@ -14,6 +13,8 @@ from groupspec.conformance.book.counterexamples import finding_pages
 from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.site import CHAPTERS, site
 from groupspec.conformance.book.tests.pages import ReadPage
+from groupspec.conformance.findings import Counterexample, Finding
+from groupspec.conformance.findings.runs import Run
 from groupspec.diagrams.sequence import Entry, sequence_svg
 from groupspec.spec.compiler.model import Action, Call, For, If, Set
 from groupspec.spec.compiler.tests.toy_model import toy_model
@@ -21,20 +22,19 @@ from groupspec.spec.compiler.tests.toy_model import toy_model
 TOY = {model.name: model for model in (toy_model(), toy_model(3))}
 
 
-@dataclass(frozen=True)
-class Found:
-    """A finding as another part of the project would make one."""
-
-    id: str = "no-join"
-    title: str = "Nobody joins"
-    sentence: str = "STABLE, then REVOKING_PARTITION <at once>"
-    source: str = "Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'"
-    property_id: str = "one-holder"
-    model: str = "toy-2"
-    steps: tuple[str, ...] = ("member 1 asks", "the group waits (rule J1)")
-    picture: str = sequence_svg(("member 1", "group"), [Entry(0.0, "member 1", "group", "ask")], "Nobody joins")
-    instead: str = "They join first."
-    test: str = "conformance/findings/tests/test_findings.py"
+FINDING = Finding(
+    id="no-join",
+    kind="violation",
+    title="Nobody joins",
+    sentence="STABLE, then REVOKING_PARTITION <at once>",
+    source="Threading refactor proposal (Apache Kafka wiki), 'Rebalance States'",
+    shows="Nobody asks.",
+    instead="They join first.",
+    test="conformance/findings/tests/test_findings.py",
+    runs=(Run("toy-2", "one-holder"),),
+)
+PICTURE = sequence_svg(("member 1", "group"), [Entry(0.0, "member 1", "group", "ask")], "Nobody joins")
+FOUND = Counterexample(FINDING, ("member 1 asks", "the group waits (rule J1)"), PICTURE)
 
 
 def toy_site() -> dict[str, str]:
@@ -42,8 +42,8 @@ def toy_site() -> dict[str, str]:
     listed = {chapter: list(chapter.pages()) if chapter.key == "start" else [] for chapter in CHAPTERS}
     listed[chapters["composition"]] = list(composition_pages(TOY))
     listed[chapters["properties"]] = list(claim_pages(TOY))
-    listed[chapters["findings"]] = list(finding_pages([Found()]))
-    return site(listed, TOY, (Found(),))
+    listed[chapters["findings"]] = list(finding_pages([FOUND]))
+    return site(listed, TOY, [FINDING])
 
 
 def test_models_properties_and_findings_have_well_formed_pages_with_links_between_them() -> None:

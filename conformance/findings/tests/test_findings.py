@@ -186,7 +186,7 @@ def test_what_a_finding_points_at_exists(finding: Finding) -> None:
 
 
 def test_the_book_gets_every_finding_with_its_shortest_run() -> None:
-    shown = {each.id: each for each in counterexamples()}
+    shown = {each.finding.id: each for each in counterexamples()}
     assert list(shown) == list(FINDINGS)
     for finding in FINDINGS.values():
         page = shown[finding.id]
