@@ -12,6 +12,7 @@ from markupsafe import Markup
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.text import attribute_docs, prose
 from groupspec.conformance.book.variants import variants
+from groupspec.conformance.explain.protocol import EXCEPTIONS, SETTINGS
 from groupspec.conformance.explain.words import outgoing
 from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.mutation.catalogue import MUTANTS
@@ -114,6 +115,7 @@ def vocabulary_page() -> Iterator[Page]:
         {
             "intro": intro(vocabulary),
             "terms": list(TERMS.values()),
+            "settings": SETTINGS.values(),
             "variable_groups": groups,
             "event_groups": [(kind, [e for e in vocabulary.EVENTS.values() if e.kind == kind]) for kind in kinds],
             "effects": list(vocabulary.EFFECTS.values()),
@@ -147,6 +149,7 @@ def answers_page() -> Iterator[Page]:
             "intro": prose(_ANSWERS_ARE + attribute_docs(vocabulary)["RESPONSES"].partition(". ")[2]),
             "answers": list(answers.items()),
             "requests": list(answers),
+            "exceptions": EXCEPTIONS.values(),
             "heard": heard(),
         },
     )

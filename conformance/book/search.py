@@ -13,6 +13,7 @@ from groupspec.conformance.book.claims import claims
 from groupspec.conformance.book.machines import gist, module_of
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.protocol import EXCEPTIONS, SETTINGS
 from groupspec.conformance.explain.state_meanings import STATES
 from groupspec.conformance.explain.words import outgoing, words
 from groupspec.conformance.findings import Finding
@@ -132,6 +133,12 @@ def _words() -> Iterator[Entry]:
 
 
 def _answers() -> Iterator[Entry]:
+    for exception in EXCEPTIONS.values():
+        yield Entry(
+            exception.name, "exception", f"answers.html#{exception.name}", " ".join((exception.means, *exception.also))
+        )
+    for setting in SETTINGS.values():
+        yield Entry(setting.name, "setting", addresses.word(setting.name), setting.means)
     for (request, error), event in vocabulary.RESPONSES.items():
         means = vocabulary.EVENTS[event].doc
         yield Entry(f"{request} {error}", "answer", f"answers.html#{request}", f"{event}: {means}")

@@ -131,7 +131,7 @@ def _api(name: str) -> Explanation:
 # Exceptions -----------------------------------------------------------------------------------------------------------
 
 
-class _Exception(Record, frozen=True):
+class ClientException(Record, frozen=True):
     """An exception of a client that is more than the name of an error on the wire.
 
     Attributes:
@@ -149,7 +149,7 @@ class _Exception(Record, frozen=True):
     reference: str = ""
 
 
-class _Setting(Record, frozen=True):
+class Setting(Record, frozen=True):
     """A setting of consumers, or of brokers: its name, what it decides, and the rules about it."""
 
     name: str
@@ -157,16 +157,16 @@ class _Setting(Record, frozen=True):
     rules: tuple[str, ...] = ()
 
 
-_EXCEPTIONS: Final = read_entries(Path(__file__).with_name("exceptions.toml"), _Exception)
-_SETTINGS: Final = read_entries(Path(__file__).with_name("settings.toml"), _Setting)
+EXCEPTIONS: Final = read_entries(Path(__file__).with_name("exceptions.toml"), ClientException)
+SETTINGS: Final = read_entries(Path(__file__).with_name("settings.toml"), Setting)
 
 
 def _exception_names() -> dict[str, str]:
-    return {name: each.name for each in _EXCEPTIONS.values() for name in (each.name, *each.also)}
+    return {name: each.name for each in EXCEPTIONS.values() for name in (each.name, *each.also)}
 
 
 def _exception(name: str) -> Explanation:
-    found = _EXCEPTIONS[name]
+    found = EXCEPTIONS[name]
     cls = found.reference
     return Explanation(
         "exception of clients",
@@ -183,7 +183,7 @@ def _exception(name: str) -> Explanation:
 
 
 def _setting(name: str) -> Explanation:
-    setting = _SETTINGS[name]
+    setting = SETTINGS[name]
     default = {field.name: field.default for field in fields(Config)}.get(name.replace(".", "_"), MISSING)
     term = next((term for term in TERMS.values() if f"`{name}`" in term.means), None)
     said = {entry.id: " ".join(statement.says for statement in entry.statements) for entry in DIFFERENCES.values()}
@@ -247,6 +247,6 @@ KINDS = (
     Kind("Kafka error", _error_names, _error),
     Kind("API", _apis, _api),
     Kind("exception of clients", _exception_names, _exception),
-    Kind("setting", lambda: themselves(_SETTINGS), _setting),
+    Kind("setting", lambda: themselves(SETTINGS), _setting),
     Kind("KIP or issue", _citations, _citation),
 )
