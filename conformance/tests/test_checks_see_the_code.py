@@ -127,11 +127,6 @@ def test_no_packages_import_each_other_in_a_circle(imports: Imports) -> None:
         TopologicalSorter(children).prepare()
 
 
-def test_no_code_imports_tests(imports: Imports) -> None:
-    code = [module for module in imports if ".tests" not in module]
-    assert [(module, other) for module in code for other in imports[module] if ".tests" in other] == []
-
-
 def test_code_without_a_fault_passes(planted: Planted) -> None:
     checked = planted.mypy()
     assert checked.returncode == 0, checked.stdout + checked.stderr

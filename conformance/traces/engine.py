@@ -3,6 +3,10 @@
 It does what the Spark engine does, with the same parts in the same order (chunks, buckets, sort, check), so both give
 the same violations whatever the files, their order or their number. On one machine it is the faster of the two; Spark
 is for what does not fit on one.
+
+The way of a line, module by module: `reading` finds it in a chunk of a file, `quarantine` says what is wrong with one
+that is no event, `layout` sorts events into groups and members, `columns` makes numbers of them, `columnar` judges a
+member, `group_checks` a group as a whole, and `combine` puts the verdict together.
 """
 
 from __future__ import annotations

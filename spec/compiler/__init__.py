@@ -1,4 +1,15 @@
-"""From a machine class to a table, and from the table to everything else."""
+"""From a machine class to a table, and from the table to everything else.
+
+The way of a row, module by module. Its guard is parsed once (`guards`), and the text keeps its tree (`formula`):
+
+    rebalance.py, introspect                    a row of the table that has all protocols and profiles
+    specialise                                  a row of one protocol and one profile
+      step, member                              a branch of a Python function: stateful tests and vectors run it
+      composition/machines.py                   a branch of a procedure of a model
+        tla, tla_body, tla_text                 lines of TLA+
+        promela, promela_body, promela_text     lines of Promela
+        resolved, explorer/c_source.py          lines of C; explorer/native.py runs them
+"""
 
 from groupspec.spec.compiler.check import check
 from groupspec.spec.compiler.introspect import introspect
