@@ -6,5 +6,7 @@ is virtual, and fails a good test on a busy machine.
 
 from hypothesis import settings
 
+pytest_plugins = ["pytester"]  # tests of the plugins run a pytest of their own
+
 settings.register_profile("groupspec", deadline=None, print_blob=True)
 settings.load_profile("groupspec")

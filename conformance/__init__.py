@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupspec.conformance.api import check_traces, explain_rebalances, judge
     from groupspec.conformance.errors import Problem, UsageProblem
+    from groupspec.conformance.traces.why import Answer
     from groupspec.conformance.vectors.reading import VectorFile, read_vectors, vector_files
+    from groupspec.conformance.wire.campaign import Campaign
     from groupspec.conformance.wire.verdicts import Verdict
 
     __version__: str
 
 __all__ = [
+    "Answer",
+    "Campaign",
     "Problem",
     "UsageProblem",
     "VectorFile",
@@ -32,6 +36,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Answer": "traces.why",
+    "Campaign": "wire.campaign",
     "Problem": "errors",
     "UsageProblem": "errors",
     "VectorFile": "vectors.reading",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from groupspec.conformance import missing
 from groupspec.conformance.endings import require_address_space
 from groupspec.conformance.outputs import writable_folder
 from groupspec.conformance.traces.dialects import Clock
@@ -42,6 +43,10 @@ def judge(
     finished: Callable[[CaseResult, int], None] = lambda *_: None,
 ) -> Campaign:
     """Judges Kafka clients over TCP, rule by rule, against a scripted broker on loopback (`groupspec conform`).
+
+        >>> [client] = judge("reference", ["close-while-stable/heartbeat-in-flight"]).clients
+        >>> [row.judgement.verdict.value for row in client.rows if row.rule == "C7"]
+        ['PASS']
 
     Args:
         clients: Built-in names, or `cmd:COMMAND LINE` of a program that speaks the harness protocol (wire/PROTOCOL.md).
@@ -85,6 +90,11 @@ def explain_rebalances(
 ) -> Answer:
     """Says why a group rebalanced, from the logs of the broker that coordinates it (`groupspec trace why`).
 
+        >>> answer = explain_rebalances("g1", "conformance/traces/captures/02a-slow-java/broker.log")
+        >>> third = answer.explanation.rebalances[2]
+        >>> third.cause, third.member
+        ('poll_timeout', 'm1')
+
     Args:
         group: The group's id.
         paths: Log files, also .gz, or folders of them.
@@ -104,9 +114,10 @@ def explain_rebalances(
 
 
 def check_traces(paths: StrPath | Iterable[StrPath]) -> Verdict:
-    """Checks recorded traces on this machine, without Spark (`groupspec trace check`).
+    """Checks recorded traces on this machine, without Spark (`groupspec trace check`). Needs the extra `traces`.
 
-    Needs the extra `spark` all the same.
+        >>> check_traces("conformance/traces/samples/eager_pair.ndjson").violations
+        []
 
     Args:
         paths: NDJSON (also .gz) or Parquet files, folders of them, or a folder that `groupspec trace ingest` wrote.
@@ -115,8 +126,9 @@ def check_traces(paths: StrPath | Iterable[StrPath]) -> Verdict:
         `violations` of rules; faults of the `recording`; `notices`; and whether it is `incomplete`.
 
     Raises:
-        UsageProblem: a path cannot be read, or a layout is not as its ingest left it.
+        UsageProblem: a path cannot be read, a layout is not as its ingest left it, or the extra is not installed.
     """
+    missing.require("traces", "checking traces")
     from groupspec.conformance.traces import engine, inputs
 
     return engine.check(inputs.named([str(path) for path in _paths(paths)]))

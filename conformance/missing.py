@@ -29,6 +29,20 @@ def has(extra: str) -> bool:
     return all(find_spec(module) is not None for module in EXTRAS[extra])
 
 
+def require(extra: str, purpose: str) -> None:
+    """Makes sure that what an extra brings is installed.
+
+    Raises:
+        UsageProblem: it is not.
+    """
+    if not has(extra):
+        raise UsageProblem(
+            f"{purpose} needs libraries that are not installed: {', '.join(EXTRAS[extra])}",
+            allowed=f"groupspec with its extra {extra}",
+            next_step=f"pip install 'groupspec[{extra}]'",
+        )
+
+
 def in_checkout() -> bool:
     """Whether everything is here; a wheel has neither tests nor what verifies the specification."""
     return (Path(__file__).parent / "tests").is_dir()

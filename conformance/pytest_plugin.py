@@ -5,7 +5,8 @@ In `pyproject.toml` the client, a built-in name or a program that speaks the har
     [tool.pytest.ini_options]
     groupspec_client = "cmd:./build/my-harness"
 
-One test for each case of the kit, or of the scenarios that the marker names; `allowed` are rules that may be broken:
+One test for each case of the kit, or of the scenarios that the marker names; `allowed` are rules, by id or name, that
+may be broken:
 
     @pytest.mark.groupspec("first-join", "rebalance-eager", allowed=["H2"])
     def test_my_client(groupspec_client, groupspec_case):
@@ -27,6 +28,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+
+from groupspec.conformance.errors import UsageProblem, did_you_mean
 
 if TYPE_CHECKING:
     from groupspec.conformance.vectors.reading import Step, VectorFile
@@ -56,7 +59,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from groupspec.conformance.wire.scenario import find_cases
 
         marker = metafunc.definition.get_closest_marker("groupspec")
-        metafunc.parametrize("groupspec_case", [case.id for case in find_cases(marker.args if marker else ())])
+        try:
+            cases = find_cases(marker.args if marker else ())
+        except UsageProblem as problem:
+            raise pytest.Collector.CollectError(str(problem)) from problem
+        metafunc.parametrize("groupspec_case", [case.id for case in cases])
     if "groupspec_run" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("groupspec_vectors")
         runs = list(vector_runs(*marker.args, **marker.kwargs) if marker else vector_runs("member", "eager"))
@@ -156,4 +163,16 @@ def groupspec_client(request: pytest.FixtureRequest) -> ClientUnderTest:
     if not name:
         raise pytest.UsageError("no client: set groupspec_client in the ini-file, or give --groupspec-client CLIENT")
     marker = request.node.get_closest_marker("groupspec")
-    return ClientUnderTest(name, frozenset(marker.kwargs.get("allowed", ()) if marker else ()))
+    return ClientUnderTest(name, frozenset(map(_rule, marker.kwargs.get("allowed", ()) if marker else ())))
+
+
+def _rule(name: str) -> str:
+    """The id of a rule that is given by its id or its name."""
+    from groupspec.spec.rules import RULES
+
+    ids = {each: rule.id for rule in RULES.values() for each in (rule.id, rule.name)}
+    if name not in ids:
+        raise pytest.UsageError(
+            f"there is no rule {name!r} to allow; {did_you_mean(name, ids) or 'see groupspec.spec.RULES'}"
+        )
+    return ids[name]

@@ -7,6 +7,14 @@
             for record in consumer.poll(timeout_ms=1000):
                 print(record.partition, record.offset, record.value)
 
+Settings have Kafka's names and are checked at once:
+
+    >>> from groupspec.impl import Consumer
+    >>> Consumer(group_id="billing", session_timeout_ms=1000, heartbeat_interval_ms=3000)
+    Traceback (most recent call last):
+    ...
+    groupspec.impl.core.errors.ConfigError: heartbeat_interval_ms=3000 must be set lower than ...
+
 What is named here is for users; the modules below it may change.
 """
 

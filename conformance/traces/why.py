@@ -20,7 +20,12 @@ from groupspec.conformance.traces.story import Story
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An explanation, and the account of the logs that it rests on."""
+    """An explanation, and the account of the logs that it rests on.
+
+    Attributes:
+        explanation: `rebalances`, in order, each with its cause, member and the lines that prove it; notes.
+        logs: What was read; `doubts()` says what was not understood.
+    """
 
     explanation: Explanation
     logs: Logs

@@ -154,6 +154,11 @@ def vector_files() -> list[Path]:
 def read_vectors(path: Path, any_spec: bool = False) -> VectorFile:
     """Read a vector file, compressed or not.
 
+        >>> [*_, partition] = vector_files()
+        >>> first = read_vectors(partition).pairs[0]
+        >>> first.rows, first.run[3].event.name, first.run[3].sent
+        (('ASSIGNED.fetch_answered.1', 'ASSIGNED.partition_enabled.1'), 'partition_enabled', ('Fetch',))
+
     Args:
         path: The file.
         any_spec: Take a file that was made from another specification than this release's, too.

@@ -101,6 +101,11 @@ class Campaign:
     """Everything that one `groupspec conform` found out.
 
     Attributes:
+        clients: For each client its name, version, crashes and `rows`: case, rule, judgement, runs, replay.
+        seconds: How long it took.
+        seed: What drew the order of the runs.
+        jobs: Runs at the same time.
+        repeat: Runs of each case that were asked for.
         stopped: What is wrong with it, if the user stopped it; cases without a run are left out of the clients' rows.
     """
 
