@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPICS, Coordinator
+from groupspec.conformance.stateful.answers import PARTITIONS, TOPICS
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
@@ -26,6 +26,7 @@ from groupspec.impl.core.messages import (
     SyncGroupRequest,
 )
 from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.scripted import ScriptedCoordinator
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 SAMPLE_REQUESTS: Mapping[str, Request] = MappingProxyType(
@@ -72,7 +73,7 @@ class CoreAdapter:
         self.member = member
         self.config = config_for(member, start)
         self.translation = Translation(member)
-        self.coordinator = Coordinator()
+        self.coordinator = ScriptedCoordinator()
         self.correspondence = Correspondence(member, self.translation, self.coordinator)
         self.record: list[Observation] = []
         self.now_ms = 1_000

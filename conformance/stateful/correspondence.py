@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from groupspec.conformance.stateful.answers import (
     ELSEWHERE,
-    Coordinator,
     assignment_for,
     error_named,
     topics_for,
@@ -20,6 +19,7 @@ from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.translation import EVENTS_OF, Sent, Translation
 from groupspec.impl.core.events import Description, SendRequest
 from groupspec.impl.core.messages import Response, TopicPartition
+from groupspec.impl.scripted import ScriptedCoordinator
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 _MAY_COMMIT = ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
@@ -31,7 +31,7 @@ class Correspondence:
 
     member: Member
     translation: Translation
-    coordinator: Coordinator
+    coordinator: ScriptedCoordinator
 
     def can_answer(self, offer: Offer, state: MemberState, now: Description) -> bool:
         """Whether there is, or could be, a request that this answers."""

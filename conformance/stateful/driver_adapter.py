@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupspec.conformance.stateful.answers import TOPICS, Coordinator
+from groupspec.conformance.stateful.answers import TOPICS
 from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
 from groupspec.conformance.stateful.lockstep import Observation, probe
@@ -33,6 +33,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
+from groupspec.impl.scripted import ScriptedCoordinator
 from groupspec.impl.testing import DrivenConsumer, RecordedDriver
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
@@ -83,7 +84,7 @@ class DriverAdapter:
         self.member = member
         self.settings = settings_for(config_for(member, start))
         self.translation = Translation(member)
-        self.coordinator = Coordinator()
+        self.coordinator = ScriptedCoordinator()
         self.correspondence = Correspondence(member, self.translation, self.coordinator)
         self.record: list[Observation] = []
         self.driven: ProbedConsumer | None = None

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC, Coordinator
+from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.conformance.stateful.routes import Goal
-from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description, PartitionDescription, SendRequest
@@ -34,6 +33,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
 
 SUBJECT = PARTITIONS[0]
@@ -47,7 +47,7 @@ class PartitionAdapter:
     def __init__(self, member: Member, start: MemberState) -> None:
         self.cooperative = member.rebalance == "cooperative"
         self._build(member, start)
-        self.coordinator = Coordinator()
+        self.coordinator = ScriptedCoordinator()
         self.open: dict[int, Request] = {}
         self.given_up: set[int] = set()
         self.emitted: list[str] = []

@@ -12,7 +12,6 @@ from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.driver_adapter import ProbedConsumer, settings_for
 from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter, _is_about
-from groupspec.conformance.stateful.translation import api_of
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import (
@@ -24,6 +23,7 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
+from groupspec.impl.scripted import api_of
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 

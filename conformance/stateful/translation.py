@@ -25,6 +25,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import decode_assignment
+from groupspec.impl.scripted import api_of
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.vocabulary import RESPONSES
 
@@ -83,11 +84,6 @@ EVENTS_OF: Final[Mapping[str, tuple[tuple[str, str], ...]]] = MappingProxyType(
     }
 )
 """Event of the specification -> every (request, error) that means it."""
-
-
-def api_of(request: Request) -> str:
-    """The name of a request, as Kafka's protocol has it."""
-    return type(request).__name__.removesuffix("Request")
 
 
 @dataclass

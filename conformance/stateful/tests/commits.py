@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from groupspec.conformance.stateful.answers import TOPIC, error_named
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.conformance.stateful.routes import Goal
-from groupspec.conformance.stateful.tests.commit_stage import DEADLINE_MS, EARLIER, SUBJECT, CommitStage, Watched
-from groupspec.conformance.stateful.translation import api_of
+from groupspec.conformance.stateful.tests.core_with_commit import DEADLINE_MS, EARLIER, SUBJECT, CoreWithCommit, Watched
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import (
     ErrorCode,
+    FindCoordinatorRequest,
     OffsetAndMetadata,
-    OffsetCommitRequest,
 )
 from groupspec.spec.commit import COMMIT_ANSWERS, COMMIT_ENDINGS
 from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
@@ -32,7 +31,7 @@ _CALLED = ("commit_sync_called", "commit_async_called")
 _AUTOMATIC = ("auto_commit_due", "rebalance_commit_due", "close_commit_due")
 
 
-class CommitAdapter(CommitStage):
+class CommitAdapter(CoreWithCommit):
     """Brings about what the machine may be told, and tells what came of it."""
 
     # What can happen --------------------------------------------------------------------------------------------------
@@ -53,10 +52,10 @@ class CommitAdapter(CommitStage):
                 return self.standing == "member"
             case "coordinator_found":
                 if self._closing or self._refused:
-                    return self._asks("FindCoordinator") is not None
+                    return self.newest("FindCoordinator") is not None
                 return not self.knows_coordinator
             case "lookup_retriable" | "lookup_fatal":
-                return self._asks("FindCoordinator") is not None and self.earlier is None
+                return self.newest("FindCoordinator") is not None and self.earlier is None
             case "coordinator_lost":
                 return self.knows_coordinator and not self._closing and self.standing != "in_round"
             case "commit_backoff_elapsed":
@@ -85,9 +84,9 @@ class CommitAdapter(CommitStage):
             return False
         if event == "auto_commit_due" and told["behind_now"]:
             return False
-        stable = self.core.describe().rebalance == "STABLE"
+        stable = self.describe().rebalance == "STABLE"
         if event == "rebalance_commit_due":
-            return stable and self.standing == "member" and not self.core.describe().rejoin_needed
+            return stable and self.standing == "member" and not self.describe().rejoin_needed
         return stable or self.standing == "manual"
 
     def _can_stand(self, wanted: str) -> bool:
@@ -136,7 +135,7 @@ class CommitAdapter(CommitStage):
         changed = Offer("commit_standing_changed", now)
         happened = [changed if offer.event == changed.event else offer]
         if knew and not self.knows_coordinator:  # with it went what was out
-            self.open = {n: r for n, r in self.open.items() if api_of(r) == "FindCoordinator"}
+            self.unanswered = [sent for sent in self.unanswered if isinstance(sent.request, FindCoordinatorRequest)]
         if knew is not self.knows_coordinator:
             found = Offer("coordinator_found" if self.knows_coordinator else "coordinator_lost")
             if found.event != offer.event:
@@ -150,8 +149,8 @@ class CommitAdapter(CommitStage):
         return happened
 
     def _rebalance_has_begun(self) -> Offer:
-        out = (n for n, r in reversed(self.open.items()) if isinstance(r, OffsetCommitRequest))
-        self.watched = Watched(None, "rebalance_commit_due", request_id=next(out, None))
+        out = self.newest("OffsetCommit")
+        self.watched = Watched(None, "rebalance_commit_due", request_id=out.request_id if out else None)
         return Offer(
             "rebalance_commit_due",
             (
@@ -168,19 +167,17 @@ class CommitAdapter(CommitStage):
             names = [name for name, meant in COMMIT_ANSWERS.items() if meant == event]
             assert self.watched is not None
             assert self.watched.request_id is not None
-            out, passing = self.watched.request_id, event in ("commit_retriable", "commit_coordinator_gone")
+            out = next(sent for sent in self.unanswered if sent.request_id == self.watched.request_id)
+            passing = event in ("commit_retriable", "commit_coordinator_gone")
             if self.watched.future_id is None and not (passing and self.watched.purpose != "auto_commit_due"):
                 self.watched = None
             self._answer(out, error_named("OffsetCommit", names[variant % len(names)]))
         elif event in ("coordinator_found", "lookup_retriable", "lookup_fatal"):
             said = {"coordinator_found": ErrorCode.NONE, "lookup_retriable": ErrorCode.COORDINATOR_NOT_AVAILABLE}
             self._refused = event == "lookup_fatal"
-            number = self._asks("FindCoordinator")
-            if number is None:
+            if self.newest("FindCoordinator") is None:
                 self._ask()
-                number = self._asks("FindCoordinator")
-            assert number is not None
-            self._answer(number, said.get(event, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+            self._answer(self.newest("FindCoordinator"), said.get(event, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         else:
             self._change(event, told)
         if self.watched is not None and self.watched.future_id is None and not self._is_automatic_under_way():
@@ -198,44 +195,42 @@ class CommitAdapter(CommitStage):
             case "earlier_commits_done":
                 self._answer(self._earlier_request(), ErrorCode.NONE)
             case "application_polled":
-                self._poll()
+                self.poll()
             case "coordinator_lost":
                 self._ask()
-                number = self._asks("OffsetFetch")
-                assert number is not None
-                self._answer(number, ErrorCode.NOT_COORDINATOR)
+                self._answer(self.newest("OffsetFetch"), ErrorCode.NOT_COORDINATOR)
             case "commit_backoff_elapsed" | "commit_deadline_expired":
-                self._expire(event.removesuffix("_elapsed").removesuffix("_expired"))
+                self._expire_if_armed(event.removesuffix("_elapsed").removesuffix("_expired"))
             case "commit_standing_changed":
                 self._stand(str(told["standing_now"]), bool(told["same_identity"]), told["covers_now"] != "nothing")
             case "rebalance_given_up":
                 self._leave()
-                self._give(impl.Subscribe((TOPIC,)))
+                self.do(impl.Subscribe((TOPIC,)))
             case "stopped":
                 self._close()
 
     def _start(self, event: str, told: dict[str, Value]) -> None:
         if told["behind_now"]:
             self.earlier = self._future()
-            self._give(impl.Commit({EARLIER: OffsetAndMetadata(1)}, self.earlier))
+            self.do(impl.Commit({EARLIER: OffsetAndMetadata(1)}, self.earlier))
         if event in _CALLED:
             nothing = told["covers_now"] == "nothing"
             self.watched = Watched(self._future(), event, nothing)
             deadline = self.now_ms + DEADLINE_MS if event == "commit_sync_called" else None
             offsets = {} if nothing else {SUBJECT: OffsetAndMetadata(self._offset)}
             assert self.watched.future_id is not None
-            self._give(impl.Commit(offsets, self.watched.future_id, deadline))
+            self.do(impl.Commit(offsets, self.watched.future_id, deadline))
             return
         self._consume(bool(told["covers_now"] == "something"), bool(told.get("unprocessed_now", False)))
         begun = told["covers_now"] == "something" or told.get("unprocessed_now") or event == "close_commit_due"
         self.watched = Watched(None, event) if begun else None
         if event == "auto_commit_due":
-            self._give(impl.TimerExpired("auto_commit"))
+            self.do(impl.TimerExpired("auto_commit"))
         elif event == "rebalance_commit_due":
-            self._give(impl.EnforceRebalance("a test wants it"))
+            self.do(impl.EnforceRebalance("a test wants it"))
         else:
             self._closing = True
-            self._give(impl.Close(self._future(), self.now_ms + DEADLINE_MS))
+            self.do(impl.Close(self._future(), self.now_ms + DEADLINE_MS))
 
 
 @dataclass

@@ -10,8 +10,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from groupspec.conformance.stateful.tests.answered_core import COMMITTED, LISTED, NONE_COMMITTED, OWNED, AnsweredCore
 from groupspec.conformance.stateful.tests.preconditions import BACKED_OFF, CLOSE_MS, PRECONDITIONS, error_of, happens
-from groupspec.conformance.stateful.tests.stage import COMMITTED, LISTED, NONE_COMMITTED, OWNED, Stage
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest
 from groupspec.spec.request_handling import Handling
@@ -20,252 +20,252 @@ WHILE_MS = 2_500
 """Long enough for anything that happens "in a while", too short for a heartbeat."""
 
 
-def _recovers(stage: Stage, request: str, when: str) -> None:
+def _recovers(core: AnsweredCore, request: str, when: str) -> None:
     """The request is answered well, and what it was for is done."""
     if request == "Metadata":
-        _leader_is_used(stage)
+        _leader_is_used(core)
         return
-    stage.held = set()
-    stage.answer(request)
+    core.held = set()
+    core.answer(request)
     if when == "asked":
-        stage.require("what the application hears", ["answered"], stage.heard)
+        core.require("what the application hears", ["answered"], core.said)
     elif request == "Fetch":
-        buffered = [stage.core.describe().partitions[partition].buffered for partition in OWNED]
-        stage.require("records waiting for the application", [True, True], buffered)
+        buffered = [core.describe().partitions[partition].buffered for partition in OWNED]
+        core.require("records waiting for the application", [True, True], buffered)
     else:
-        expected = LISTED if stage.committed == NONE_COMMITTED else COMMITTED
-        stage.require("positions", [expected] * 2, stage.positions())
-        stage.require("errors", 0, stage.count("ERROR"))
+        expected = LISTED if core.coordinator.committed == NONE_COMMITTED else COMMITTED
+        core.require("positions", [expected] * 2, core.positions())
+        core.require("errors", 0, core.count("ERROR"))
 
 
-def _leader_is_used(stage: Stage) -> None:
-    stage.leader = 2
-    stage.answer("Metadata")
-    stage.held = {"Fetch"}
-    stage.poll()
-    stage.require("the leader fetched from", 2, stage.take("Fetch").node)
+def _leader_is_used(core: AnsweredCore) -> None:
+    core.coordinator.leads = 2
+    core.answer("Metadata")
+    core.held = {"Fetch"}
+    core.poll()
+    core.require("the leader fetched from", 2, core.take("Fetch").node)
 
 
-def _is_not_sent(stage: Stage, request: str, duration_ms: int) -> None:
-    stage.pass_ms(duration_ms)
-    stage.require(f"{request} within {duration_ms} ms", 0, stage.count(request))
+def _is_not_sent(core: AnsweredCore, request: str, duration_ms: int) -> None:
+    core.pass_ms(duration_ms)
+    core.require(f"{request} within {duration_ms} ms", 0, core.count(request))
 
 
 # Postconditions
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _well(stage: Stage, case: Handling) -> None:
+def _well(core: AnsweredCore, case: Handling) -> None:
     """Position taken, application answered, records kept, leaders known: at once, and the request is not repeated."""
-    _recovers(stage, case.request, case.when)
-    stage.heard.clear()
-    _is_not_sent(stage, case.request, WHILE_MS // 2)
+    _recovers(core, case.request, case.when)
+    core.said.clear()
+    _is_not_sent(core, case.request, WHILE_MS // 2)
     if case.request == "Fetch":
-        stage.poll()
-        stage.require("fetches of what is buffered", 0, stage.count("Fetch"))
+        core.poll()
+        core.require("fetches of what is buffered", 0, core.count("Fetch"))
 
 
-def _again_after_backoff(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms - 1)
-    stage.pass_ms(1)
-    stage.require("what follows", [case.request], stage.heard)
-    _recovers(stage, case.request, case.when)
+def _again_after_backoff(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    _is_not_sent(core, case.request, core.config.retry_backoff_ms - 1)
+    core.pass_ms(1)
+    core.require("what follows", [case.request], core.said)
+    _recovers(core, case.request, case.when)
 
 
-def _asked_again(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
+def _asked_again(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
     request = BACKED_OFF[case.error]
-    stage.require("what follows", [request], stage.heard)
-    _recovers(stage, request, case.when)
+    core.require("what follows", [request], core.said)
+    _recovers(core, request, case.when)
 
 
-def _coordinator_forgotten(stage: Stage, case: Handling) -> None:
-    stage.held.add("FindCoordinator")
-    happens(stage, case)
+def _coordinator_forgotten(core: AnsweredCore, case: Handling) -> None:
+    core.held.add("FindCoordinator")
+    happens(core, case)
     if case.when == "unsubscribed":
-        stage.require("what follows", ["DisconnectCoordinator"], stage.heard)
-        stage.subscribe()
-        stage.require("a new subscription needs", ["DisconnectCoordinator", "FindCoordinator"], stage.heard)
-        stage.answer("FindCoordinator")
-        _has_joined(stage)
+        core.require("what follows", ["DisconnectCoordinator"], core.said)
+        core.subscribe()
+        core.require("a new subscription needs", ["DisconnectCoordinator", "FindCoordinator"], core.said)
+        core.answer("FindCoordinator")
+        _has_joined(core)
         return
-    stage.require("what follows", ["DisconnectCoordinator", "FindCoordinator"], stage.heard)
-    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms * 3)
-    stage.answer("FindCoordinator")
-    stage.require("what follows when it is found", [case.request], stage.heard)
-    _recovers(stage, case.request, case.when)
+    core.require("what follows", ["DisconnectCoordinator", "FindCoordinator"], core.said)
+    _is_not_sent(core, case.request, core.config.retry_backoff_ms * 3)
+    core.answer("FindCoordinator")
+    core.require("what follows when it is found", [case.request], core.said)
+    _recovers(core, case.request, case.when)
 
 
-def _leader_looked_up(stage: Stage, case: Handling) -> None:
-    stage.leader = 2
-    happens(stage, case)
-    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms - 1)
-    stage.require("what follows at first", ["Metadata"], stage.heard)
-    stage.pass_ms(1)
-    stage.require("what follows", ["Metadata", case.request], stage.heard)
-    stage.require("the leader asked", [2], [sent.node for sent in stage.open])
-    _recovers(stage, case.request, case.when)
+def _leader_looked_up(core: AnsweredCore, case: Handling) -> None:
+    core.coordinator.leads = 2
+    happens(core, case)
+    _is_not_sent(core, case.request, core.config.retry_backoff_ms - 1)
+    core.require("what follows at first", ["Metadata"], core.said)
+    core.pass_ms(1)
+    core.require("what follows", ["Metadata", case.request], core.said)
+    core.require("the leader asked", [2], [sent.node for sent in core.unanswered])
+    _recovers(core, case.request, case.when)
 
 
-def _application_told(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    _is_not_sent(stage, case.request, stage.config.retry_backoff_ms * 10)
-    stage.require("what follows", ["ERROR"], stage.heard)
-    stage.poll()
-    words = [word for word in stage.heard if word in ("ERROR", case.request)]
-    stage.require("what follows the next poll", ["ERROR", case.request], words)
-    _recovers(stage, case.request, case.when)
+def _application_told(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    _is_not_sent(core, case.request, core.config.retry_backoff_ms * 10)
+    core.require("what follows", ["ERROR"], core.said)
+    core.poll()
+    words = [word for word in core.said if word in ("ERROR", case.request)]
+    core.require("what follows the next poll", ["ERROR", case.request], words)
+    _recovers(core, case.request, case.when)
 
 
-def _caller_told(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    stage.poll()
-    heard = [word for word in stage.heard if word not in ("Fetch", "Metadata")]
-    stage.require("what follows, once", (1, True), (len(heard), heard[0].startswith("failed: ") if heard else False))
+def _caller_told(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    core.poll()
+    heard = [word for word in core.said if word not in ("Fetch", "Metadata")]
+    core.require("what follows, once", (1, True), (len(heard), heard[0].startswith("failed: ") if heard else False))
 
 
-def _told_and_again(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    stage.require("errors", 1, stage.count("ERROR"))
+def _told_and_again(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    core.require("errors", 1, core.count("ERROR"))
     for _ in range(2):
-        _asked_in_a_while(stage)
-        stage.answer("Metadata", error_of(case))
-        stage.require("errors while the application does not poll", 0, stage.count("ERROR"))
-    _asked_in_a_while(stage)
-    stage.give(impl.Poll())
-    stage.answer("Metadata", error_of(case))
-    stage.require("errors after a poll", 1, stage.count("ERROR"))
-    _asked_in_a_while(stage)
-    _leader_is_used(stage)
+        _asked_in_a_while(core)
+        core.answer("Metadata", error_of(case))
+        core.require("errors while the application does not poll", 0, core.count("ERROR"))
+    _asked_in_a_while(core)
+    core.do(impl.Poll())
+    core.answer("Metadata", error_of(case))
+    core.require("errors after a poll", 1, core.count("ERROR"))
+    _asked_in_a_while(core)
+    _leader_is_used(core)
 
 
-def _asked_in_a_while(stage: Stage) -> None:
-    before = stage.count("Metadata")
-    stage.pass_ms(stage.config.retry_backoff_ms - 1)
-    stage.require("Metadata before the backoff", before, stage.count("Metadata"))
-    stage.pass_ms(WHILE_MS)
-    stage.require("Metadata in a while", before + 1, stage.count("Metadata"))
+def _asked_in_a_while(core: AnsweredCore) -> None:
+    before = core.count("Metadata")
+    core.pass_ms(core.config.retry_backoff_ms - 1)
+    core.require("Metadata before the backoff", before, core.count("Metadata"))
+    core.pass_ms(WHILE_MS)
+    core.require("Metadata in a while", before + 1, core.count("Metadata"))
 
 
-def _topic_gone(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    stage.require("errors", 0, stage.count("ERROR"))
-    stage.poll()
-    stage.require("fetches of a topic that is not there", 0, stage.count("Fetch"))
-    stage.heard.clear()
-    _asked_in_a_while(stage)
-    _leader_is_used(stage)
+def _topic_gone(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    core.require("errors", 0, core.count("ERROR"))
+    core.poll()
+    core.require("fetches of a topic that is not there", 0, core.count("Fetch"))
+    core.said.clear()
+    _asked_in_a_while(core)
+    _leader_is_used(core)
 
 
-def _topic_not_ready(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    stage.require("errors", 0, stage.count("ERROR"))
-    stage.poll()
-    stage.require("the leader fetched from meanwhile", 1, stage.take("Fetch").node)
-    stage.require("what follows", ["Fetch"], stage.heard)
-    _asked_in_a_while(stage)
-    stage.leader = 2
-    stage.answer("Metadata")
+def _topic_not_ready(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    core.require("errors", 0, core.count("ERROR"))
+    core.poll()
+    core.require("the leader fetched from meanwhile", 1, core.take("Fetch").node)
+    core.require("what follows", ["Fetch"], core.said)
+    _asked_in_a_while(core)
+    core.coordinator.leads = 2
+    core.answer("Metadata")
 
 
-def _position_reset(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    if stage.config.auto_offset_reset == "none":
-        stage.require("what follows", ["ERROR"] * 2, stage.heard)
-        stage.require("positions", [COMMITTED] * 2, stage.positions())
+def _position_reset(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    if core.config.auto_offset_reset == "none":
+        core.require("what follows", ["ERROR"] * 2, core.said)
+        core.require("positions", [COMMITTED] * 2, core.positions())
         return
-    stage.require("what follows at first", ["ListOffsets"], stage.heard[:1])
-    stage.require("errors", 0, stage.count("ERROR"))
-    stage.require("positions", [LISTED] * 2, stage.positions())
+    core.require("what follows at first", ["ListOffsets"], core.said[:1])
+    core.require("errors", 0, core.count("ERROR"))
+    core.require("positions", [LISTED] * 2, core.positions())
 
 
-def _committed_asked(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    words = [word for word in stage.heard if word != "Metadata"]
-    stage.require("what follows", ["FindCoordinator", "OffsetFetch"], words)
-    stage.require("positions", [COMMITTED] * 2, stage.positions())
-    stage.heard.clear()
-    stage.pass_ms(stage.config.session_timeout_ms)
-    stage.require("requests of a member of the group", [], [word for word in stage.heard if word != "Metadata"])
+def _committed_asked(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    words = [word for word in core.said if word != "Metadata"]
+    core.require("what follows", ["FindCoordinator", "OffsetFetch"], words)
+    core.require("positions", [COMMITTED] * 2, core.positions())
+    core.said.clear()
+    core.pass_ms(core.config.session_timeout_ms)
+    core.require("requests of a member of the group", [], [word for word in core.said if word != "Metadata"])
 
 
-def _metadata_asked(stage: Stage, case: Handling) -> None:
-    stage.held = {"Metadata"}
-    happens(stage, case)
-    stage.require("what follows", ["Metadata"], stage.heard)
-    _leader_is_used(stage)
+def _metadata_asked(core: AnsweredCore, case: Handling) -> None:
+    core.held = {"Metadata"}
+    happens(core, case)
+    core.require("what follows", ["Metadata"], core.said)
+    _leader_is_used(core)
 
 
-def _commit_sent(stage: Stage, case: Handling) -> None:
-    stage.held = {"OffsetCommit"}
-    stage.poll()
-    happens(stage, case)
-    stage.require("what follows", ["OffsetCommit"], stage.heard)
-    happens(stage, case)
-    stage.require("a second one, with the first under way", [], stage.heard)
-    request = stage.take("OffsetCommit")
+def _commit_sent(core: AnsweredCore, case: Handling) -> None:
+    core.held = {"OffsetCommit"}
+    core.poll()
+    happens(core, case)
+    core.require("what follows", ["OffsetCommit"], core.said)
+    happens(core, case)
+    core.require("a second one, with the first under way", [], core.said)
+    request = core.take("OffsetCommit")
     assert isinstance(request.request, OffsetCommitRequest)
     offsets = {partition: committed.offset for partition, committed in request.request.offsets.items()}
-    stage.require("what is committed", dict.fromkeys(OWNED, COMMITTED + 20), offsets)
-    stage.give(impl.ResponseReceived(request.request_id, stage.response(request.request, ErrorCode.NONE)))
-    stage.subscription.seek(OWNED[0], COMMITTED + 30)
-    stage.poll()
-    happens(stage, case)
-    stage.require("the next one", ["OffsetCommit"], stage.heard)
+    core.require("what is committed", dict.fromkeys(OWNED, COMMITTED + 20), offsets)
+    core.do(impl.ResponseReceived(request.request_id, core.coordinator.answer(request.request)))
+    core.subscription.seek(OWNED[0], COMMITTED + 30)
+    core.poll()
+    happens(core, case)
+    core.require("the next one", ["OffsetCommit"], core.said)
 
 
-def _session_prolonged(stage: Stage, case: Handling) -> None:
+def _session_prolonged(core: AnsweredCore, case: Handling) -> None:
     """A late answer, whatever it says; then, in the same situation again, that there will be none."""
-    before = stage.core.describe()
-    stage.answer(case.request, ErrorCode.UNKNOWN_MEMBER_ID)
-    after = stage.core.describe()
-    session_ms = stage.now_ms + stage.config.session_timeout_ms
-    stage.require("timers", {**before.timers_ms, "session": session_ms}, dict(after.timers_ms))
-    stage.require("the rest of the member", replace(before, timers_ms={}), replace(after, timers_ms={}))
-    stage.require("what follows", [], stage.heard)
-    other = Stage(stage.config.cooperative)
+    before = core.describe()
+    core.answer(case.request, ErrorCode.UNKNOWN_MEMBER_ID)
+    after = core.describe()
+    session_ms = core.now_ms + core.config.session_timeout_ms
+    core.require("timers", {**before.timers_ms, "session": session_ms}, dict(after.timers_ms))
+    core.require("the rest of the member", replace(before, timers_ms={}), replace(after, timers_ms={}))
+    core.require("what follows", [], core.said)
+    other = AnsweredCore(core.config.cooperative)
     PRECONDITIONS[case.when](other, case)
     before = other.core.describe()
     other.answer(case.request, ErrorCode.TIMED_OUT)
     other.require("the member, without an answer", before, other.core.describe())
 
 
-def _commit_fails_with(error: str) -> Callable[[Stage, Handling], None]:
-    def then(stage: Stage, case: Handling) -> None:
-        before = replace(stage.core.describe(), timers_ms={})
-        stage.answer(case.request, ErrorCode.ILLEGAL_GENERATION)
-        stage.require("what follows", [f"failed: {error}"], stage.heard)
-        stage.require("the rest of the member", before, replace(stage.core.describe(), timers_ms={}))
+def _commit_fails_with(error: str) -> Callable[[AnsweredCore, Handling], None]:
+    def then(core: AnsweredCore, case: Handling) -> None:
+        before = replace(core.describe(), timers_ms={})
+        core.answer(case.request, ErrorCode.ILLEGAL_GENERATION)
+        core.require("what follows", [f"failed: {error}"], core.said)
+        core.require("the rest of the member", before, replace(core.describe(), timers_ms={}))
 
     return then
 
 
-def _nothing_more(stage: Stage, case: Handling) -> None:
-    happens(stage, case)
-    stage.require("what follows", [], stage.heard)
-    stage.subscribe()
-    stage.require("the first thing that a new subscription needs", "JoinGroup", (stage.heard or [""])[0])
-    _has_joined(stage)
+def _nothing_more(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    core.require("what follows", [], core.said)
+    core.subscribe()
+    core.require("the first thing that a new subscription needs", "JoinGroup", (core.said or [""])[0])
+    _has_joined(core)
 
 
-def _has_joined(stage: Stage) -> None:
-    stage.require("the member", "STABLE", stage.core.describe().rebalance)
-    stage.require("LeaveGroup after it has left", 0, stage.count("LeaveGroup"))
+def _has_joined(core: AnsweredCore) -> None:
+    core.require("the member", "STABLE", core.describe().rebalance)
+    core.require("LeaveGroup after it has left", 0, core.count("LeaveGroup"))
 
 
-def _close_ends(stage: Stage, case: Handling) -> None:
-    stage.pass_ms(CLOSE_MS - 1)
-    stage.require("the end before the answer, and before the time is up", 0, stage.count("Closed"))
-    happens(stage, case)
-    stage.require("what follows", ["answered", "Closed"], stage.heard)
-    after = stage.core.describe()
-    stage.require("what is left", ("DOWN", {}, ()), (after.connection, dict(after.timers_ms), after.owned))
-    stage.pass_ms(stage.config.session_timeout_ms)
-    stage.require("what follows the end", ["answered", "Closed"], stage.heard)
+def _close_ends(core: AnsweredCore, case: Handling) -> None:
+    core.pass_ms(CLOSE_MS - 1)
+    core.require("the end before the answer, and before the time is up", 0, core.count("Closed"))
+    happens(core, case)
+    core.require("what follows", ["answered", "Closed"], core.said)
+    after = core.describe()
+    core.require("what is left", ("DOWN", {}, ()), (after.connection, dict(after.timers_ms), after.owned))
+    core.pass_ms(core.config.session_timeout_ms)
+    core.require("what follows the end", ["answered", "Closed"], core.said)
 
 
-POSTCONDITIONS: Final[Mapping[str, Callable[[Stage, Handling], None]]] = MappingProxyType(
+POSTCONDITIONS: Final[Mapping[str, Callable[[AnsweredCore, Handling], None]]] = MappingProxyType(
     {
         "position_taken": _well,
         "application_answered": _well,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.conformance.stateful.answers import TOPIC
-from groupspec.conformance.stateful.tests.stage import CALLBACK, COMMITTED, NONE_COMMITTED, OWNED, Stage
+from groupspec.conformance.stateful.tests.answered_core import CALLBACK, COMMITTED, NONE_COMMITTED, OWNED, AnsweredCore
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata
 from groupspec.spec.request_handling import COMMAND, HANDLINGS, TIMER, Handling
@@ -54,112 +54,112 @@ def error_of(case: Handling) -> ErrorCode:
     return next(e for e in (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_REQUEST) if e.name not in named)
 
 
-def happens(stage: Stage, case: Handling) -> None:
+def happens(core: AnsweredCore, case: Handling) -> None:
     """What the case is about; what was heard before is done with."""
-    stage.heard.clear()
+    core.said.clear()
     if case.request == COMMAND:
-        stage.give(COMMANDS[case.error])
+        core.do(COMMANDS[case.error])
     elif case.request == TIMER:
-        stage.expire(TIMERS[case.error])
+        core.expire(TIMERS[case.error])
     else:
-        stage.answer(case.request, error_of(case))
+        core.answer(case.request, error_of(case))
 
 
 # Preconditions
 # -----------------------------------------------------------------------------------------------------------
 
 
-def _position_sought(stage: Stage, case: Handling) -> None:
-    stage.held = {case.request}
+def _position_sought(core: AnsweredCore, case: Handling) -> None:
+    core.held = {case.request}
     if case.request == "ListOffsets":
-        stage.committed = NONE_COMMITTED
-    stage.subscribe()
-    stage.pass_ms(1_000)
+        core.coordinator.committed = NONE_COMMITTED
+    core.subscribe()
+    core.pass_ms(1_000)
 
 
-def _member(stage: Stage, _: Handling) -> None:
-    stage.subscribe()
-    stage.require("positions", [COMMITTED] * 2, stage.positions())
+def _member(core: AnsweredCore, _: Handling) -> None:
+    core.subscribe()
+    core.require("positions", [COMMITTED] * 2, core.positions())
     for partition in OWNED:
-        stage.subscription.seek(partition, COMMITTED + 20)
-    stage.pass_ms(1_000)
+        core.subscription.seek(partition, COMMITTED + 20)
+    core.pass_ms(1_000)
 
 
-def _asked(stage: Stage, case: Handling) -> None:
-    _member(stage, case)
-    stage.held = {"OffsetFetch"}
-    stage.give(impl.FetchCommitted(OWNED, 1, stage.now_ms + 60_000))
+def _asked(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"OffsetFetch"}
+    core.do(impl.FetchCommitted(OWNED, 1, core.now_ms + 60_000))
 
 
-def _fetching(stage: Stage, case: Handling) -> None:
-    stage.held = {"Fetch"}
-    stage.subscribe()
-    stage.pass_ms(1_000)
-    stage.poll()
+def _fetching(core: AnsweredCore, case: Handling) -> None:
+    core.held = {"Fetch"}
+    core.subscribe()
+    core.pass_ms(1_000)
+    core.poll()
 
 
-def _backing_off(stage: Stage, case: Handling) -> None:
+def _backing_off(core: AnsweredCore, case: Handling) -> None:
     request = BACKED_OFF[case.error]
-    (_fetching if request == "Fetch" else _position_sought)(stage, replace(case, request=request))
+    (_fetching if request == "Fetch" else _position_sought)(core, replace(case, request=request))
     passing = ErrorCode.UNKNOWN_SERVER_ERROR if request == "Fetch" else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    stage.answer(request, passing)
+    core.answer(request, passing)
 
 
-def _new_topic(stage: Stage, _: Handling) -> None:
-    stage.held = {"Metadata", "Fetch"}
-    stage.subscribe()
-    stage.pass_ms(1_000)
+def _new_topic(core: AnsweredCore, _: Handling) -> None:
+    core.held = {"Metadata", "Fetch"}
+    core.subscribe()
+    core.pass_ms(1_000)
 
 
-def _refreshing(stage: Stage, case: Handling) -> None:
-    _member(stage, case)
-    stage.held = {"Metadata", "Fetch"}
-    stage.give(COMMANDS["METADATA_UPDATE"])
+def _refreshing(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"Metadata", "Fetch"}
+    core.do(COMMANDS["METADATA_UPDATE"])
 
 
-def _rejoined(stage: Stage, case: Handling) -> None:
-    _member(stage, case)
-    stage.held = {"Heartbeat"}
-    stage.expire("heartbeat")
-    stage.held = set()
-    stage.give(impl.EnforceRebalance("the application wants it"))
-    stage.require("generation", 2, stage.core.describe().generation)
-    stage.pass_ms(1_000)
+def _rejoined(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"Heartbeat"}
+    core.expire("heartbeat")
+    core.held = set()
+    core.do(impl.EnforceRebalance("the application wants it"))
+    core.require("generation", 2, core.describe().generation)
+    core.pass_ms(1_000)
 
 
-def _expelled(stage: Stage, case: Handling) -> None:
-    _member(stage, case)
-    stage.held = {"OffsetCommit", "Heartbeat", "JoinGroup", CALLBACK}
-    stage.give(impl.Commit({OWNED[0]: OffsetAndMetadata(7)}, 1, stage.now_ms + 60_000))
-    stage.expire("heartbeat")
-    stage.answer("Heartbeat", ErrorCode.UNKNOWN_MEMBER_ID)
-    stage.require("what an expelled member does", ["REVOKE_PARTITIONS"], stage.heard)
+def _expelled(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"OffsetCommit", "Heartbeat", "JoinGroup", CALLBACK}
+    core.do(impl.Commit({OWNED[0]: OffsetAndMetadata(7)}, 1, core.now_ms + 60_000))
+    core.expire("heartbeat")
+    core.answer("Heartbeat", ErrorCode.UNKNOWN_MEMBER_ID)
+    core.require("what an expelled member does", ["REVOKE_PARTITIONS"], core.said)
 
 
-def _rejoining(stage: Stage, case: Handling) -> None:
-    _expelled(stage, case)
-    stage.give(impl.CallbackStarted())
-    stage.give(impl.PartitionsRevoked())
-    stage.require("what it does then", ["REVOKE_PARTITIONS", "JoinGroup"], stage.heard)
+def _rejoining(core: AnsweredCore, case: Handling) -> None:
+    _expelled(core, case)
+    core.do(impl.CallbackStarted())
+    core.do(impl.PartitionsRevoked())
+    core.require("what it does then", ["REVOKE_PARTITIONS", "JoinGroup"], core.said)
 
 
-def _unsubscribed(stage: Stage, case: Handling) -> None:
-    _member(stage, case)
-    stage.held = {"LeaveGroup"}
-    stage.give(impl.Unsubscribe(1))
+def _unsubscribed(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"LeaveGroup"}
+    core.do(impl.Unsubscribe(1))
 
 
-def _closing(stage: Stage, case: Handling) -> None:
-    _member(stage, case)
-    stage.held = {"LeaveGroup"}
-    stage.heard.clear()
-    stage.give(impl.Close(1, stage.now_ms + CLOSE_MS))
-    stage.require("a close", ["REVOKE_PARTITIONS", "LeaveGroup"], stage.heard)
+def _closing(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"LeaveGroup"}
+    core.said.clear()
+    core.do(impl.Close(1, core.now_ms + CLOSE_MS))
+    core.require("a close", ["REVOKE_PARTITIONS", "LeaveGroup"], core.said)
 
 
-PRECONDITIONS: Final[Mapping[str, Callable[[Stage, Handling], None]]] = MappingProxyType(
+PRECONDITIONS: Final[Mapping[str, Callable[[AnsweredCore, Handling], object]]] = MappingProxyType(
     {
-        "started": lambda stage, _: stage.give(impl.Start()),
+        "started": lambda core, _: core.do(impl.Start()),
         "position_sought": _position_sought,
         "asked": _asked,
         "fetching": _fetching,

@@ -7,9 +7,9 @@ What to expect stands in the table alone.
 
 from __future__ import annotations
 
+from groupspec.conformance.stateful.tests.answered_core import AnsweredCore
 from groupspec.conformance.stateful.tests.postconditions import POSTCONDITIONS
 from groupspec.conformance.stateful.tests.preconditions import PRECONDITIONS
-from groupspec.conformance.stateful.tests.stage import Stage
 from groupspec.spec.request_handling import Handling
 
 
@@ -21,7 +21,7 @@ def check(case: Handling, cooperative: bool = False) -> None:
     """
     reset = ("earliest", "none") if case.then == "position_reset" else ("earliest",)
     for policy in reset:
-        stage = Stage(cooperative, case.then == "commit_sent", policy)
-        stage.story.append(f"{case.request} {case.error}, {case.when}: {case.then} ({case.rules})")
-        PRECONDITIONS[case.when](stage, case)
-        POSTCONDITIONS[case.then](stage, case)
+        core = AnsweredCore(cooperative, case.then == "commit_sent", policy)
+        core.story.append(f"{case.request} {case.error}, {case.when}: {case.then} ({case.rules})")
+        PRECONDITIONS[case.when](core, case)
+        POSTCONDITIONS[case.then](core, case)

@@ -1,9 +1,8 @@
-"""A stage for one core.
+"""One core and its surroundings, as a test of the core needs them.
 
-Virtual time, a broker that answers what the test tells it to, and a memory of all that happened.
-
-A test reads as a story: `scene.poll()`, `scene.answer("Heartbeat", error="REBALANCE_IN_PROGRESS")`,
-`assert scene.path == [...]`. Metadata is answered at once, since it is nobody's subject here but metadata's.
+Virtual time, a broker that answers what the test tells it to, and a memory of all that happened:
+`scene.poll()`, `scene.answer("Heartbeat", error="REBALANCE_IN_PROGRESS")`, `assert scene.path == [...]`.
+Metadata is answered at once.
 """
 
 from __future__ import annotations
@@ -12,50 +11,36 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from groupspec.impl.core.config import Config
-from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import (
     CallbackStarted,
     Close,
     CompleteFuture,
-    Description,
     Error,
     InputEvent,
     Output,
     PartitionsAssigned,
     PartitionsRevoked,
-    Poll,
     ResponseReceived,
     SendRequest,
     Start,
     Subscribe,
 )
 from groupspec.impl.core.messages import (
-    Broker,
     ErrorCode,
     FetchedOffset,
-    FindCoordinatorResponse,
-    HeartbeatResponse,
     JoinedMember,
     JoinGroupRequest,
     JoinGroupResponse,
-    LeaveGroupResponse,
-    MetadataRequest,
-    MetadataResponse,
-    NoAnswer,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    PartitionMetadata,
     Request,
     Response,
     SyncGroupResponse,
-    TopicMetadata,
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.core.rebalance import RebalanceState
-from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.scripted import ScriptedCoordinator, ScriptedCore, api_of
 from groupspec.impl.trace import TraceEvent
 
 R = TypeVar("R", bound=Request)
@@ -71,57 +56,35 @@ def partitions(*numbers: int, topic: str = TOPIC) -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition(topic, number) for number in numbers)
 
 
-class Scene:
+class Scene(ScriptedCore):
     """One member and its surroundings."""
 
     def __init__(self, topics: Mapping[str, int] | None = None, **config: Any) -> None:
         settings: dict[str, Any] = {"group_id": GROUP, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-        self.config = Config(**(settings | config))
-        self.topics = dict(topics or {TOPIC: 4})
-        self.subscription = SubscriptionState()
+        coordinator = ScriptedCoordinator(dict(topics or {TOPIC: 4}), leader="somebody-else")
+        coordinator.leads, coordinator.committed = 0, -1
         self.trace: list[TraceEvent] = []
-        self.core = Core(self.config, self.subscription, self.trace.append)
-        self.now_ms = 0
         self.outputs: list[Output] = []
-        self.unanswered: list[SendRequest] = []
-        self.answered_heartbeats = True
         self.path: list[str] = []
+        super().__init__(Config(**(settings | config)), coordinator, self.trace.append)
+        self.now_ms = 0
         self._watch_states()
 
     # What happens ----------------------------------------------------------------------------------------------------
 
-    def do(self, event: InputEvent) -> list[Output]:
-        """One event, now."""
-        return self._take(self.core.handle(event, self.now_ms))
+    def heard(self, output: Output) -> None:
+        """Remember it."""
+        self.outputs.append(output)
+
+    def reactions(self, output: Output) -> list[InputEvent]:
+        """Metadata is answered, unless there are no topics."""
+        return super().reactions(output) if self.coordinator.topics else []
 
     def start(self) -> Scene:
         """The background thread runs, and the application has subscribed; nothing else."""
         self.do(Start())
         self.do(Subscribe((TOPIC,)))
         return self
-
-    def poll(self) -> list[Output]:
-        """The application polls."""
-        self.subscription.poll_started()
-        return self.do(Poll())
-
-    def pass_ms(self, duration_ms: int) -> list[Output]:
-        """Time passes; every timer fires when it is due."""
-        end_ms = self.now_ms + duration_ms
-        outputs: list[Output] = []
-        while True:
-            deadline_ms = self.core.next_deadline_ms()
-            if deadline_ms is None or deadline_ms > end_ms:
-                break
-            self.now_ms = max(self.now_ms, deadline_ms)
-            outputs += self._take(self.core.advance(self.now_ms))
-        self.now_ms = end_ms
-        return outputs
-
-    def expire(self, timer: str) -> list[Output]:
-        """This timer runs out now, whatever the clock says."""
-        self.core.timers.expire_now(timer, self.now_ms)
-        return self._take(self.core.advance(self.now_ms))
 
     def respond(self, api: str, response: Response) -> list[Output]:
         """The broker answers the oldest unanswered request of this API."""
@@ -131,10 +94,7 @@ class Scene:
 
     def answer(self, api: str, error: str = "NONE") -> list[Output]:
         """The same, with an error or the ordinary content."""
-        code = ErrorCode[error]
-        if code in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
-            return self.respond(api, NoAnswer(code))
-        return self.respond(api, self._ordinary(api, code, self.waiting(api).request))
+        return self.respond(api, self.coordinator.answer(self.waiting(api).request, ErrorCode[error]))
 
     def coordinator_found(self) -> list[Output]:
         """FindCoordinator is answered."""
@@ -208,20 +168,16 @@ class Scene:
 
     # What was seen ---------------------------------------------------------------------------------------------------
 
-    def describe(self) -> Description:
-        """The core's state."""
-        return self.core.describe()
-
     def waiting(self, api: str) -> SendRequest:
         """The oldest unanswered request of this API."""
         for sent in self.unanswered:
-            if name(sent.request) == api:
+            if api_of(sent.request) == api:
                 return sent
-        raise AssertionError(f"no {api} is waiting for an answer, only {[name(s.request) for s in self.unanswered]}")
+        raise AssertionError(f"no {api} is waiting for an answer, only {[api_of(s.request) for s in self.unanswered]}")
 
     def is_waiting(self, api: str) -> bool:
         """Whether a request of this API is unanswered."""
-        return any(name(sent.request) == api for sent in self.unanswered)
+        return any(api_of(sent.request) == api for sent in self.unanswered)
 
     def sent(self, kind: type[R]) -> list[R]:
         """All requests of this kind since the scene was set."""
@@ -230,7 +186,7 @@ class Scene:
     def apis(self) -> list[str]:
         """The names of all requests since the scene was set, without metadata and positions."""
         quiet = ("Metadata", "OffsetFetch", "ListOffsets")
-        return [a for a in (name(o.request) for o in self.outputs if isinstance(o, SendRequest)) if a not in quiet]
+        return [a for a in (api_of(o.request) for o in self.outputs if isinstance(o, SendRequest)) if a not in quiet]
 
     def seen(self, kind: type[O]) -> list[O]:
         """All outputs of this kind since the scene was set."""
@@ -253,44 +209,6 @@ class Scene:
         """The latest JoinGroup."""
         return self.sent(JoinGroupRequest)[-1]
 
-    # -----------------------------------------------------------------------------------------------------------------
-
-    def _take(self, outputs: list[Output]) -> list[Output]:
-        self.outputs += outputs
-        self.unanswered += [output for output in outputs if isinstance(output, SendRequest)]
-        while self.is_waiting("Metadata") and self.topics:
-            sent = self.waiting("Metadata")
-            assert isinstance(sent.request, MetadataRequest)
-            self.unanswered.remove(sent)
-            self._take(
-                self.core.handle(ResponseReceived(sent.request_id, self.metadata(sent.request.topics)), self.now_ms)
-            )
-        return outputs
-
-    def metadata(self, wanted: tuple[str, ...] | None) -> MetadataResponse:
-        """What a broker knows of these topics."""
-        known = [
-            TopicMetadata(topic, tuple(PartitionMetadata(n, leader=1 + n % 2) for n in range(self.topics[topic])))
-            if topic in self.topics
-            else TopicMetadata(topic, (), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            for topic in wanted or self.topics
-        ]
-        return MetadataResponse((Broker(1, "localhost", 1), Broker(2, "localhost", 2)), tuple(known))
-
-    def _ordinary(self, api: str, code: ErrorCode, request: Request) -> Response:
-        if isinstance(request, OffsetCommitRequest):
-            return OffsetCommitResponse(dict.fromkeys(request.offsets, code))
-        if isinstance(request, OffsetFetchRequest):
-            return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(-1)), code)
-        ordinary: dict[str, Response] = {
-            "FindCoordinator": FindCoordinatorResponse(code, 2, "localhost", 9092),
-            "JoinGroup": JoinGroupResponse(code, member_id=MEMBER),
-            "SyncGroup": SyncGroupResponse(code),
-            "Heartbeat": HeartbeatResponse(code),
-            "LeaveGroup": LeaveGroupResponse(code),
-        }
-        return ordinary[api]
-
     def _watch_states(self) -> None:
         enter = self.core.membership.enter
 
@@ -300,8 +218,3 @@ class Scene:
             enter(state)
 
         self.core.membership.enter = watched  # type: ignore[method-assign]
-
-
-def name(request: Request) -> str:
-    """The API's name."""
-    return type(request).__name__.removesuffix("Request")

@@ -30,20 +30,12 @@ from groupspec.impl.core.events import (
 )
 from groupspec.impl.core.messages import (
     ErrorCode,
-    FetchedPartition,
-    FetchRequest,
-    FetchResponse,
+    JoinGroupRequest,
     JoinGroupResponse,
-    ListedOffset,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    NoAnswer,
     OffsetAndMetadata,
     Response,
-    SyncGroupResponse,
 )
-from groupspec.impl.core.protocol import Assignment, encode_assignment
-from groupspec.impl.core.tests.scene import Scene, name, partitions
+from groupspec.impl.core.tests.scene import Scene, partitions
 from groupspec.impl.core.timers import ORDER
 
 GROUP_ERRORS = [
@@ -69,21 +61,24 @@ class Chaos(Scene):
 
     def __init__(self, **config: Any) -> None:
         super().__init__({"orders": 4, "bills": 2}, **config)
+        self.coordinator.records, self.coordinator.listed = b"x", 3
         self.generation = 0
         self.future = 0
         self.callbacks: list[RevokePartitions | AssignPartitions] = []
         self.told: set[object] = set()  # what the application believes that it has
         self.completed: list[int] = []
 
-    def _take(self, outputs: list[Output]) -> list[Output]:
-        for output in outputs:
-            if isinstance(output, SendRequest) and output.node == COORDINATOR:
-                assert output.timeout_ms > 0
-            if isinstance(output, RevokePartitions | AssignPartitions):
-                self.callbacks.append(output)
-            if isinstance(output, CompleteFuture):
-                self.completed.append(output.future_id)
-        super()._take(outputs)
+    def heard(self, output: Output) -> None:
+        super().heard(output)
+        if isinstance(output, SendRequest) and output.node == COORDINATOR:
+            assert output.timeout_ms > 0
+        if isinstance(output, RevokePartitions | AssignPartitions):
+            self.callbacks.append(output)
+        if isinstance(output, CompleteFuture):
+            self.completed.append(output.future_id)
+
+    def _follow(self, outputs: list[Output]) -> list[Output]:
+        super()._follow(outputs)
         self.check()
         return outputs
 
@@ -125,20 +120,11 @@ class Chaos(Scene):
         return self.future
 
     def any_answer(self, sent: SendRequest, error: str, share: list[int]) -> Response:
-        code, request, api = ErrorCode[error], sent.request, name(sent.request)
-        if code in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
-            return NoAnswer(code)
-        if api == "JoinGroup" and error == "NONE":
+        if isinstance(sent.request, JoinGroupRequest) and error == "NONE":
             self.generation += 1
-            name_ = self.config.partition_assignment_strategy[0]
-            return JoinGroupResponse(code, self.generation, name_, "other", f"m{self.generation % 3}")
-        if api == "SyncGroup" and error == "NONE":
-            return SyncGroupResponse(code, encode_assignment(Assignment(partitions(*share))))
-        if isinstance(request, FetchRequest):
-            return FetchResponse(dict.fromkeys(request.offsets, FetchedPartition(b"x", 9, code)))
-        if isinstance(request, ListOffsetsRequest):
-            return ListOffsetsResponse(dict.fromkeys(request.timestamps, ListedOffset(3, code)))
-        return self._ordinary(api, code, request)
+            name = self.config.partition_assignment_strategy[0]
+            return JoinGroupResponse(ErrorCode.NONE, self.generation, name, "other", f"m{self.generation % 3}")
+        return self.coordinator.answer(sent.request, ErrorCode[error], partitions(*share))
 
     def answer_any(self, index: int, error: str, share: list[int]) -> None:
         if self.unanswered:

@@ -61,7 +61,7 @@ def test_D3_a_failed_lookup_is_repeated_after_the_backoff(error: str) -> None:
     scene.pass_ms(1)
     assert len(scene.sent(FindCoordinatorRequest)) == 2
     scene.coordinator_found()
-    assert scene.seen(ConnectCoordinator) == [ConnectCoordinator(2, "localhost", 9092)]
+    assert scene.seen(ConnectCoordinator) == [ConnectCoordinator(2, "localhost", 9093)]
 
 
 @pytest.mark.parametrize("error", ["GROUP_AUTHORIZATION_FAILED", "INVALID_GROUP_ID", "UNKNOWN_SERVER_ERROR"])

@@ -11,20 +11,10 @@ from groupspec.impl.core.dispatch import HANDLERS
 from groupspec.impl.core.events import Assign, Commit, Fetch, FetchCommitted, ResponseReceived
 from groupspec.impl.core.messages import (
     ErrorCode,
-    FetchedOffset,
-    FetchedPartition,
-    FetchRequest,
     FetchResponse,
-    ListedOffset,
-    ListOffsetsRequest,
     ListOffsetsResponse,
-    MetadataResponse,
-    NoAnswer,
     OffsetAndMetadata,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
     Response,
-    TopicMetadata,
 )
 from groupspec.impl.core.requests import RESPONSES
 from groupspec.impl.core.tests.scene import Scene, partitions
@@ -80,7 +70,7 @@ def lookup_out() -> Scene:
 
 def metadata_out() -> Scene:
     scene = Scene()
-    scene.topics = {}
+    scene.coordinator.topics = {}
     scene.start()
     scene.poll()
     return scene
@@ -106,18 +96,7 @@ def response_to(scene: Scene, api: str, error: str) -> Response:
     code = ErrorCode.UNKNOWN_SERVER_ERROR if error == "other" else ErrorCode[error]
     if api == "Fetch" and error == "other":
         code = ErrorCode.INVALID_REQUEST
-    if code in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
-        return NoAnswer(code)
-    request = scene.waiting(api).request
-    if isinstance(request, FetchRequest):
-        return FetchResponse(dict.fromkeys(request.offsets, FetchedPartition(b"x", 9, code)))
-    if isinstance(request, ListOffsetsRequest):
-        return ListOffsetsResponse(dict.fromkeys(request.timestamps, ListedOffset(3, code)))
-    if isinstance(request, OffsetFetchRequest):
-        return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(3, error=code)))
-    if api == "Metadata":
-        return MetadataResponse((), (TopicMetadata("orders", (), code),))
-    return scene._ordinary(api, code, request)
+    return scene.coordinator.answer(scene.waiting(api).request, code)
 
 
 def test_every_input_has_a_row() -> None:

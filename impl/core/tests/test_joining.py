@@ -363,19 +363,19 @@ def test_a_leader_that_shall_skip_the_assignment_brings_none() -> None:
 
 def test_the_leader_waits_for_metadata_of_topics_that_it_does_not_know() -> None:
     scene = Scene({"orders": 2, "bills": 2}).preparing()
-    scene.topics = {}  # metadata is not answered any more
+    scene.coordinator.topics = {}  # metadata is not answered any more
     scene.join_accepted(leader=MEMBER, members=[joined(MEMBER, "orders"), joined("z", "bills")])
     assert not scene.is_waiting("SyncGroup")
     assert scene.describe().rebalance == "COMPLETING_REBALANCE"
-    scene.topics = {"orders": 2, "bills": 2}
+    scene.coordinator.topics = {"orders": 2, "bills": 2}
     request = scene.waiting("Metadata").request
-    scene.respond("Metadata", scene.metadata(request.topics))  # type: ignore[union-attr]
+    scene.respond("Metadata", scene.coordinator.metadata(request.topics))  # type: ignore[union-attr]
     assert scene.is_waiting("SyncGroup")
 
 
 def test_a_leader_without_metadata_rejoins_when_the_group_goes_on_without_it() -> None:
     scene = Scene({"orders": 2}).preparing()
-    scene.topics = {}
+    scene.coordinator.topics = {}
     scene.join_accepted(leader=MEMBER, members=[joined(MEMBER, "orders"), joined("z", "bills")])
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     assert len(scene.sent(JoinGroupRequest)) == 2
@@ -386,7 +386,7 @@ def test_J8_the_leader_rejoins_when_partitions_are_added() -> None:
     scene.join_accepted(leader=MEMBER, members=[joined(MEMBER, "orders")])
     scene.sync_accepted(*partitions(0, 1))
     scene.assigned()
-    scene.topics = {"orders": 3}
+    scene.coordinator.topics = {"orders": 3}
     scene.pass_ms(10_000)
     assert scene.describe().rebalance == "REVOKING_PARTITION"
 
@@ -394,7 +394,7 @@ def test_J8_the_leader_rejoins_when_partitions_are_added() -> None:
 def test_J8_a_change_during_the_round_is_found_when_it_ends() -> None:
     scene = Scene({"orders": 2}, metadata_max_age_ms=10_000, heartbeat_interval_ms=20_000).preparing()
     scene.join_accepted(leader=MEMBER, members=[joined(MEMBER, "orders")])
-    scene.topics = {"orders": 3}
+    scene.coordinator.topics = {"orders": 3}
     scene.pass_ms(10_000)
     assert scene.describe().rebalance == "COMPLETING_REBALANCE"
     scene.sync_accepted(*partitions(0, 1))
@@ -403,7 +403,7 @@ def test_J8_a_change_during_the_round_is_found_when_it_ends() -> None:
 
 def test_a_follower_does_not_watch_metadata() -> None:
     scene = Scene({"orders": 2}, metadata_max_age_ms=10_000, heartbeat_interval_ms=20_000).stable(0)
-    scene.topics = {"orders": 3}
+    scene.coordinator.topics = {"orders": 3}
     scene.pass_ms(10_000)
     assert scene.describe().rebalance == "STABLE"
 

@@ -487,7 +487,7 @@ def test_a_topic_that_does_not_exist_is_asked_for_again_once_in_a_while() -> Non
 @pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
 def test_unanswered_metadata_is_asked_for_again_after_the_backoff(error: str) -> None:
     scene = Scene()
-    scene.topics = {}
+    scene.coordinator.topics = {}
     scene.start()
     scene.poll()
     scene.answer("Metadata", error)
@@ -502,7 +502,7 @@ def test_unanswered_metadata_is_asked_for_again_after_the_backoff(error: str) ->
 )
 def test_a_topic_with_an_error_is_asked_for_again(error: str, reported: int) -> None:
     scene = Scene()
-    scene.topics = {}
+    scene.coordinator.topics = {}
     scene.start()
     scene.poll()
     scene.respond("Metadata", MetadataResponse((), (TopicMetadata("orders", (), ErrorCode[error]),)))
@@ -513,7 +513,7 @@ def test_a_topic_with_an_error_is_asked_for_again(error: str, reported: int) -> 
 
 def test_Q1_a_refused_topic_is_told_of_once_until_the_application_polls_again() -> None:
     scene = Scene()
-    scene.topics = {}
+    scene.coordinator.topics = {}
     scene.start()
     scene.poll()
     refused = MetadataResponse((), (TopicMetadata("orders", (), ErrorCode.TOPIC_AUTHORIZATION_FAILED),))
@@ -541,7 +541,7 @@ def test_a_partition_that_does_not_exist_is_looked_for_again_once_in_a_while() -
     scene.do(Assign((P1,)))
     scene.pass_ms(5_000)
     assert len(scene.sent(MetadataRequest)) == 6
-    scene.topics = {"orders": 2}
+    scene.coordinator.topics = {"orders": 2}
     scene.pass_ms(1_000)
     assert scene.is_waiting("ListOffsets")
 

@@ -12,32 +12,19 @@ from typing import TypeVar, Unpack
 from groupspec.impl.consumer import Consumer, Settings
 from groupspec.impl.core.events import SendRequest
 from groupspec.impl.core.messages import (
-    Broker,
     ErrorCode,
-    FetchedOffset,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
-    FindCoordinatorResponse,
-    HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupResponse,
     MetadataRequest,
-    MetadataResponse,
-    NoAnswer,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
     OffsetFetchRequest,
-    OffsetFetchResponse,
-    PartitionMetadata,
-    Request,
     Response,
     SyncGroupResponse,
-    TopicMetadata,
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.records import ConsumerRecord
+from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.impl.testing import Call, DrivenConsumer
 
 T = TypeVar("T")
@@ -53,11 +40,6 @@ def partitions(*numbers: int) -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition(TOPIC, number) for number in numbers)
 
 
-def name(request: Request) -> str:
-    """The API's name."""
-    return type(request).__name__.removesuffix("Request")
-
-
 class Stage(DrivenConsumer):
     """One member in a group of which the test is the rest."""
 
@@ -70,9 +52,10 @@ class Stage(DrivenConsumer):
             partition_assignment_strategy=assignors,
         )
         super().__init__(schedule, **(chosen | settings))
-        self.generation = 0
-        self.transport.answer_always(MetadataRequest, _metadata)
-        self.transport.answer_always(OffsetFetchRequest, _committed)
+        self.coordinator = ScriptedCoordinator({TOPIC: PARTITIONS}, leader="somebody-else")
+        self.coordinator.committed = COMMITTED
+        for kind in (MetadataRequest, OffsetFetchRequest):
+            self.transport.answer_always(kind, self.coordinator.answer)
 
     # The application
     # ---------------------------------------------------------------------------------------------------
@@ -101,21 +84,7 @@ class Stage(DrivenConsumer):
 
     def error(self, api: str, error: str) -> None:
         """The same, with an error."""
-        code = ErrorCode[error]
-        request = self.waiting(api).request
-        if code in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
-            self.respond(api, NoAnswer(code))
-        elif isinstance(request, OffsetCommitRequest):
-            self.respond(api, OffsetCommitResponse(dict.fromkeys(request.offsets, code)))
-        else:
-            answers: dict[str, Response] = {
-                "FindCoordinator": FindCoordinatorResponse(code, 2, "localhost", 9092),
-                "JoinGroup": JoinGroupResponse(code, member_id="member-1"),
-                "SyncGroup": SyncGroupResponse(code),
-                "Heartbeat": HeartbeatResponse(code),
-                "LeaveGroup": LeaveGroupResponse(code),
-            }
-            self.respond(api, answers[api])
+        self.respond(api, self.coordinator.answer(self.waiting(api).request, ErrorCode[error]))
 
     def found(self) -> None:
         """The coordinator is found."""
@@ -123,11 +92,7 @@ class Stage(DrivenConsumer):
 
     def joined(self) -> None:
         """JoinGroup is answered: a new generation."""
-        self.generation += 1
-        protocol = self.core.config.partition_assignment_strategy[0]
-        self.respond(
-            "JoinGroup", JoinGroupResponse(ErrorCode.NONE, self.generation, protocol, "somebody-else", "member-1")
-        )
+        self.error("JoinGroup", "NONE")
 
     def synced(self, *assigned: int) -> None:
         """SyncGroup is answered with these partitions."""
@@ -170,17 +135,17 @@ class Stage(DrivenConsumer):
         """The oldest unanswered request of this API."""
         unanswered = self.transport.unanswered()
         for sent in unanswered:
-            if name(sent.request) == api:
+            if api_of(sent.request) == api:
                 return sent
-        raise AssertionError(f"no {api} waits for an answer, only {[name(sent.request) for sent in unanswered]}")
+        raise AssertionError(f"no {api} waits for an answer, only {[api_of(sent.request) for sent in unanswered]}")
 
     def is_waiting(self, api: str) -> bool:
         """Whether a request of this API is unanswered."""
-        return any(name(sent.request) == api for sent in self.transport.unanswered())
+        return any(api_of(sent.request) == api for sent in self.transport.unanswered())
 
     def sent(self) -> list[str]:
         """The group's requests since the stage was set."""
-        apis = [name(output.request) for output in self.driver.outputs if isinstance(output, SendRequest)]
+        apis = [api_of(output.request) for output in self.driver.outputs if isinstance(output, SendRequest)]
         return [api for api in apis if api not in QUIET]
 
     def callbacks(self) -> list[tuple[str, tuple[TopicPartition, ...]]]:
@@ -195,13 +160,3 @@ class Stage(DrivenConsumer):
         data = b"".join(b"%d:value\n" % offset for offset in offsets)
         answers = {tp: FetchedPartition(data if tp == wanted else b"", 100) for tp in request.offsets}
         self.respond("Fetch", FetchResponse(answers))
-
-
-def _metadata(request: Request) -> MetadataResponse:
-    known = tuple(PartitionMetadata(number, leader=1) for number in range(PARTITIONS))
-    return MetadataResponse((Broker(1, "localhost", 1), Broker(2, "localhost", 2)), (TopicMetadata(TOPIC, known),))
-
-
-def _committed(request: Request) -> OffsetFetchResponse:
-    assert isinstance(request, OffsetFetchRequest)
-    return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(COMMITTED)))

@@ -41,8 +41,9 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
+from groupspec.impl.scripted import api_of
 from groupspec.impl.testing import Callback, CallThread
-from groupspec.impl.threads.tests.stage import COMMITTED, Stage, name, partitions
+from groupspec.impl.threads.tests.stage import COMMITTED, Stage, partitions
 
 SHARES = ((0, 1), (0,), (1, 2), ())
 
@@ -206,7 +207,7 @@ def test_any_order_of_the_threads_keeps_the_promises(
         assert len(application.outcomes) == application.commits
         assert group.left <= 1
         assert stage.transport.closed
-        assert [name(sent.request) for sent in stage.transport.unanswered()] == []
+        assert [api_of(sent.request) for sent in stage.transport.unanswered()] == []
         assert stage.describe().connection == "DOWN"
 
 
