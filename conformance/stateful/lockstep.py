@@ -20,6 +20,7 @@ from groupspec.conformance.stateful.translation import Translation
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description, UnsolicitedResponse
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
+from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import CONSUMER_EVENTS, REQUESTS
 
 
@@ -60,14 +61,68 @@ class Divergence(AssertionError):
 
 
 @dataclass
-class Lockstep:
-    """One run of model and implementation together."""
+class Run:
+    """One run of a machine beside an implementation.
+
+    Attributes:
+        state: Where the machine is.
+        history: What has happened, to be read in a failure.
+        moves: Every row that has fired.
+    """
 
     member: Member
     state: MemberState
+    history: list[str] = field(default_factory=list, init=False)
+    moves: list[Move] = field(default_factory=list, init=False)
+
+    def react(self, offer: Offer) -> tuple[str, ...]:
+        """The machine is told; what it emits.
+
+        Raises:
+            IllegalEvent: the machine says that this is impossible.
+        """
+        reaction = self.member.react(self.state, offer.event, dict(offer.inputs))
+        self.state = reaction.state
+        self.moves += reaction.moves
+        return reaction.emitted
+
+    def value(self, name: str) -> Value:
+        """Of a variable."""
+        return self.member.value_of(self.state, name)
+
+    def compare(self, what: str, expected: object, observed: object) -> None:
+        """Divergence: they differ."""
+        if expected != observed:
+            raise self.divergence(what, expected, observed)
+
+    def divergence(self, what: str, expected: object, observed: object) -> Divergence:
+        """A failure, with everything that has happened."""
+        story = "\n  ".join(self.history)
+        return Divergence(
+            f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
+            f"after ({self.configuration()})\n  {story}"
+        )
+
+    def configuration(self) -> str:
+        """Of the member."""
+        return self.member.rebalance
+
+    def time_passes(self) -> None:
+        """No timer is this machine's, or its timers are events."""
+
+    def end(self) -> None:
+        """Take the implementation down, if there is anything to take down."""
+
+    def fired(self) -> list[Goal]:
+        """(machine, row) of every transition that has fired, in order."""
+        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
+
+
+@dataclass
+class Lockstep(Run):
+    """One run of model and implementation together."""
+
     adapter: Adapter
-    history: list[str] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
 
     def offer(self, offer: Offer, variant: int = 0, illegal: bool | None = None) -> bool:
         """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
@@ -101,7 +156,7 @@ class Lockstep:
             said += said_of(observation.outputs)
             expected += self._follow(observation)
         if Counter(said) != Counter(expected):
-            raise self._divergence("what was sent", expected, said)
+            raise self.divergence("what was sent", expected, said)
 
     def _is_illegal(self, offer: Offer) -> bool:
         try:
@@ -118,12 +173,9 @@ class Lockstep:
         emitted: list[str] = []
         for offer in named:
             try:
-                reaction = self.member.react(self.state, offer.event, dict(offer.inputs))
+                emitted += (word for word in self.react(offer) if word in COMPARED)
             except IllegalEvent as illegal:
-                raise self._divergence(f"the answer to {offer}", f"refused: {illegal}", "accepted") from illegal
-            self.state = reaction.state
-            self.moves += reaction.moves
-            emitted += (word for word in reaction.emitted if word in COMPARED)
+                raise self.divergence(f"the answer to {offer}", f"refused: {illegal}", "accepted") from illegal
         if named:
             self._compare(observation.after, named[0])
         return emitted
@@ -135,11 +187,11 @@ class Lockstep:
             self.member.react(self.state, named.event, dict(named.inputs))
         except IllegalEvent:
             if observation.before != observation.after:
-                raise self._divergence(
+                raise self.divergence(
                     f"{named} was refused, but changed", observation.before, observation.after
                 ) from None
             return []
-        raise self._divergence(f"the answer to {named}", "accepted", "refused as unsolicited")
+        raise self.divergence(f"the answer to {named}", "accepted", "refused as unsolicited")
 
     def _note_sent(self, observation: Observation) -> None:
         for output in observation.outputs:
@@ -149,27 +201,17 @@ class Lockstep:
                 self.adapter.translation.note_lost()
 
     def _compare(self, description: Description, named: Offer) -> None:
-        expected = expectations(self.member, self.state)
         observed = observations(description)
-        for what, wanted in expected.items():
-            if observed[what] != wanted:
-                raise self._divergence(f"{what} after {named}", wanted, observed[what])
+        for what, wanted in expectations(self.member, self.state).items():
+            self.compare(f"{what} after {named}", wanted, observed[what])
 
-    def _divergence(self, what: str, expected: object, observed: object) -> Divergence:
-        story = "\n  ".join(self.history)
-        return Divergence(
-            f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
-            f"after ({self.member.rebalance}, auto_commit={self.member.value_of(self.state, 'auto_commit')}, "
-            f"static={self.member.value_of(self.state, 'static')})\n  {story}"
-        )
+    def configuration(self) -> str:
+        """Of the member."""
+        return f"{self.member.rebalance}, auto_commit={self.value('auto_commit')}, static={self.value('static')}"
 
     def end(self) -> None:
         """Take the implementation down."""
         self.adapter.end()
-
-    def fired(self) -> list[Goal]:
-        """(machine, row) of every transition that has fired, in order."""
-        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
 
 
 COMPARED = {*REQUESTS, *CONSUMER_EVENTS} - {"Fetch"}

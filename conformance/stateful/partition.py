@@ -8,12 +8,11 @@ is the one partition's state and flags.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.core_adapter import config_for
-from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.routes import Goal
+from groupspec.conformance.stateful.lockstep import Run
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description, PartitionDescription, SendRequest
@@ -34,7 +33,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
-from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 SUBJECT = PARTITIONS[0]
 OTHER = PARTITIONS[1]
@@ -276,14 +275,10 @@ def _is_about(request: Request) -> bool:
 
 
 @dataclass
-class PartitionLockstep:
+class PartitionLockstep(Run):
     """One run of the subscription machine and one partition together."""
 
-    member: Member
-    state: MemberState
     adapter: PartitionAdapter
-    history: list[str] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
 
     def offer(self, offer: Offer, variant: int = 0) -> bool:
         """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
@@ -296,37 +291,16 @@ class PartitionLockstep:
         self.history.append(str(offer))
         emitted: list[str] = []
         for happened in self.adapter.perform(offer, variant):
-            reaction = self.member.react(self.state, happened.event, dict(happened.inputs))
-            self.state = reaction.state
-            self.moves += reaction.moves
-            emitted += (word for word in reaction.emitted if word == "Fetch")
-        self._compare("what was sent", emitted, self.adapter.emitted)
+            emitted += (word for word in self.react(happened) if word == "Fetch")
+        self.compare("what was sent", emitted, self.adapter.emitted)
         described = self.adapter.observe()
-        self._compare("state", self.member.state_of(self.state, "subscription"), described.state)
-        self._compare("position", self._value("position"), described.position is not None)
-        self._compare("paused", self._value("user_paused"), described.paused)
-        self._compare("buffered", self._value("buffered"), described.buffered)
-        self._compare("fetch in flight", self._value("fetch_out"), described.fetch_in_flight)
+        self.compare("state", self.member.state_of(self.state, "subscription"), described.state)
+        self.compare("position", self.value("position"), described.position is not None)
+        self.compare("paused", self.value("user_paused"), described.paused)
+        self.compare("buffered", self.value("buffered"), described.buffered)
+        self.compare("fetch in flight", self.value("fetch_out"), described.fetch_in_flight)
         return True
-
-    def _value(self, name: str) -> object:
-        return self.member.value_of(self.state, name)
-
-    def _compare(self, what: str, expected: object, observed: object) -> None:
-        if expected != observed:
-            story = "\n  ".join(self.history)
-            raise Divergence(
-                f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
-                f"after ({self.member.rebalance})\n  {story}"
-            )
-
-    def time_passes(self) -> None:
-        """No timer is this machine's."""
 
     def end(self) -> None:
         """Take the implementation down."""
         self.adapter.end()
-
-    def fired(self) -> list[Goal]:
-        """(machine, row) of every transition that has fired, in order."""
-        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]

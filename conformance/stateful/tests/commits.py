@@ -11,11 +11,10 @@ way or out. How an automatic commit ends is told to nobody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from groupspec.conformance.stateful.answers import TOPIC, error_named
-from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.routes import Goal
+from groupspec.conformance.stateful.lockstep import Run
 from groupspec.conformance.stateful.tests.core_with_commit import DEADLINE_MS, EARLIER, SUBJECT, CoreWithCommit, Watched
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import (
@@ -24,7 +23,7 @@ from groupspec.impl.core.messages import (
     OffsetAndMetadata,
 )
 from groupspec.spec.commit import COMMIT_ANSWERS, COMMIT_ENDINGS
-from groupspec.spec.compiler.member import Member, MemberState, Move, Offer
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.terms import Value
 
 _CALLED = ("commit_sync_called", "commit_async_called")
@@ -234,14 +233,10 @@ class CommitAdapter(CoreWithCommit):
 
 
 @dataclass
-class CommitLockstep:
+class CommitLockstep(Run):
     """One run of the commit machine and the core's commits together."""
 
-    member: Member
-    state: MemberState
     adapter: CommitAdapter
-    history: list[str] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
 
     def offer(self, offer: Offer, variant: int = 0) -> bool:
         """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
@@ -254,40 +249,17 @@ class CommitLockstep:
         emitted: list[str] = []
         for happened in self.adapter.perform(offer, variant):
             self.history.append(str(happened))
-            reaction = self.member.react(self.state, happened.event, dict(happened.inputs))
-            self.state = reaction.state
-            self.moves += reaction.moves
-            is_called = self._value("commit_purpose") in ("sync", "async")
-            emitted += (word for word in reaction.emitted if word not in COMMIT_ENDINGS or is_called)
-        self._compare("what was sent and told", emitted, self.adapter.emitted)
+            words = self.react(happened)
+            is_called = self.value("commit_purpose") in ("sync", "async")
+            emitted += (word for word in words if word not in COMMIT_ENDINGS or is_called)
+        self.compare("what was sent and told", emitted, self.adapter.emitted)
         if self.adapter.carried:
-            as_member, static = self._value("sent_as") == "member", bool(self._value("static"))
-            self._compare("identity and instance id", (as_member, as_member and static), self.adapter.carried[-1])
+            as_member, static = self.value("sent_as") == "member", bool(self.value("static"))
+            self.compare("identity and instance id", (as_member, as_member and static), self.adapter.carried[-1])
         where = self.member.state_of(self.state, "commit")
-        self._compare("out", where == "SENT", self.adapter.is_out)
-        self._compare("under way", where != "SETTLED", self.adapter.watched is not None)
+        self.compare("out", where == "SENT", self.adapter.is_out)
+        self.compare("under way", where != "SETTLED", self.adapter.watched is not None)
         return True
-
-    def _value(self, name: str) -> object:
-        return self.member.value_of(self.state, name)
-
-    def _compare(self, what: str, expected: object, observed: object) -> None:
-        if expected != observed:
-            story = "\n  ".join(self.history)
-            raise Divergence(
-                f"{what}\n the specification says: {expected}\n the implementation says: {observed}\n"
-                f"after ({self.member.rebalance})\n  {story}"
-            )
-
-    def time_passes(self) -> None:
-        """Its timers are events."""
-
-    def end(self) -> None:
-        """There is nothing to take down."""
-
-    def fired(self) -> list[Goal]:
-        """(machine, row) of every transition that has fired, in order."""
-        return [(move.machine, move.row.id) for move in self.moves if move.row.kind == "transition"]
 
 
 def start_commits(_: str, member: Member, state: MemberState) -> CommitLockstep:
