@@ -12,7 +12,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire.client_builds import BUILDS, ClientBuild
+from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.spec.datafile import Record, read_entries
 
 TOOL_LIMIT_S = 60
@@ -168,7 +169,23 @@ FINDERS: Final[dict[str, Callable[[], tuple[str, str]]]] = {
     "compiler": _compiler,
     "tlc": _tlc,
 }
-CHECKS = tuple(read_entries(Path(__file__).with_suffix(".toml"), Check).values())
+
+
+def _client_checks() -> Iterator[Check]:
+    """One for each client that brings something of its own; aiokafka is needed anyway."""
+    for name in BUILT_IN:
+        built = name in BUILDS
+        if name not in ("reference", "aiokafka"):
+            yield Check(
+                name=f"client {name}" if built else IN_PYTHON[name].distribution,
+                used_for=f"`groupspec conform {name}`: the wire kit on that client",
+                lack_costs=f"{name} cannot be judged; all other clients can",
+                remedy=f"groupspec clients install {name}" if built else "pip install 'groupspec[clients]'",
+                how=f"client {name}" if built else "package",
+            )
+
+
+CHECKS = (*read_entries(Path(__file__).with_suffix(".toml"), Check).values(), *_client_checks())
 
 
 def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, object]]]:

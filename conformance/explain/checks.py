@@ -111,7 +111,7 @@ def _client(name: str) -> Explanation:
         "client",
         name,
         f"a client with a harness of its own{' in Python' if name in IN_PYTHON else ', built once'}",
-        sources=("conformance/wire/clients.py",),
+        sources=("conformance/wire/clients.toml",),
         known_bugs=bugs,
         sections=(Section("judge it", (f"groupspec conform {name}",)),),
     )

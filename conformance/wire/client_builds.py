@@ -29,10 +29,53 @@ from groupspec.conformance.real_broker.jars import cache_folder, locked
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire import protocol
 from groupspec.impl.broker.server import ScriptedBroker
+from groupspec.spec.datafile import Record, read_entries
 
 SOURCES: Final = Path(__file__).with_name("harnesses")
 BUILD_LIMIT_S: Final = 900
 TRAINING_LIMIT_S: Final = 60
+
+
+class Build(Record, frozen=True):
+    """How a harness that is not in Python is built and started.
+
+    Attributes:
+        version: Of the client, as the harness's build file pins it.
+        needs: What building it takes, for people.
+        sources: The files below `harnesses/<name>` that the build reads.
+        command: The tool, found on the PATH, and its arguments.
+        environment: What it needs besides.
+        remedy: How to get the tool.
+        harness: What the build makes and the kit starts.
+    """
+
+    version: str
+    needs: str
+    sources: tuple[str, ...]
+    command: tuple[str, ...]
+    remedy: str
+    harness: str
+    environment: dict[str, str] = {}
+
+
+class Registered(Record, frozen=True):
+    """A client with a harness of ours.
+
+    Attributes:
+        name: As `groupspec conform` takes it.
+        package: Of a client in Python: the package that it is imported as.
+        distribution: What pip calls it, if not by the client's name.
+        build: Of any other client: how its harness is built.
+    """
+
+    name: str
+    package: str = ""
+    distribution: str = ""
+    build: Build | None = None
+
+
+REGISTRY: Final = read_entries(Path(__file__).with_name("clients.toml"), Registered)
+"""Every client of `clients.toml` by its name."""
 
 
 class ClientBuild(ABC):
@@ -210,27 +253,28 @@ class Java(ClientBuild):
             part.rename(archive)
 
 
-class Kgo(ClientBuild):
-    """franz-go."""
+class ByOneCommand(ClientBuild):
+    """A client whose harness one command builds, as `clients.toml` has it."""
 
-    name = "kgo"
-    version = "1.22.2"
-    needs = "Go 1.26 or later (Go 1.21 fetches it)"
-    sources = ("go.mod", "go.sum", "main.go")
+    def __init__(self, name: str, build: Build) -> None:
+        self.name, self.version, self.needs, self.sources = name, build.version, build.needs, build.sources
+        self._how = build
 
     def _build(self, folder: Path) -> None:
-        go = shutil.which("go")
-        if go is None:
-            raise self._lacks("there is no go", "install Go (https://go.dev/dl, or Debian: apt install golang-go)")
-        self._run(
-            [go, "build", "-trimpath", "-o", "harness", "."], folder, {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
-        )
+        tool, *arguments = self._how.command
+        found = shutil.which(tool)
+        if found is None:
+            raise self._lacks(f"there is no {tool}", self._how.remedy)
+        self._run([found, *arguments], folder, self._how.environment)
 
     def _command(self, folder: Path) -> tuple[str, ...]:
-        return (str(folder / "harness"),)
+        return (str(folder / self._how.harness),)
 
 
-BUILDS: Final[dict[str, ClientBuild]] = {build.name: build for build in (Java(), Kgo())}
+BUILDS: Final[dict[str, ClientBuild]] = {
+    build.name: build
+    for build in (Java(), *(ByOneCommand(name, entry.build) for name, entry in REGISTRY.items() if entry.build))
+}
 """By the client's name."""
 
 

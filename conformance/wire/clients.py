@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.wire.client_builds import BUILDS
+from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered
 
 HARNESSES: Final = "groupspec.conformance.wire.harnesses"
 
@@ -39,20 +39,12 @@ class Client:
         return re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip("-")[:60] or "client"
 
 
-def _in_python(name: str, module: str, package: str) -> Client:
-    distribution = "groupspec" if name == "reference" else name
-    return Client(name, (sys.executable, "-m", f"{HARNESSES}.{module}"), package, distribution)
+def _in_python(entry: Registered) -> Client:
+    module = f"{HARNESSES}.{entry.name.replace('-', '_')}_client"
+    return Client(entry.name, (sys.executable, "-m", module), entry.package, entry.distribution or entry.name)
 
 
-IN_PYTHON: Final = {
-    client.name: client
-    for client in (
-        _in_python("reference", "reference_client", "groupspec.impl"),
-        _in_python("kafka-python", "kafka_python_client", "kafka"),
-        _in_python("aiokafka", "aiokafka_client", "aiokafka"),
-        _in_python("confluent-kafka", "confluent_kafka_client", "confluent_kafka"),
-    )
-}
+IN_PYTHON: Final = {name: _in_python(entry) for name, entry in REGISTRY.items() if entry.package}
 BUILT_IN: Final = (*IN_PYTHON, *BUILDS)
 """The names of the clients with a harness of ours. Those of BUILDS are in other languages, and are built first."""
 

@@ -1,21 +1,14 @@
-"""The scenarios, a file each. Importing this package registers them, in the order in which they are listed."""
+"""The scenarios, a file each. Importing this package registers them, in the order in which they are listed here."""
 
-from groupspec.conformance.wire.scenarios import (  # isort: skip
-    first_join,
-    rebalance_eager,
-    rebalance_cooperative,
-    member_unknown,
-    coordinator_moved,
-    poll_interval_exceeded,
-    close_while_stable,
-)
+from importlib import import_module
 
-__all__ = [
-    "close_while_stable",
-    "coordinator_moved",
+for _name in (
     "first_join",
-    "member_unknown",
-    "poll_interval_exceeded",
-    "rebalance_cooperative",
     "rebalance_eager",
-]
+    "rebalance_cooperative",
+    "member_unknown",
+    "coordinator_moved",
+    "poll_interval_exceeded",
+    "close_while_stable",
+):
+    import_module(f"{__name__}.{_name}")

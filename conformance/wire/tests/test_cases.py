@@ -25,7 +25,7 @@ from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 
-assert scenarios.__all__
+assert scenarios.__name__
 JOBS = 6
 GARBAGE = """
 import socket
