@@ -31,7 +31,7 @@ print("\\n".join(source.module for source in sources))
 """
 
 
-FREE = {"spec": "spec/compiler", "impl": "impl/network", "diagrams": "diagrams", "conformance": "conformance/book"}
+FREE = {"spec": "spec/expiry", "impl": "impl/network", "diagrams": "diagrams", "conformance": "conformance/book"}
 """A place in each folder where a module may be added without being given a layer."""
 
 
@@ -193,9 +193,9 @@ def test_a_planted_import_from_a_higher_layer_is_rejected(planted: Planted, stat
 
 
 def test_an_import_that_is_allowed_is_not_rejected(planted: Planted) -> None:
-    planted.plant("spec/compiler/used.py", '"""Used."""\n')
+    planted.plant("spec/expiry/used.py", '"""Used."""\n')
     planted.plant("impl/network/used.py", '"""Used."""\n')
-    planted.plant("diagrams/fine.py", '"""Fine."""\n\nimport groupspec.spec.compiler.used\n')
+    planted.plant("diagrams/fine.py", '"""Fine."""\n\nimport groupspec.spec.expiry.used\n')
     used = "import groupspec.diagrams.fine\nimport groupspec.impl.network.used"
     planted.plant("conformance/book/fine.py", f'"""Fine."""\n\n{used}\n')
     run = planted.lint_imports()
