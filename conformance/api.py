@@ -40,7 +40,7 @@ def judge(
     confirm: bool = True,
     seed: int = 0,
     report: StrPath | None = None,
-    finished: Callable[[CaseResult, int], None] = lambda *_: None,
+    finished: Callable[[CaseResult, int], None] | None = None,
 ) -> Campaign:
     """Judges Kafka clients over TCP, rule by rule, against a scripted broker on loopback (`groupspec conform`).
 
@@ -81,7 +81,7 @@ def judge(
         confirm=confirm,
         seed=seed,
         report=folder,
-        finished=finished,
+        finished=finished or (lambda *_: None),
     )
 
 

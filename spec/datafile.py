@@ -77,8 +77,8 @@ def _unwrapped(value: object) -> object:
 
 
 def _line(text: str, name: str) -> int:
-    lines = text.splitlines()
-    return next((n for n, line in enumerate(lines, 1) if line.lstrip("[").startswith((name, f'"{name}"'))), 1)
+    heading = re.compile(rf'\["?{re.escape(name)}"?\]|"?{re.escape(name)}"? *=')
+    return next((n for n, line in enumerate(text.splitlines(), 1) if heading.match(line)), 1)
 
 
 def _schema(kind: type[Record]) -> str:

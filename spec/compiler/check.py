@@ -47,7 +47,7 @@ def _rows(table: Table, words: Words) -> Iterator[SpecProblem]:
             yield _problem(table, row.id, f"unknown reason {row.reason!r}", did_you_mean(row.reason, words.reasons))
         for rule in row.rules:
             if rule not in words.rules:
-                yield _problem(table, row.id, f"unknown rule {rule!r}", "use the id of a rule of rules.py")
+                yield _problem(table, row.id, f"unknown rule {rule!r}", "use the id of a rule of spec/data/rules.toml")
         if row.kind == "transition" and not row.rules:
             yield _problem(table, row.id, "cites no rule", "name the rules that it rests on")
         yield from _names_read(table, row.id, row.guard, variables, _inputs_of(table, row.event))

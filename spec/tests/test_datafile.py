@@ -50,7 +50,7 @@ def test_who_breaks_the_schema_is_told_where_and_what_is_allowed(
     tmp_path: Path, good: str, wrong: str, says: str
 ) -> None:
     with pytest.raises(DataError) as told:
-        read(tmp_path, "# a comment\n\n" + GOOD.replace(good, wrong))
+        read(tmp_path, "# J3 is a comment\n\n" + GOOD.replace(good, wrong))
 
     message = str(told.value)
     assert "rules.toml:3: [J3]: " in message
