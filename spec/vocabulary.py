@@ -211,83 +211,67 @@ SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
 
 # Answers --------------------------------------------------------------------------------------------------------------
 
+_MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
+    "FindCoordinator": {
+        "lookup_found": "NONE",
+        "lookup_retriable":
+            "COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT "
+            "NETWORK_EXCEPTION DISCONNECTED TIMED_OUT",
+        "lookup_fatal": "GROUP_AUTHORIZATION_FAILED INVALID_GROUP_ID other",
+    },
+    "JoinGroup": {
+        "join_accepted": "NONE",
+        "join_member_id_required": "MEMBER_ID_REQUIRED",
+        "join_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
+        "join_unknown_member": "UNKNOWN_MEMBER_ID",
+        "join_coordinator_loading": "COORDINATOR_LOAD_IN_PROGRESS",
+        "join_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
+        "join_fenced": "FENCED_INSTANCE_ID",
+        "join_fatal":
+            "INCONSISTENT_GROUP_PROTOCOL INVALID_SESSION_TIMEOUT INVALID_GROUP_ID GROUP_AUTHORIZATION_FAILED "
+            "GROUP_MAX_SIZE_REACHED UNSUPPORTED_VERSION ILLEGAL_GENERATION other",
+    },
+    "SyncGroup": {
+        "sync_accepted": "NONE",
+        "sync_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
+        "sync_unknown_member": "UNKNOWN_MEMBER_ID",
+        "sync_illegal_generation": "ILLEGAL_GENERATION",
+        "sync_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
+        "sync_fenced": "FENCED_INSTANCE_ID",
+        "sync_fatal": "GROUP_AUTHORIZATION_FAILED COORDINATOR_LOAD_IN_PROGRESS INCONSISTENT_GROUP_PROTOCOL other",
+    },
+    "Heartbeat": {
+        "heartbeat_ok": "NONE",
+        "heartbeat_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
+        "heartbeat_unknown_member": "UNKNOWN_MEMBER_ID",
+        "heartbeat_illegal_generation": "ILLEGAL_GENERATION",
+        "heartbeat_fenced": "FENCED_INSTANCE_ID",
+        "heartbeat_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
+        "heartbeat_retriable": "COORDINATOR_LOAD_IN_PROGRESS",
+        "heartbeat_error": "GROUP_AUTHORIZATION_FAILED other",
+    },
+    "OffsetCommit": {
+        "commit_settled":
+            "NONE GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
+            "INVALID_COMMIT_OFFSET_SIZE other",
+        "commit_retriable": "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION",
+        "commit_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",
+        "commit_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
+        "commit_unknown_member": "UNKNOWN_MEMBER_ID",
+        "commit_illegal_generation": "ILLEGAL_GENERATION",
+        "commit_fenced": "FENCED_INSTANCE_ID",
+    },
+    "OffsetFetch": {
+        "ask_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
+    },
+}
+
 RESPONSES: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
     {
-        ("FindCoordinator", "NONE"): "lookup_found",
-        ("FindCoordinator", "COORDINATOR_LOAD_IN_PROGRESS"): "lookup_retriable",
-        ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"): "lookup_retriable",
-        ("FindCoordinator", "NOT_COORDINATOR"): "lookup_retriable",
-        ("FindCoordinator", "REQUEST_TIMED_OUT"): "lookup_retriable",
-        ("FindCoordinator", "NETWORK_EXCEPTION"): "lookup_retriable",
-        ("FindCoordinator", "DISCONNECTED"): "lookup_retriable",
-        ("FindCoordinator", "TIMED_OUT"): "lookup_retriable",
-        ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED"): "lookup_fatal",
-        ("FindCoordinator", "INVALID_GROUP_ID"): "lookup_fatal",
-        ("FindCoordinator", "other"): "lookup_fatal",
-        ("JoinGroup", "NONE"): "join_accepted",
-        ("JoinGroup", "MEMBER_ID_REQUIRED"): "join_member_id_required",
-        ("JoinGroup", "REBALANCE_IN_PROGRESS"): "join_rebalance_in_progress",
-        ("JoinGroup", "UNKNOWN_MEMBER_ID"): "join_unknown_member",
-        ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"): "join_coordinator_loading",
-        ("JoinGroup", "COORDINATOR_NOT_AVAILABLE"): "join_coordinator_gone",
-        ("JoinGroup", "NOT_COORDINATOR"): "join_coordinator_gone",
-        ("JoinGroup", "DISCONNECTED"): "join_coordinator_gone",
-        ("JoinGroup", "TIMED_OUT"): "join_coordinator_gone",
-        ("JoinGroup", "FENCED_INSTANCE_ID"): "join_fenced",
-        ("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL"): "join_fatal",
-        ("JoinGroup", "INVALID_SESSION_TIMEOUT"): "join_fatal",
-        ("JoinGroup", "INVALID_GROUP_ID"): "join_fatal",
-        ("JoinGroup", "GROUP_AUTHORIZATION_FAILED"): "join_fatal",
-        ("JoinGroup", "GROUP_MAX_SIZE_REACHED"): "join_fatal",
-        ("JoinGroup", "UNSUPPORTED_VERSION"): "join_fatal",
-        ("JoinGroup", "ILLEGAL_GENERATION"): "join_fatal",
-        ("JoinGroup", "other"): "join_fatal",
-        ("SyncGroup", "NONE"): "sync_accepted",
-        ("SyncGroup", "REBALANCE_IN_PROGRESS"): "sync_rebalance_in_progress",
-        ("SyncGroup", "UNKNOWN_MEMBER_ID"): "sync_unknown_member",
-        ("SyncGroup", "ILLEGAL_GENERATION"): "sync_illegal_generation",
-        ("SyncGroup", "COORDINATOR_NOT_AVAILABLE"): "sync_coordinator_gone",
-        ("SyncGroup", "NOT_COORDINATOR"): "sync_coordinator_gone",
-        ("SyncGroup", "DISCONNECTED"): "sync_coordinator_gone",
-        ("SyncGroup", "TIMED_OUT"): "sync_coordinator_gone",
-        ("SyncGroup", "FENCED_INSTANCE_ID"): "sync_fenced",
-        ("SyncGroup", "GROUP_AUTHORIZATION_FAILED"): "sync_fatal",
-        ("SyncGroup", "COORDINATOR_LOAD_IN_PROGRESS"): "sync_fatal",
-        ("SyncGroup", "INCONSISTENT_GROUP_PROTOCOL"): "sync_fatal",
-        ("SyncGroup", "other"): "sync_fatal",
-        ("Heartbeat", "NONE"): "heartbeat_ok",
-        ("Heartbeat", "REBALANCE_IN_PROGRESS"): "heartbeat_rebalance_in_progress",
-        ("Heartbeat", "UNKNOWN_MEMBER_ID"): "heartbeat_unknown_member",
-        ("Heartbeat", "ILLEGAL_GENERATION"): "heartbeat_illegal_generation",
-        ("Heartbeat", "FENCED_INSTANCE_ID"): "heartbeat_fenced",
-        ("Heartbeat", "COORDINATOR_NOT_AVAILABLE"): "heartbeat_coordinator_gone",
-        ("Heartbeat", "NOT_COORDINATOR"): "heartbeat_coordinator_gone",
-        ("Heartbeat", "DISCONNECTED"): "heartbeat_coordinator_gone",
-        ("Heartbeat", "TIMED_OUT"): "heartbeat_coordinator_gone",
-        ("Heartbeat", "COORDINATOR_LOAD_IN_PROGRESS"): "heartbeat_retriable",
-        ("Heartbeat", "GROUP_AUTHORIZATION_FAILED"): "heartbeat_error",
-        ("Heartbeat", "other"): "heartbeat_error",
-        ("OffsetCommit", "NONE"): "commit_settled",
-        ("OffsetCommit", "GROUP_AUTHORIZATION_FAILED"): "commit_settled",
-        ("OffsetCommit", "TOPIC_AUTHORIZATION_FAILED"): "commit_settled",
-        ("OffsetCommit", "OFFSET_METADATA_TOO_LARGE"): "commit_settled",
-        ("OffsetCommit", "INVALID_COMMIT_OFFSET_SIZE"): "commit_settled",
-        ("OffsetCommit", "other"): "commit_settled",
-        ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"): "commit_retriable",
-        ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION"): "commit_retriable",
-        ("OffsetCommit", "COORDINATOR_NOT_AVAILABLE"): "commit_coordinator_gone",
-        ("OffsetCommit", "NOT_COORDINATOR"): "commit_coordinator_gone",
-        ("OffsetCommit", "REQUEST_TIMED_OUT"): "commit_coordinator_gone",
-        ("OffsetCommit", "DISCONNECTED"): "commit_coordinator_gone",
-        ("OffsetCommit", "TIMED_OUT"): "commit_coordinator_gone",
-        ("OffsetFetch", "COORDINATOR_NOT_AVAILABLE"): "ask_coordinator_gone",
-        ("OffsetFetch", "NOT_COORDINATOR"): "ask_coordinator_gone",
-        ("OffsetFetch", "DISCONNECTED"): "ask_coordinator_gone",
-        ("OffsetFetch", "TIMED_OUT"): "ask_coordinator_gone",
-        ("OffsetCommit", "REBALANCE_IN_PROGRESS"): "commit_rebalance_in_progress",
-        ("OffsetCommit", "UNKNOWN_MEMBER_ID"): "commit_unknown_member",
-        ("OffsetCommit", "ILLEGAL_GENERATION"): "commit_illegal_generation",
-        ("OffsetCommit", "FENCED_INSTANCE_ID"): "commit_fenced",
+        (request, error): event
+        for request, meanings in _MEANINGS.items()
+        for event, errors in meanings.items()
+        for error in errors.split()
     }
 )
 """(request, error) -> event. "other" stands for every error that the request's table does not name.
