@@ -8,7 +8,7 @@ surroundings do at once. A whole consumer with its threads is driven by `groupsp
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
@@ -49,7 +49,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.impl.trace import TraceEvent
+from groupspec.impl.trace import TraceSink
 
 BROKERS = (Broker(1, "localhost", 9092), Broker(2, "localhost", 9093))
 COORDINATOR_NODE = 2
@@ -166,14 +166,12 @@ class ScriptedCore:
         unanswered: The requests that wait for an answer, the oldest first.
     """
 
-    def __init__(
-        self, config: Config, coordinator: ScriptedCoordinator, trace: Callable[[TraceEvent], None] | None = None
-    ) -> None:
+    def __init__(self, config: Config, coordinator: ScriptedCoordinator, trace: TraceSink | None = None) -> None:
         self.config, self.coordinator = config, coordinator
         self.now_ms = 1_000
         self.new_core(trace)
 
-    def new_core(self, trace: Callable[[TraceEvent], None] | None = None) -> None:
+    def new_core(self, trace: TraceSink | None = None) -> None:
         """A core before its first event; no request waits."""
         self.subscription = SubscriptionState()
         self.core = Core(self.config, self.subscription, trace)

@@ -14,25 +14,18 @@ from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.lockstep import Run
 from groupspec.impl.core import events as impl
-from groupspec.impl.core.core import Core
-from groupspec.impl.core.events import Description, PartitionDescription, SendRequest
+from groupspec.impl.core.events import PartitionDescription, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
-    FetchedOffset,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
-    ListedOffset,
     ListOffsetsRequest,
-    ListOffsetsResponse,
     OffsetFetchRequest,
-    OffsetFetchResponse,
     Request,
-    Response,
     TopicPartition,
 )
-from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.impl.scripted import ScriptedCoordinator, api_of
+from groupspec.impl.scripted import ScriptedCoordinator, ScriptedCore
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 SUBJECT = PARTITIONS[0]
@@ -40,23 +33,21 @@ OTHER = PARTITIONS[1]
 _NOT_HERE = PartitionDescription("UNASSIGNED")
 
 
-class PartitionAdapter:
-    """A core in a group of its own, of which one partition is watched."""
+class PartitionAdapter(ScriptedCore):
+    """A core in a group of its own, of which one partition is watched.
+
+    Attributes:
+        given_up: Numbers of requests about the partition whose answers are late.
+        emitted: The fetches of the partition since the last event.
+    """
 
     def __init__(self, member: Member, start: MemberState) -> None:
         self.cooperative = member.rebalance == "cooperative"
-        self._build(member, start)
-        self.coordinator = ScriptedCoordinator()
-        self.open: dict[int, Request] = {}
         self.given_up: set[int] = set()
         self.emitted: list[str] = []
-        self.now_ms = 1_000
         self._offset = 100
         self._in_group = False
-
-    def _build(self, member: Member, start: MemberState) -> None:
-        self.subscription = SubscriptionState()
-        self.core = Core(config_for(member, start), self.subscription)
+        super().__init__(config_for(member, start), ScriptedCoordinator())
 
     # What can happen --------------------------------------------------------------------------------------------------
 
@@ -81,15 +72,15 @@ class PartitionAdapter:
             case _:
                 return True
 
-    def _find(self, kinds: tuple[type, ...], current: bool) -> int | None:
+    def _find(self, kinds: tuple[type, ...], current: bool) -> SendRequest | None:
         """An open request about the partition: one whose answer is waited for, or one that was given up."""
-        about = [number for number, request in self.open.items() if isinstance(request, kinds) and _is_about(request)]
-        return next((number for number in reversed(about) if (number in self.given_up) != current), None)
+        about = [sent for sent in self.unanswered if isinstance(sent.request, kinds) and _is_about(sent.request)]
+        return next((sent for sent in reversed(about) if (sent.request_id in self.given_up) != current), None)
 
     def _give_up(self, *kinds: type) -> None:
         """From here on, answers to what is under way about the partition (of these kinds; any, if none) are late."""
-        about = {number: request for number, request in self.open.items() if _is_about(request)}
-        self.given_up.update(number for number, request in about.items() if not kinds or isinstance(request, kinds))
+        about = [sent for sent in self.unanswered if _is_about(sent.request)]
+        self.given_up.update(sent.request_id for sent in about if not kinds or isinstance(sent.request, kinds))
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
@@ -109,7 +100,7 @@ class PartitionAdapter:
             case "partition_added":
                 self._have_added()
             case "partition_enabled":
-                self._give(impl.PartitionsAssigned())
+                self.do(impl.PartitionsAssigned())
             case "revocation_pending":
                 self._give_up(OffsetFetchRequest, ListOffsetsRequest)
                 self._have_taken()
@@ -120,20 +111,20 @@ class PartitionAdapter:
                 self._offset += 1
                 self._give_up()
                 self._seek()
-                self._give(impl.Poll())
+                self.do(impl.Poll())
             case "paused_by_user":
                 self._pause(SUBJECT)
-                self._give(impl.Poll())
+                self.do(impl.Poll())
             case "resumed_by_user":
                 self._resume()
-                self._give(impl.Poll())
+                self.do(impl.Poll())
             case "position_found":
                 self._find_position(current, variant)
             case "fetch_requested":
-                self._give(impl.Fetch())
+                self.do(impl.Fetch())
             case "records_returned":
                 self._return_records(bool(dict(offer.inputs)["more"]))
-                self._give(impl.Poll())
+                self.do(impl.Poll())
             case _:
                 self._answer_fetch(offer.event, current)
 
@@ -146,47 +137,38 @@ class PartitionAdapter:
     def _resume(self) -> None:
         self.subscription.resume([SUBJECT])
 
-    def _describe(self) -> Description:
-        return self.core.describe()
-
-    def _give(self, event: impl.InputEvent) -> None:
-        for output in self.core.handle(event, self.now_ms):
-            if isinstance(output, SendRequest):
-                self.open[output.request_id] = output.request
-                if _is_about(output.request) and isinstance(output.request, FetchRequest):
-                    self.emitted.append("Fetch")
-                if api_of(output.request) == "Metadata":
-                    self._answer("Metadata")
+    def heard(self, output: impl.Output) -> None:
+        """Note the fetches of the partition."""
+        if isinstance(output, SendRequest) and isinstance(output.request, FetchRequest) and _is_about(output.request):
+            self.emitted.append("Fetch")
 
     def _answer(self, api: str, assigned: tuple[TopicPartition, ...] = ()) -> bool:
         """Answer the newest open request of a kind, well; False if there is none."""
-        number = next((n for n, request in reversed(self.open.items()) if api_of(request) == api), None)
-        if number is None:
-            return False
-        response = self.coordinator.answer(self.open.pop(number), ErrorCode.NONE, assigned)
-        self._give(impl.ResponseReceived(number, response))
-        return True
+        sent = self.newest(api)
+        if sent is not None:
+            self.do(self.answered(sent, assigned=assigned))
+        return sent is not None
 
     # The group around the partition -----------------------------------------------------------------------------------
 
     def _have_added(self) -> None:
         if not self._in_group:
             self._in_group = True
-            if self._describe().connection == "DOWN":
-                self._give(impl.Start())
-            self._give(impl.Subscribe((TOPIC,)))
-            self._give(impl.Poll())
-        elif self._describe().rebalance == "STABLE":
-            self._give(impl.EnforceRebalance("a test wants it"))
+            if self.describe().connection == "DOWN":
+                self.do(impl.Start())
+            self.do(impl.Subscribe((TOPIC,)))
+            self.do(impl.Poll())
+        elif self.describe().rebalance == "STABLE":
+            self.do(impl.EnforceRebalance("a test wants it"))
         self._until_synced((SUBJECT, OTHER))
         self._pause(OTHER)
 
     def _have_taken(self) -> None:
         if self.observe().state == "ASSIGNED":
             self._in_group = False
-            self._give(impl.Unsubscribe(1))
+            self.do(impl.Unsubscribe(1))
             return
-        self._give(impl.EnforceRebalance("a test wants it"))
+        self.do(impl.EnforceRebalance("a test wants it"))
         if self.cooperative:
             self._until_synced((OTHER,))
 
@@ -197,49 +179,42 @@ class PartitionAdapter:
                 return
             if not any(self._answer(api) for api in ("FindCoordinator", "OffsetCommit", "JoinGroup")):
                 self._end_callbacks()
-        raise AssertionError(f"the member does not join: {self._describe()}")
+        raise AssertionError(f"the member does not join: {self.describe()}")
 
     def _end_callbacks(self) -> None:
         self._answer("OffsetCommit")
-        state = self._describe().rebalance
+        state = self.describe().rebalance
         if state == "REVOKING_PARTITION":
-            self._give(impl.CallbackStarted())
-            self._give(impl.PartitionsRevoked())
-        if self._describe().rebalance == "ASSIGNING_PARTITIONS":
-            self._give(impl.PartitionsAssigned())
+            self.do(impl.CallbackStarted())
+            self.do(impl.PartitionsRevoked())
+        if self.describe().rebalance == "ASSIGNING_PARTITIONS":
+            self.do(impl.PartitionsAssigned())
 
     # Positions and records --------------------------------------------------------------------------------------------
 
     def _find_position(self, current: bool, variant: int) -> None:
-        number = self._find((OffsetFetchRequest, ListOffsetsRequest), current)
-        assert number is not None
-        request = self.open.pop(number)
+        sent = self._find((OffsetFetchRequest, ListOffsetsRequest), current)
+        assert sent is not None
         self._offset += 1
-        if isinstance(request, OffsetFetchRequest):
-            nothing_committed = variant % 2 == 1
-            offset = -1 if nothing_committed else self._offset
-            self._give(
-                impl.ResponseReceived(
-                    number, OffsetFetchResponse({p: FetchedOffset(offset) for p in request.partitions})
-                )
-            )
-            if nothing_committed and current:
-                self._find_position(current, variant)
-        elif isinstance(request, ListOffsetsRequest):
-            listed = {p: ListedOffset(self._offset) for p in request.timestamps}
-            self._give(impl.ResponseReceived(number, ListOffsetsResponse(listed)))
+        nothing_committed = isinstance(sent.request, OffsetFetchRequest) and variant % 2 == 1
+        self.coordinator.listed = self._offset
+        self.coordinator.committed = -1 if nothing_committed else self._offset
+        self.do(self.answered(sent))
+        if nothing_committed and current:
+            self._find_position(current, variant)
 
     def _answer_fetch(self, event: str, current: bool) -> None:
-        number = self._find((FetchRequest,), current)
-        assert number is not None
-        request = self.open.pop(number)
-        assert isinstance(request, FetchRequest)
+        sent = self._find((FetchRequest,), current)
+        assert sent is not None
+        assert isinstance(sent.request, FetchRequest)
+        self.unanswered.remove(sent)
         error = ErrorCode.OFFSET_OUT_OF_RANGE if event == "fetch_out_of_range" else ErrorCode.NONE
         found = event == "fetch_answered"
-        response: Response = FetchResponse(
-            {p: FetchedPartition(_records(at) if found else b"", 1_000, error) for p, at in request.offsets.items()}
-        )
-        self._give(impl.ResponseReceived(number, response))
+        fetched = {
+            partition: FetchedPartition(_records(offset) if found else b"", 1_000, error)
+            for partition, offset in sent.request.offsets.items()
+        }
+        self.do(impl.ResponseReceived(sent.request_id, FetchResponse(fetched)))
 
     def _return_records(self, more: bool) -> None:
         for _ in range(len(PARTITIONS)):
@@ -254,7 +229,7 @@ class PartitionAdapter:
 
     def observe(self) -> PartitionDescription:
         """The partition, as the core describes it."""
-        return self._describe().partitions.get(SUBJECT, _NOT_HERE)
+        return self.describe().partitions.get(SUBJECT, _NOT_HERE)
 
 
 def _records(offset: int) -> bytes:

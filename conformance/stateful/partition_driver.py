@@ -8,37 +8,34 @@ by name, its coming and going by whether the member has it.
 from __future__ import annotations
 
 from groupspec.conformance.stateful.answers import TOPIC
-from groupspec.conformance.stateful.core_adapter import config_for
 from groupspec.conformance.stateful.driver_adapter import ProbedConsumer, settings_for
 from groupspec.conformance.stateful.lockstep import Observation
-from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter, _is_about
+from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import (
-    ErrorCode,
-    FetchRequest,
     FetchResponse,
     ListOffsetsResponse,
     MetadataRequest,
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupspec.impl.scripted import api_of
-from groupspec.spec.compiler.member import Member, MemberState, Offer
+from groupspec.impl.trace import TraceSink
+from groupspec.spec.compiler.member import Offer
 
 
 class PartitionDriverAdapter(PartitionAdapter):
     """A consumer in a group of its own, of which one partition is watched."""
 
-    def _build(self, member: Member, start: MemberState) -> None:
+    def new_core(self, trace: TraceSink | None = None) -> None:
+        """A consumer with both threads around its core."""
         self.record: list[Observation] = []
         self.returned: list[Offer] = []
+        self.unanswered = []
         self._seen = 0
         self._silently = False  # callbacks are answered by events in the queue, and not inside a poll
-        self.driven = ProbedConsumer(self.record, {**settings_for(config_for(member, start)), "max_poll_records": 1})
-        self.driven.transport.answer_always(
-            MetadataRequest, lambda request: self.coordinator.answer(request, ErrorCode.NONE)
-        )
+        self.driven = ProbedConsumer(self.record, {**settings_for(self.config), "max_poll_records": 1})
+        self.driven.transport.answer_always(MetadataRequest, self.coordinator.answer)
 
     def can(self, offer: Offer) -> bool:
         """As for the core.
@@ -103,10 +100,12 @@ class PartitionDriverAdapter(PartitionAdapter):
 
     # The application and the network ----------------------------------------------------------------------------------
 
-    def _describe(self) -> Description:
+    def describe(self) -> Description:
+        """The state of the consumer's core."""
         return self.driven.describe()
 
-    def _give(self, event: impl.InputEvent) -> None:
+    def do(self, event: impl.InputEvent) -> list[impl.Output]:
+        """One event, by whoever brings it about in a consumer; what came out of the core is in `record`."""
         match event:
             case impl.Start():
                 pass
@@ -121,7 +120,7 @@ class PartitionDriverAdapter(PartitionAdapter):
                 self._drain()
                 self.driven.submit(event)
             case impl.CallbackStarted() | impl.PartitionsAssigned():
-                self._poll()
+                self._poll_consumer()
             case impl.PartitionsRevoked():
                 pass  # the poll that began the callback has ended it too
             case impl.ServerEvent():
@@ -129,8 +128,9 @@ class PartitionDriverAdapter(PartitionAdapter):
             case impl.TimerExpired():
                 self.driven.expire(event.timer)
         self._note_sent()
+        return []
 
-    def _poll(self) -> None:
+    def _poll_consumer(self) -> None:
         described = self.observe()
         records = self.driven.call(lambda consumer: consumer.poll(0))
         if any(TopicPartition(r.topic, r.partition) == SUBJECT for r in records):
@@ -143,7 +143,7 @@ class PartitionDriverAdapter(PartitionAdapter):
             pass
 
     def _return_records(self, more: bool) -> None:
-        self._poll()
+        self._poll_consumer()
 
     def _seek(self) -> None:
         self.driven.call(lambda consumer: consumer.seek(SUBJECT, self._offset))
@@ -157,8 +157,7 @@ class PartitionDriverAdapter(PartitionAdapter):
     def _note_sent(self) -> None:
         sent = self.driven.transport.sent
         for output in sent[self._seen :]:
-            if api_of(output.request) != "Metadata":
-                self.open[output.request_id] = output.request
-            if isinstance(output.request, FetchRequest) and _is_about(output.request):
-                self.emitted.append("Fetch")
+            if not isinstance(output.request, MetadataRequest):
+                self.unanswered.append(output)
+            self.heard(output)
         self._seen = len(sent)
