@@ -14,14 +14,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupspec.conformance.findings.replaying import can_be, seen_by
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.stateful.routes import MEMBER, member_of
 from groupspec.conformance.vectors.making import spec_hash
 from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, MemberState, Offer
-from groupspec.spec.composition.projection import Projection
+from groupspec.spec.composition.projection import NotProjectable, Projection, project
 from groupspec.spec.explorer import Trace
 from groupspec.spec.terms import Variable
 from groupspec.spec.vocabulary import VARIABLES
@@ -37,6 +37,23 @@ def vector_text(trace: Trace, member: int = 1) -> str:
         UsageProblem: an action has no counterpart at a member.
     """
     return _Way(seen_by(trace, member)).text()
+
+
+def seen_by(trace: Trace, member: int) -> Projection:
+    """What one member sees of a run.
+
+    Raises:
+        UsageProblem: an action has no counterpart at a member.
+    """
+    try:
+        return project(trace, member)
+    except NotProjectable as missing:
+        raise UsageProblem(
+            f"{missing.action} has no counterpart at member {member}: {missing.what}",
+            f"step {missing.step} of a run of {trace.model.name}",
+            "runs in which that member lives through every step, of the models of spec.composition",
+            "take the view of another member, or a run that ends before",
+        ) from missing
 
 
 @dataclass
@@ -70,7 +87,7 @@ class _Way:
 
     def _event(self, here: MemberState, offer: Offer) -> MemberState:
         number = self.states[here]
-        if not can_be(self.member, here, offer):
+        if not SUBJECT.can_be(self.member, here, offer):
             return here
         code = self._code(offer)
         try:

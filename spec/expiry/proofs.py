@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from typing import Final, Literal, TypeAlias
 
 from groupspec.spec.expiry.automata import System
@@ -85,19 +84,6 @@ def claims(theorem: Theorem, arithmetic: int, values: Values) -> bool:
     """What the theorem says for these numbers: whether the goal can be reached."""
     numbers = [values[name] for name in theorem.parameters]
     return any(all(holds(row, numbers) for row in case) for case in cases(theorem, arithmetic))
-
-
-def small_disagreement(theorem: Theorem, arithmetic: int, most: int) -> Values | None:
-    """The first choice of parameters up to `most` for which walking through all states contradicts the theorem."""
-    system = System(theorem.parts, theorem.parameters, arithmetic)
-    assumed = _assumed(theorem, arithmetic)
-    for numbers in product(range(most + 1), repeat=len(theorem.parameters)):
-        values = dict(zip(theorem.parameters, numbers, strict=True))
-        if not all(holds(row, numbers) for row in assumed):
-            continue
-        if (shortest_run(system, theorem.goal, values) is not None) != claims(theorem, arithmetic, values):
-            return values
-    return None
 
 
 def boundary(theorem: Theorem, arithmetic: int) -> Boundary:

@@ -12,10 +12,10 @@ import pytest
 
 from groupspec import spec
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.findings import FINDINGS, Finding, counterexamples, replay_on_reference, runs, vector_text
-from groupspec.conformance.findings.replaying import replay_on_tables
+from groupspec.conformance.findings import FINDINGS, Finding, counterexamples, runs, vector_text
 from groupspec.conformance.findings.runs import Run
-from groupspec.conformance.findings.views import BREAKS
+from groupspec.conformance.findings.tests.replaying import replay_on_reference, replay_on_tables
+from groupspec.conformance.findings.tests.views import BREAKS
 from groupspec.conformance.vectors import read_vectors
 from groupspec.conformance.vectors.examples.run_vectors import Run as VectorRun
 from groupspec.conformance.vectors.schema import SCHEMA

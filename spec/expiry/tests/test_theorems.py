@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from groupspec.spec.datafile import DataError
 from groupspec.spec.expiry import parts, zones
 from groupspec.spec.expiry.automata import Edge, Part, System
+from groupspec.spec.expiry.linear import holds, parse
 from groupspec.spec.expiry.parts import StatedPart, part
-from groupspec.spec.expiry.proofs import ARITHMETICS, boundary, claims, prove, small_disagreement
+from groupspec.spec.expiry.proofs import ARITHMETICS, Values, boundary, claims, prove
 from groupspec.spec.expiry.small import shortest_run
 from groupspec.spec.expiry.theorems import THEOREMS, Theorem
 from groupspec.spec.expiry.zones import Endless, explore
@@ -22,6 +23,19 @@ from groupspec.spec.kip62 import DELAYS
 
 each_theorem = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=list(THEOREMS))
 both_arithmetics = pytest.mark.parametrize("arithmetic", ARITHMETICS.values(), ids=list(ARITHMETICS))
+
+
+def small_disagreement(theorem: Theorem, arithmetic: int, most: int) -> Values | None:
+    """The first choice of parameters up to `most` for which walking through all states contradicts the theorem."""
+    system = System(theorem.parts, theorem.parameters, arithmetic)
+    assumed = [row for text in theorem.assumptions for row in parse(text, theorem.parameters, arithmetic)]
+    for numbers in product(range(most + 1), repeat=len(theorem.parameters)):
+        values = dict(zip(theorem.parameters, numbers, strict=True))
+        if not all(holds(row, numbers) for row in assumed):
+            continue
+        if (shortest_run(system, theorem.goal, values) is not None) != claims(theorem, arithmetic, values):
+            return values
+    return None
 
 
 @each_theorem

@@ -63,13 +63,13 @@ class Event(Protocol):
     """What is read of an event of a run."""
 
     @property
-    def offer(self) -> Offer: ...  # noqa: D102
+    def offer(self) -> Offer: ...
     @property
-    def sent(self) -> tuple[str, ...]: ...  # noqa: D102
+    def sent(self) -> tuple[str, ...]: ...
     @property
-    def before(self) -> View: ...  # noqa: D102
+    def before(self) -> View: ...
     @property
-    def after(self) -> View: ...  # noqa: D102
+    def after(self) -> View: ...
 
 
 def _sync_after_join(events: Iterable[Event]) -> bool:

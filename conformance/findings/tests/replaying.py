@@ -17,18 +17,17 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.findings.views import View, view_of_description, view_of_state
+from groupspec.conformance.findings.tests.views import View, view_of_description, view_of_state
+from groupspec.conformance.findings.vectors import SUBJECT, seen_by
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Lockstep, said_of
 from groupspec.conformance.stateful.routes import MEMBER, member_of
-from groupspec.conformance.vectors.subjects import SUBJECTS
-from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Offer
-from groupspec.spec.composition.projection import NotProjectable, ProjectedEvent, Projection, project
+from groupspec.spec.compiler.member import IllegalEvent, Member, Offer
+from groupspec.spec.composition.projection import ProjectedEvent
 from groupspec.spec.explorer import Trace
 from groupspec.spec.terms import Value
 
 Outcome: TypeAlias = Literal["done", "illegal", "impossible"]
-_MEMBER = next(subject for subject in SUBJECTS if subject.name == "member")
 
 
 @dataclass(frozen=True)
@@ -115,35 +114,13 @@ def replay_on_tables(trace: Trace, member: int = 1) -> Replay:
     return Replay(seen.rebalance, seen.config, tuple(events))
 
 
-def seen_by(trace: Trace, member: int) -> Projection:
-    """What one member sees of a run.
-
-    Raises:
-        UsageProblem: an action has no counterpart at a member.
-    """
-    try:
-        return project(trace, member)
-    except NotProjectable as missing:
-        raise UsageProblem(
-            f"{missing.action} has no counterpart at member {member}: {missing.what}",
-            f"step {missing.step} of a run of {trace.model.name}",
-            "runs in which that member lives through every step, of the models of spec.composition",
-            "take the view of another member, or a run that ends before",
-        ) from missing
-
-
-def can_be(member: Member, state: MemberState, offer: Offer) -> bool:
-    """Whether an environment could bring the event about: an assignment must fit what is owned."""
-    return _MEMBER.can_be(member, state, offer)
-
-
 def _play(run: Lockstep, adapter: CoreAdapter, each: ProjectedEvent) -> Happened:
     offer = Offer(each.event, tuple(each.inputs.items()))
     before = view_of_description(adapter.core.describe())
     outcome: Outcome = "done"
     if _is_illegal(run, offer):
         outcome = "illegal"
-    elif not can_be(run.member, run.state, offer) or not run.offer(offer, illegal=False):
+    elif not SUBJECT.can_be(run.member, run.state, offer) or not run.offer(offer, illegal=False):
         outcome = "impossible"
     sent = [word for seen in adapter.record for word in said_of(seen.outputs)] if outcome == "done" else []
     return Happened(each.step, offer, outcome, tuple(sent), before, view_of_description(adapter.core.describe()))
