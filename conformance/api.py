@@ -1,4 +1,7 @@
-"""The kit as a library: what the commands `conform`, `trace check` and `trace why` do, as functions with results."""
+"""The kit as a library: what the commands `conform`, `trace check` and `trace why` do, as functions with results.
+
+Each imports what it needs when it is called: who explains a log needs no client, and who judges a client no log.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,12 @@ from zoneinfo import ZoneInfo
 from groupspec.conformance import missing
 from groupspec.conformance.endings import require_address_space
 from groupspec.conformance.outputs import writable_folder
-from groupspec.conformance.traces.dialects import Clock
-from groupspec.conformance.traces.dialects.reading import log_files
-from groupspec.conformance.traces.why import Answer, Question, explain_logs
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
-from groupspec.conformance.wire.campaign import Campaign, run_campaign
-from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.clients import find_client
-from groupspec.conformance.wire.scenario import find_cases
 
 if TYPE_CHECKING:
     from groupspec.conformance.traces.engine import Verdict
+    from groupspec.conformance.traces.why import Answer
+    from groupspec.conformance.wire.campaign import Campaign
+    from groupspec.conformance.wire.case_run import CaseResult
 
 ADDRESS_SPACE = 256 << 20
 ADDRESS_SPACE_OF_RUN = 144 << 20
@@ -65,6 +63,11 @@ def judge(
         UsageProblem: there is no such client or scenario, or the folder cannot be written.
         InconclusiveProblem: there is not enough memory.
     """
+    from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
+    from groupspec.conformance.wire.campaign import run_campaign
+    from groupspec.conformance.wire.clients import find_client
+    from groupspec.conformance.wire.scenario import find_cases
+
     judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
     cases = find_cases(scenarios)
     folder = None if report is None else Path(report)
@@ -109,6 +112,10 @@ def explain_rebalances(
         UsageProblem: no path is a log that can be explained, or none names the group.
         zoneinfo.ZoneInfoNotFoundError: there is no such time zone.
     """
+    from groupspec.conformance.traces.dialects import Clock
+    from groupspec.conformance.traces.dialects.reading import log_files
+    from groupspec.conformance.traces.why import Question, explain_logs
+
     files = log_files(_paths(paths))
     return explain_logs(Question(group, max_poll_interval_ms), files, Clock(ZoneInfo(time_zone)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -53,6 +53,11 @@ def _tried(context: click.Context, option: click.Parameter, file: Path | None) -
         return STDOUT
     require_writable(file)
     return file
+
+
+def completed(begun: str, known: Iterable[str]) -> list[str]:
+    """What a shell offers after these letters."""
+    return [name for name in known if name.startswith(begun)]
 
 
 def write_json(command: str, result: Mapping[str, object], json_file: Path | None) -> None:

@@ -56,8 +56,3 @@ def require(name: str, known: Iterable[str], kind: str, where: str = "") -> None
     if name in names:
         return
     raise UsageProblem(f"there is no {kind} {name!r}", where=where, allowed=names, next_step=did_you_mean(name, names))
-
-
-def completed(begun: str, known: Iterable[str]) -> list[str]:
-    """What a shell offers after these letters."""
-    return [name for name in known if name.startswith(begun)]

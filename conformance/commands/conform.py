@@ -10,8 +10,7 @@ from rich.table import Table
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
-from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.commands._machines import completed
+from groupspec.conformance.commands._common import completed, json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.commands._machines import completed
+from groupspec.conformance.commands._common import completed, json_option, results, write_json
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, names, nearest

@@ -160,3 +160,15 @@ def test_every_module_of_an_extra_is_told_with_that_extra() -> None:
             assert f"groupspec[{extra}]" in told.next_step
     assert missing.as_problem(ModuleNotFoundError(name="click")) is None
     assert missing.as_problem(ModuleNotFoundError(name="groupspec.nothing")) is None, "in a checkout it is a defect"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.realtime
+def test_from_the_index_to_the_first_verdict_of_a_real_client(wheel: Path, tmp_path: Path) -> None:
+    """What README promises to take some 20 s, with packages from the index (or pip's cache)."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path], check=True)
+    pip = [str(tmp_path / "bin" / "pip"), "--disable-pip-version-check", "install", "-q", f"{wheel}[clients]"]
+    subprocess.run(pip, check=True)
+    judged = run(tmp_path / "bin" / "groupspec", "conform", "kafka-python", "--scenario", "member-unknown")
+    assert judged.returncode in (0, 1), judged.stderr  # a race of kafka-python's is its own affair
+    assert "J4 identity-after-errors" in judged.stdout
