@@ -53,9 +53,8 @@ def explain(name: str) -> list[Explanation]:
 def _things(name: str) -> list[tuple[Kind, str]]:
     if name in names():
         return list(names()[name])
-    folded = _folded(name)
     found = _by_folded()
-    return found.get(folded) or found.get(_OF_CLIENTS.sub("", folded), []) if folded else []
+    return next((found[form] for form in _forms(name) if form in found), [])
 
 
 def _in_text(text: str) -> list[tuple[Kind, str]]:
@@ -70,7 +69,7 @@ def _in_text(text: str) -> list[tuple[Kind, str]]:
 def _by_folded() -> Mapping[str, list[tuple[Kind, str]]]:
     found: dict[str, list[tuple[Kind, str]]] = {}
     for name, things in names().items():
-        for folded in dict.fromkeys((_folded(name), _OF_CLIENTS.sub("", _folded(name)))):
+        for folded in _forms(name):
             found.setdefault(folded, []).extend(things)
     return found
 
@@ -79,15 +78,24 @@ def _folded(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
+def _forms(name: str) -> tuple[str, ...]:
+    """The folded name, and the same without what clients add to it."""
+    folded = _folded(name)
+    return tuple(dict.fromkeys((folded, _OF_CLIENTS.sub("", folded))))
+
+
 def nearest(name: str, most: int = 3) -> list[str]:
     """The names that are spelt most nearly so, the nearest first; one for all names that mean the same."""
     with_rows = "." in name  # there are thousands of rows and cells, and each has a dot in its name
-    sought = _OF_CLIENTS.sub("", _folded(name))
-    spelt: dict[str, str] = {}
+    length = len(_folded(name))
+    spelt: dict[str, list[str]] = {}
     for known, things in names().items():
-        folded = _OF_CLIENTS.sub("", _folded(known))
-        if (with_rows or things[0][0].name != "row") and abs(len(folded) - len(sought)) <= len(sought) // 4 + 1:
-            spelt.setdefault(folded, known)
-    near = difflib.get_close_matches(sought, spelt, n=8, cutoff=0.6)
-    by_meaning = {names()[spelt[each]]: spelt[each] for each in reversed(near)}
-    return list(reversed(by_meaning.values()))[:most]
+        if with_rows or things[0][0].name != "row":
+            for form in _forms(known):
+                if abs(len(form) - length) <= length // 4 + 1:
+                    spelt.setdefault(form, []).append(known)
+    near = [form for sought in _forms(name) for form in difflib.get_close_matches(sought, spelt, n=8)]
+    by_meaning: dict[object, str] = {}
+    for known in (known for form in near for known in sorted(spelt[form], key=lambda known: _folded(known) != form)):
+        by_meaning.setdefault(names()[known], known)
+    return list(by_meaning.values())[:most]

@@ -109,7 +109,7 @@ def test_a_campaign_keeps_the_collector_from_the_callers_heap_and_leaves_it_as_i
 
 def test_the_scenarios_judge_enough_rules_that_bind_any_client_or_java_style_ones() -> None:
     judged = {rule for each in SCENARIOS.values() for rule in each.rules}
-    assert len(SCENARIOS) == 7
+    assert len(SCENARIOS) >= 7
     assert len([rule for rule in judged if RULES[rule].applies_to in ("any", "java_style")]) == len(judged) >= 20
 
 
