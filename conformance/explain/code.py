@@ -105,7 +105,9 @@ def _handlers() -> Mapping[Key, tuple[Place, ...]]:
             for table in (node for node in ast.walk(module) if isinstance(node, ast.Dict)):
                 for key, value in zip(table.keys, table.values, strict=True):
                     if pair := _pair(key):
-                        found[pair] = tuple(_called(value, named))
+                        # The table of handlers names all errors that have one handler in one key.
+                        called = tuple(_called(value, named))
+                        found |= {(pair[0], detail): called for detail in pair[1].split() or ("",)}
     return found
 
 

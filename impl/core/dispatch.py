@@ -2,8 +2,9 @@
 
 Keys are (kind of event, "") for what the application does, ("TimerExpired", timer), and (API, error) for answers;
 "other" stands for every error that has no row of its own, "late" for an answer to an identity of the past (rule J9; in
-the APIs without such a row late answers are dropped). Errors are sorted as in Kafka's AbstractCoordinator and
-ConsumerCoordinator. The table is read at the moment of use.
+the APIs without such a row late answers are dropped). Errors that one handler takes stand in one key, separated by
+blanks, and are sorted as in Kafka's AbstractCoordinator and ConsumerCoordinator. `HANDLERS`, with a key for each, is
+read at the moment of use.
 """
 
 from __future__ import annotations
@@ -93,208 +94,135 @@ def full(kind: type[R], act: Callable[[Parts, R, Answer], None]) -> Handler:
     return handler
 
 
-lookup_failed = answer(lambda core, a: core.connection.lookup_failed(a.error))
-lookup_refused = answer(lambda core, a: core.connection.lookup_refused(a.error))
-join_coordinator_gone = answer(lambda core, a: core.joining.join_coordinator_gone(a.error))
-join_refused = answer(lambda core, a: core.joining.join_refused(a.error))
-sync_coordinator_gone = answer(lambda core, a: core.joining.sync_coordinator_gone(a.error))
-sync_refused = answer(lambda core, a: core.joining.sync_refused(a.error))
-heartbeat_coordinator_gone = answer(lambda core, a: core.heartbeats.coordinator_gone(a.error))
-heartbeat_refused = answer(lambda core, a: core.heartbeats.refused(a.error))
-left = answer(lambda core, a: core.leaving.answered(a.sent))
-left_coordinator_gone = answer(lambda core, a: core.leaving.coordinator_gone(a.sent, a.error))
-commit_retriable = answer(lambda core, a: core.commits.retriable(a.sent, a.error))
-commit_coordinator_gone = answer(lambda core, a: core.commits.coordinator_gone(a.sent, a.error))
-commit_refused = answer(lambda core, a: core.commits.refused(a.sent, a.error, a.partitions))
-committed_retriable = answer(lambda core, a: core.offsets.retriable(a.sent))
-committed_coordinator_gone = answer(lambda core, a: core.offsets.coordinator_gone(a.sent, a.error))
-committed_refused = answer(lambda core, a: core.offsets.refused(a.sent, a.error, a.partitions))
-list_leader_moved = answer(lambda core, a: core.offsets.leader_moved(a.sent, a.partitions))
-list_refused = answer(lambda core, a: core.offsets.reset_refused(a.sent, a.error, a.partitions))
-fetch_leader_moved = answer(lambda core, a: core.fetching.leader_moved(a.sent, a.partitions))
-fetch_unanswered = answer(lambda core, a: core.fetching.unanswered(a.sent))
-fetch_retriable = answer(lambda core, a: core.fetching.retriable(a.sent, a.partitions))
-fetch_refused = answer(lambda core, a: core.fetching.refused(a.sent, a.error, a.partitions))
-metadata_failed = answer(lambda core, a: core.metadata.failed())
-topic_refused = answer(lambda core, a: core.metadata.topic_refused(a.topics, a.error))
-
 # fmt: off
-HANDLERS: dict[Key, Handler] = {
+_TABLE: dict[Key, Handler] = {
     # The application
-    # ---------------------------------------------------------------------------------------------------
-    ("Start", ""):              event(Start, lambda core, e: core.start()),
-    ("Subscribe", ""):          event(Subscribe, lambda core, e: core.membership.subscribe(e)),
-    ("Unsubscribe", ""):        event(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
-    ("Assign", ""):             event(Assign, lambda core, e: core.assign(e)),
-    ("Poll", ""):               event(Poll, lambda core, e: core.polled(e.raises)),
-    ("Fetch", ""):              event(Fetch, lambda core, e: core.demand()),
-    ("Commit", ""):             event(Commit, lambda core, e: core.commits.commit(e)),
-    ("FetchCommitted", ""):     event(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
-    ("MetadataUpdate", ""):     event(MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
-    ("EnforceRebalance", ""):   event(EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
-    ("CallbackStarted", ""):    event(CallbackStarted, lambda core, e: core.membership.callback_started()),
-    ("PartitionsRevoked", ""):  event(PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
+    ("Start", ""): event(Start, lambda core, e: core.start()),
+    ("Subscribe", ""): event(Subscribe, lambda core, e: core.membership.subscribe(e)),
+    ("Unsubscribe", ""): event(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
+    ("Assign", ""): event(Assign, lambda core, e: core.assign(e)),
+    ("Poll", ""): event(Poll, lambda core, e: core.polled(e.raises)),
+    ("Fetch", ""): event(Fetch, lambda core, e: core.demand()),
+    ("Commit", ""): event(Commit, lambda core, e: core.commits.commit(e)),
+    ("FetchCommitted", ""): event(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
+    ("MetadataUpdate", ""): event(MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
+    ("EnforceRebalance", ""): event(EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
+    ("CallbackStarted", ""): event(CallbackStarted, lambda core, e: core.membership.callback_started()),
+    ("PartitionsRevoked", ""): event(PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
     ("PartitionsAssigned", ""): event(PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
-    ("Close", ""):              event(Close, lambda core, e: core.leaving.close(e)),
+    ("Close", ""): event(Close, lambda core, e: core.leaving.close(e)),
     # Time
-    # --------------------------------------------------------------------------------------------------------------
-    ("TimerExpired", "lookup_backoff"):   timer(lambda core: core.connection.backoff_over()),
-    ("TimerExpired", "session"):          timer(lambda core: core.heartbeats.session_expired()),
-    ("TimerExpired", "poll_interval"):    timer(lambda core: core.heartbeats.poll_interval_expired()),
-    ("TimerExpired", "heartbeat"):        timer(lambda core: core.heartbeats.heartbeat_due()),
-    ("TimerExpired", "join_backoff"):     timer(lambda core: core.joining.backoff_over()),
-    ("TimerExpired", "commit_backoff"):   timer(lambda core: core.commits.backoff_over()),
-    ("TimerExpired", "commit_deadline"):  timer(lambda core: core.commits.deadline_over()),
-    ("TimerExpired", "auto_commit"):      timer(lambda core: core.commits.interval_over()),
-    ("TimerExpired", "offsets_backoff"):  timer(lambda core: core.offsets.backoff_over()),
+    ("TimerExpired", "lookup_backoff"): timer(lambda core: core.connection.backoff_over()),
+    ("TimerExpired", "session"): timer(lambda core: core.heartbeats.session_expired()),
+    ("TimerExpired", "poll_interval"): timer(lambda core: core.heartbeats.poll_interval_expired()),
+    ("TimerExpired", "heartbeat"): timer(lambda core: core.heartbeats.heartbeat_due()),
+    ("TimerExpired", "join_backoff"): timer(lambda core: core.joining.backoff_over()),
+    ("TimerExpired", "commit_backoff"): timer(lambda core: core.commits.backoff_over()),
+    ("TimerExpired", "commit_deadline"): timer(lambda core: core.commits.deadline_over()),
+    ("TimerExpired", "auto_commit"): timer(lambda core: core.commits.interval_over()),
+    ("TimerExpired", "offsets_backoff"): timer(lambda core: core.offsets.backoff_over()),
     ("TimerExpired", "offsets_deadline"): timer(lambda core: core.offsets.deadline_over()),
-    ("TimerExpired", "metadata"):         timer(lambda core: core.metadata.timer_expired()),
-    ("TimerExpired", "fetch_backoff"):    timer(lambda core: core.fetching.backoff_over()),
-    ("TimerExpired", "close_deadline"):   timer(lambda core: core.leaving.deadline_over()),
+    ("TimerExpired", "metadata"): timer(lambda core: core.metadata.timer_expired()),
+    ("TimerExpired", "fetch_backoff"): timer(lambda core: core.fetching.backoff_over()),
+    ("TimerExpired", "close_deadline"): timer(lambda core: core.leaving.deadline_over()),
     # FindCoordinator
-    # ---------------------------------------------------------------------------------------------------
     ("FindCoordinator", "NONE"): full(FindCoordinatorResponse, lambda core, r, a: core.connection.found(r)),
-    ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):    lookup_failed,
-    ("FindCoordinator", "COORDINATOR_LOAD_IN_PROGRESS"): lookup_failed,
-    ("FindCoordinator", "NOT_COORDINATOR"):              lookup_failed,
-    ("FindCoordinator", "REQUEST_TIMED_OUT"):            lookup_failed,
-    ("FindCoordinator", "NETWORK_EXCEPTION"):            lookup_failed,
-    ("FindCoordinator", "DISCONNECTED"):                 lookup_failed,
-    ("FindCoordinator", "TIMED_OUT"):                    lookup_failed,
-    ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED"):   lookup_refused,
-    ("FindCoordinator", "INVALID_GROUP_ID"):             lookup_refused,
-    ("FindCoordinator", "other"):                        lookup_refused,
+    ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR "
+                        "REQUEST_TIMED_OUT NETWORK_EXCEPTION DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.connection.lookup_failed(a.error)),
+    ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED INVALID_GROUP_ID other"):
+        answer(lambda core, a: core.connection.lookup_refused(a.error)),
     # JoinGroup
-    # ---------------------------------------------------------------------------------------------------------
-    ("JoinGroup", "NONE"):               full(JoinGroupResponse, lambda core, r, a: core.joining.join_accepted(r)),
+    ("JoinGroup", "NONE"): full(JoinGroupResponse, lambda core, r, a: core.joining.join_accepted(r)),
     ("JoinGroup", "MEMBER_ID_REQUIRED"): full(JoinGroupResponse, lambda core, r, a: core.joining.member_id_required(r)),
-    ("JoinGroup", "REBALANCE_IN_PROGRESS"):        answer(lambda core, a: core.joining.join_again()),
-    ("JoinGroup", "UNKNOWN_MEMBER_ID"):            answer(lambda core, a: core.joining.join_identity_unknown()),
+    ("JoinGroup", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.joining.join_again()),
+    ("JoinGroup", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.joining.join_identity_unknown()),
     ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"): answer(lambda core, a: core.joining.join_later()),
-    ("JoinGroup", "NOT_COORDINATOR"):              join_coordinator_gone,
-    ("JoinGroup", "COORDINATOR_NOT_AVAILABLE"):    join_coordinator_gone,
-    ("JoinGroup", "DISCONNECTED"):                 join_coordinator_gone,
-    ("JoinGroup", "TIMED_OUT"):                    join_coordinator_gone,
-    ("JoinGroup", "FENCED_INSTANCE_ID"):           answer(lambda core, a: core.joining.join_fenced(a.error)),
-    ("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL"):  join_refused,
-    ("JoinGroup", "INVALID_SESSION_TIMEOUT"):      join_refused,
-    ("JoinGroup", "INVALID_GROUP_ID"):             join_refused,
-    ("JoinGroup", "GROUP_AUTHORIZATION_FAILED"):   join_refused,
-    ("JoinGroup", "GROUP_MAX_SIZE_REACHED"):       join_refused,
-    ("JoinGroup", "UNSUPPORTED_VERSION"):          join_refused,
-    ("JoinGroup", "ILLEGAL_GENERATION"):           join_refused,
-    ("JoinGroup", "other"):                        join_refused,
+    ("JoinGroup", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.joining.join_coordinator_gone(a.error)),
+    ("JoinGroup", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.joining.join_fenced(a.error)),
+    ("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL INVALID_SESSION_TIMEOUT INVALID_GROUP_ID "
+                  "GROUP_AUTHORIZATION_FAILED GROUP_MAX_SIZE_REACHED UNSUPPORTED_VERSION "
+                  "ILLEGAL_GENERATION other"):
+        answer(lambda core, a: core.joining.join_refused(a.error)),
     # SyncGroup
-    # ---------------------------------------------------------------------------------------------------------
-    ("SyncGroup", "NONE"):                  full(SyncGroupResponse, lambda core, r, a: core.joining.sync_accepted(r)),
-    ("SyncGroup", "REBALANCE_IN_PROGRESS"):        answer(lambda core, a: core.joining.sync_again()),
-    ("SyncGroup", "UNKNOWN_MEMBER_ID"):            answer(lambda core, a: core.joining.sync_identity_unknown()),
-    ("SyncGroup", "ILLEGAL_GENERATION"):           answer(lambda core, a: core.joining.sync_generation_gone()),
-    ("SyncGroup", "NOT_COORDINATOR"):              sync_coordinator_gone,
-    ("SyncGroup", "COORDINATOR_NOT_AVAILABLE"):    sync_coordinator_gone,
-    ("SyncGroup", "DISCONNECTED"):                 sync_coordinator_gone,
-    ("SyncGroup", "TIMED_OUT"):                    sync_coordinator_gone,
-    ("SyncGroup", "FENCED_INSTANCE_ID"):           answer(lambda core, a: core.joining.sync_fenced(a.error)),
-    ("SyncGroup", "GROUP_AUTHORIZATION_FAILED"):   sync_refused,
-    ("SyncGroup", "COORDINATOR_LOAD_IN_PROGRESS"): sync_refused,
-    ("SyncGroup", "INCONSISTENT_GROUP_PROTOCOL"):  sync_refused,
-    ("SyncGroup", "other"):                        sync_refused,
+    ("SyncGroup", "NONE"): full(SyncGroupResponse, lambda core, r, a: core.joining.sync_accepted(r)),
+    ("SyncGroup", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.joining.sync_again()),
+    ("SyncGroup", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.joining.sync_identity_unknown()),
+    ("SyncGroup", "ILLEGAL_GENERATION"): answer(lambda core, a: core.joining.sync_generation_gone()),
+    ("SyncGroup", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.joining.sync_coordinator_gone(a.error)),
+    ("SyncGroup", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.joining.sync_fenced(a.error)),
+    ("SyncGroup", "GROUP_AUTHORIZATION_FAILED COORDINATOR_LOAD_IN_PROGRESS INCONSISTENT_GROUP_PROTOCOL other"):
+        answer(lambda core, a: core.joining.sync_refused(a.error)),
     # Heartbeat
-    # ---------------------------------------------------------------------------------------------------------
-    ("Heartbeat", "NONE"):                         answer(lambda core, a: core.heartbeats.accepted()),
-    ("Heartbeat", "REBALANCE_IN_PROGRESS"):        answer(lambda core, a: core.heartbeats.rebalance_announced()),
-    ("Heartbeat", "ILLEGAL_GENERATION"):           answer(lambda core, a: core.heartbeats.generation_gone()),
-    ("Heartbeat", "UNKNOWN_MEMBER_ID"):            answer(lambda core, a: core.heartbeats.member_unknown()),
-    ("Heartbeat", "FENCED_INSTANCE_ID"):           answer(lambda core, a: core.heartbeats.fenced(a.error)),
-    ("Heartbeat", "NOT_COORDINATOR"):              heartbeat_coordinator_gone,
-    ("Heartbeat", "COORDINATOR_NOT_AVAILABLE"):    heartbeat_coordinator_gone,
-    ("Heartbeat", "DISCONNECTED"):                 heartbeat_coordinator_gone,
-    ("Heartbeat", "TIMED_OUT"):                    heartbeat_coordinator_gone,
+    ("Heartbeat", "NONE"): answer(lambda core, a: core.heartbeats.accepted()),
+    ("Heartbeat", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.heartbeats.rebalance_announced()),
+    ("Heartbeat", "ILLEGAL_GENERATION"): answer(lambda core, a: core.heartbeats.generation_gone()),
+    ("Heartbeat", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.heartbeats.member_unknown()),
+    ("Heartbeat", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.heartbeats.fenced(a.error)),
+    ("Heartbeat", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.heartbeats.coordinator_gone(a.error)),
     ("Heartbeat", "COORDINATOR_LOAD_IN_PROGRESS"): answer(lambda core, a: core.heartbeats.retry_later()),
-    ("Heartbeat", "GROUP_AUTHORIZATION_FAILED"):   heartbeat_refused,
-    ("Heartbeat", "other"):                        heartbeat_refused,
-    ("Heartbeat", "late"):                         answer(lambda core, a: core.heartbeats.late(a.response)),
+    ("Heartbeat", "GROUP_AUTHORIZATION_FAILED other"): answer(lambda core, a: core.heartbeats.refused(a.error)),
+    ("Heartbeat", "late"): answer(lambda core, a: core.heartbeats.late(a.response)),
     # LeaveGroup
-    # --------------------------------------------------------------------------------------------------------
-    ("LeaveGroup", "NONE"):                      left,
-    ("LeaveGroup", "UNKNOWN_MEMBER_ID"):         left,
-    ("LeaveGroup", "NOT_COORDINATOR"):           left,
-    ("LeaveGroup", "COORDINATOR_NOT_AVAILABLE"): left,
-    ("LeaveGroup", "DISCONNECTED"):              left_coordinator_gone,
-    ("LeaveGroup", "TIMED_OUT"):                 left_coordinator_gone,
-    ("LeaveGroup", "other"):                     left,
+    ("LeaveGroup", "NONE UNKNOWN_MEMBER_ID NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE other"):
+        answer(lambda core, a: core.leaving.answered(a.sent)),
+    ("LeaveGroup", "DISCONNECTED TIMED_OUT"): answer(lambda core, a: core.leaving.coordinator_gone(a.sent, a.error)),
     # OffsetCommit
-    # ------------------------------------------------------------------------------------------------------
-    ("OffsetCommit", "NONE"):                         answer(lambda core, a: core.commits.accepted(a.sent)),
-    ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"): commit_retriable,
-    ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION"):   commit_retriable,
-    ("OffsetCommit", "NOT_COORDINATOR"):              commit_coordinator_gone,
-    ("OffsetCommit", "COORDINATOR_NOT_AVAILABLE"):    commit_coordinator_gone,
-    ("OffsetCommit", "REQUEST_TIMED_OUT"):            commit_coordinator_gone,
-    ("OffsetCommit", "DISCONNECTED"):                 commit_coordinator_gone,
-    ("OffsetCommit", "TIMED_OUT"):                    commit_coordinator_gone,
-    ("OffsetCommit", "REBALANCE_IN_PROGRESS"): answer(lambda core,
-                                                      a: core.commits.rebalance_in_progress(a.sent, a.error)),
-    ("OffsetCommit", "ILLEGAL_GENERATION"):    answer(lambda core, a: core.commits.generation_gone(a.sent, a.error)),
-    ("OffsetCommit", "UNKNOWN_MEMBER_ID"):     answer(lambda core, a: core.commits.member_unknown(a.sent, a.error)),
-    ("OffsetCommit", "FENCED_INSTANCE_ID"):    answer(lambda core, a: core.commits.fenced(a.sent, a.error)),
-    ("OffsetCommit", "GROUP_AUTHORIZATION_FAILED"):   commit_refused,
-    ("OffsetCommit", "TOPIC_AUTHORIZATION_FAILED"):   commit_refused,
-    ("OffsetCommit", "OFFSET_METADATA_TOO_LARGE"):    commit_refused,
-    ("OffsetCommit", "INVALID_COMMIT_OFFSET_SIZE"):   commit_refused,
-    ("OffsetCommit", "other"):                        commit_refused,
-    ("OffsetCommit", "late"):                  answer(lambda core, a: core.commits.late(a.sent, a.error)),
+    ("OffsetCommit", "NONE"): answer(lambda core, a: core.commits.accepted(a.sent)),
+    ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION"):
+        answer(lambda core, a: core.commits.retriable(a.sent, a.error)),
+    ("OffsetCommit", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.commits.coordinator_gone(a.sent, a.error)),
+    ("OffsetCommit", "REBALANCE_IN_PROGRESS"):
+        answer(lambda core, a: core.commits.rebalance_in_progress(a.sent, a.error)),
+    ("OffsetCommit", "ILLEGAL_GENERATION"): answer(lambda core, a: core.commits.generation_gone(a.sent, a.error)),
+    ("OffsetCommit", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.commits.member_unknown(a.sent, a.error)),
+    ("OffsetCommit", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.commits.fenced(a.sent, a.error)),
+    ("OffsetCommit", "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
+                     "INVALID_COMMIT_OFFSET_SIZE other"):
+        answer(lambda core, a: core.commits.refused(a.sent, a.error, a.partitions)),
+    ("OffsetCommit", "late"): answer(lambda core, a: core.commits.late(a.sent, a.error)),
     # OffsetFetch
-    # -------------------------------------------------------------------------------------------------------
-    ("OffsetFetch", "NONE"):           full(OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
-    ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"): committed_retriable,
-    ("OffsetFetch", "UNSTABLE_OFFSET_COMMIT"):       committed_retriable,
-    ("OffsetFetch", "REQUEST_TIMED_OUT"):            committed_retriable,
-    ("OffsetFetch", "NOT_COORDINATOR"):              committed_coordinator_gone,
-    ("OffsetFetch", "COORDINATOR_NOT_AVAILABLE"):    committed_coordinator_gone,
-    ("OffsetFetch", "DISCONNECTED"):                 committed_coordinator_gone,
-    ("OffsetFetch", "TIMED_OUT"):                    committed_coordinator_gone,
-    ("OffsetFetch", "GROUP_AUTHORIZATION_FAILED"):   committed_refused,
-    ("OffsetFetch", "TOPIC_AUTHORIZATION_FAILED"):   committed_refused,
-    ("OffsetFetch", "UNKNOWN_TOPIC_OR_PARTITION"):   committed_refused,
-    ("OffsetFetch", "other"):                        committed_refused,
+    ("OffsetFetch", "NONE"): full(OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
+    ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS UNSTABLE_OFFSET_COMMIT REQUEST_TIMED_OUT"):
+        answer(lambda core, a: core.offsets.retriable(a.sent)),
+    ("OffsetFetch", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.offsets.coordinator_gone(a.sent, a.error)),
+    ("OffsetFetch", "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION other"):
+        answer(lambda core, a: core.offsets.refused(a.sent, a.error, a.partitions)),
     # ListOffsets
-    # -------------------------------------------------------------------------------------------------------
     ("ListOffsets", "NONE"): full(ListOffsetsResponse, lambda core, r, a: core.offsets.listed(a.sent, r, a.partitions)),
-    ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"):     list_leader_moved,
-    ("ListOffsets", "LEADER_NOT_AVAILABLE"):       list_leader_moved,
-    ("ListOffsets", "UNKNOWN_TOPIC_OR_PARTITION"): list_leader_moved,
-    ("ListOffsets", "FENCED_LEADER_EPOCH"):        list_leader_moved,
-    ("ListOffsets", "UNKNOWN_LEADER_EPOCH"):       list_leader_moved,
-    ("ListOffsets", "DISCONNECTED"):               list_leader_moved,
-    ("ListOffsets", "TIMED_OUT"):                  list_leader_moved,
-    ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED"): list_refused,
-    ("ListOffsets", "other"):                      list_refused,
+    ("ListOffsets", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
+                    "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT"):
+        answer(lambda core, a: core.offsets.leader_moved(a.sent, a.partitions)),
+    ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED other"):
+        answer(lambda core, a: core.offsets.reset_refused(a.sent, a.error, a.partitions)),
     # Fetch
-    # -------------------------------------------------------------------------------------------------------------
-    ("Fetch", "NONE"):       full(FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
+    ("Fetch", "NONE"): full(FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
     ("Fetch", "OFFSET_OUT_OF_RANGE"): answer(lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
-    ("Fetch", "NOT_LEADER_OR_FOLLOWER"):     fetch_leader_moved,
-    ("Fetch", "LEADER_NOT_AVAILABLE"):       fetch_leader_moved,
-    ("Fetch", "UNKNOWN_TOPIC_OR_PARTITION"): fetch_leader_moved,
-    ("Fetch", "FENCED_LEADER_EPOCH"):        fetch_leader_moved,
-    ("Fetch", "UNKNOWN_LEADER_EPOCH"):       fetch_leader_moved,
-    ("Fetch", "DISCONNECTED"):               fetch_unanswered,
-    ("Fetch", "TIMED_OUT"):                  fetch_unanswered,
-    ("Fetch", "UNKNOWN_SERVER_ERROR"):       fetch_retriable,
-    ("Fetch", "TOPIC_AUTHORIZATION_FAILED"): fetch_refused,
-    ("Fetch", "other"):                      fetch_refused,
+    ("Fetch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
+              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"):
+        answer(lambda core, a: core.fetching.leader_moved(a.sent, a.partitions)),
+    ("Fetch", "DISCONNECTED TIMED_OUT"): answer(lambda core, a: core.fetching.unanswered(a.sent)),
+    ("Fetch", "UNKNOWN_SERVER_ERROR"): answer(lambda core, a: core.fetching.retriable(a.sent, a.partitions)),
+    ("Fetch", "TOPIC_AUTHORIZATION_FAILED other"):
+        answer(lambda core, a: core.fetching.refused(a.sent, a.error, a.partitions)),
     # Metadata
-    # ----------------------------------------------------------------------------------------------------------
-    ("Metadata", "NONE"):                 full(MetadataResponse, lambda core, r, a: core.metadata.received(r)),
-    ("Metadata", "DISCONNECTED"):         metadata_failed,
-    ("Metadata", "TIMED_OUT"):            metadata_failed,
+    ("Metadata", "NONE"): full(MetadataResponse, lambda core, r, a: core.metadata.received(r)),
+    ("Metadata", "DISCONNECTED TIMED_OUT"): answer(lambda core, a: core.metadata.failed()),
     ("Metadata", "UNKNOWN_TOPIC_OR_PARTITION"): answer(lambda core, a: core.metadata.topic_missing(a.topics)),
-    ("Metadata", "LEADER_NOT_AVAILABLE"):       answer(lambda core, a: core.metadata.topic_not_ready(a.topics)),
-    ("Metadata", "TOPIC_AUTHORIZATION_FAILED"): topic_refused,
-    ("Metadata", "other"):                      topic_refused,
+    ("Metadata", "LEADER_NOT_AVAILABLE"): answer(lambda core, a: core.metadata.topic_not_ready(a.topics)),
+    ("Metadata", "TOPIC_AUTHORIZATION_FAILED other"):
+        answer(lambda core, a: core.metadata.topic_refused(a.topics, a.error)),
 }
 # fmt: on
+HANDLERS: dict[Key, Handler] = {
+    (kind, detail): handler for (kind, details), handler in _TABLE.items() for detail in details.split() or ("",)
+}
+"""The handler of each input."""
 
 
 MEMBERSHIP_ERRORS = (
