@@ -17,6 +17,7 @@ from groupspec.conformance.explain import addresses
 from groupspec.conformance.explain.explanation import Explanation
 from groupspec.conformance.explain.rules import explain_rule
 from groupspec.conformance.kills import kills, totals, why_none
+from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import rules as rules_module
@@ -100,6 +101,7 @@ def _rule(identifier: str) -> Page:
         {
             "rule": RULES[identifier],
             "chapter_title": chapter_title(identifier),
+            "consequence": consequences().get(identifier),
             "checked": list(_checked(known)),
             "kills": kills(identifier),
             "why_none": why_none(identifier),

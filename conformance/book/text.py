@@ -111,7 +111,7 @@ def _markdown() -> MarkdownIt:
 def prose(text: str, top: int = 3) -> Markup:
     """A docstring as HTML. Headings in it begin at the level `top`."""
     whole = _BROKEN_RULES.sub(r"\1 ", inspect.cleandoc(text))
-    rendered = _markdown().render(whole, {"terms": set()})
+    rendered = re.sub("<(pre|table)>", r'<\1 tabindex="0">', _markdown().render(whole, {"terms": set()}))
     return Markup(re.sub(r"(</?h)([1-4])", lambda found: f"{found[1]}{min(int(found[2]) + top - 1, 6)}", rendered))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from markupsafe import Markup
-
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.reference_pages import intro
 from groupspec.diagrams.expiry import assumptions, boundary_svg, boundary_words, conditions, defaults
@@ -30,7 +28,7 @@ def pages() -> Iterator[Page]:
             "assumptions": assumptions,
             "zones": {name: prove(theorem, 0).zones for name, theorem in THEOREMS.items()},
             "boundary": boundary_words,
-            "pictures": {name: Markup(boundary_svg(theorem)) for name, theorem in THEOREMS.items()},
+            "pictures": {name: boundary_svg(theorem) for name, theorem in THEOREMS.items()},
             "defaults": defaults(),
         },
     )

@@ -30,7 +30,7 @@ def environment() -> Environment:
     filters: dict[str, Callable[..., object]] = {
         "raw": Markup,
         "seconds": lambda value: f"{value:.1f} s" if value >= 0.95 else f"{value * 1000:.0f} ms",
-        "count": lambda value: f"{value:,}".replace(",", " "),
+        "count": lambda value: f"{value:,}".replace(",", "\u00a0"),
     }
     made.filters |= filters
     return made
