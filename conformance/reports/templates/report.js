@@ -33,4 +33,4 @@ document.querySelectorAll(".copy").forEach((button) => {
     setTimeout(() => { button.textContent = "copy"; }, 1500);
   });
 });
-addEventListener("beforeprint", () => document.querySelectorAll("details.finding").forEach((each) => { each.open = true; }));
+addEventListener("beforeprint", () => document.querySelectorAll("details.finding, details.show:not([data-run])").forEach((each) => { each.open = true; }));
