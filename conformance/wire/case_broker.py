@@ -88,39 +88,49 @@ class CaseBroker:
             )
         )
 
-    # What a scenario may have it do
+    def _note(self, what: str) -> None:
+        self._log.note("note", what)
+
+    # What a scenario may have it do, each noted in the log
     # --------------------------------------------------------------------------------------
 
     def answer_next(self, api: str, error: str, times: int = 1) -> None:
         """The next request of this API, or that many of them, gets this error."""
+        self._note(f"the next {api} is {'' if times == 1 else f'{times} times '}answered {error}")
         self._broker.on_next(api, Reply(error), times)
 
     def answer_late(self, api: str, ms: int) -> None:
         """The next request of this API gets its ordinary answer, that much later."""
+        self._note(f"the next {api} is answered {ms} ms late")
         self._broker.on_next(api, ReplyAfter(ms))
 
     def hold(self, api: str, error: str) -> Callable[[], None]:
         """The next request of this API gets this error when the returned function is called."""
+        self._note(f"the next {api} is not answered until later, with {error}")
         held = Hold(Reply(error))
         self._broker.on_next(api, held)
         return held.release
 
     def other_member_joins(self) -> None:
-        """A second member is in the next round; the client leads."""
+        """A second member, which is not there, is in the next round; the client leads."""
+        self._note("another member is in the group")
         self._broker.add_phantom(GROUP)
 
     def take_one_partition(self) -> str:
         """From the next round on a second member leads, and keeps one of the client's partitions; returns which."""
         taken = max(self._assigned())
+        self._note(f"the next round takes {taken} away")
         self._broker.add_phantom(GROUP, leads=True, takes=[taken])
         return str(taken)
 
     def move_coordinator(self) -> None:
-        """Node 2 coordinates."""
+        """Node 2 coordinates from now on; node 1 says so."""
+        self._note("the coordinator moves to the other node")
         self._broker.coordinator = 2
 
     def append_records(self) -> None:
         """Six more records in each partition."""
+        self._note("more records are appended")
         for partition in range(TOPICS[self._topic]):
             self._broker.append(self._topic, partition, [b"another record"] * RECORDS)
 

@@ -131,46 +131,6 @@ class ScenarioContext:
         if done is None:
             raise NotStarted(self.log.ended or f"the command {name} was not done within {COMMAND_WITHIN_MS} ms")
 
-    # The broker
-    # --------------------------------------------------------------------------------------------------------
-
-    def answer_next(self, api: str, error: str, times: int = 1) -> None:
-        """The next request of this API, or that many of them, is answered with this error."""
-        which = "" if times == 1 else f"{times} times "
-        self.log.note("note", f"the next {api} is {which}answered {error}")
-        self.broker.answer_next(api, error, times)
-
-    def answer_late(self, api: str, ms: int) -> None:
-        """The next request of this API is answered that much later, and correctly."""
-        self.log.note("note", f"the next {api} is answered {ms} ms late")
-        self.broker.answer_late(api, ms)
-
-    def hold(self, api: str, error: str) -> Callable[[], None]:
-        """The next request of this API is answered with this error when the returned function is called."""
-        self.log.note("note", f"the next {api} is not answered until later, with {error}")
-        return self.broker.hold(api, error)
-
-    def other_member_joins(self) -> None:
-        """A member that is not there takes part in the next round; the client under test leads."""
-        self.log.note("note", "another member is in the group")
-        self.broker.other_member_joins()
-
-    def take_one_partition(self) -> str:
-        """In the next round another member leads, and takes one partition from the client; returns which."""
-        taken = self.broker.take_one_partition()
-        self.log.note("note", f"the next round takes {taken} away")
-        return taken
-
-    def move_coordinator(self) -> None:
-        """The other node coordinates the group from now on; this one says so."""
-        self.log.note("note", "the coordinator moves to the other node")
-        self.broker.move_coordinator()
-
-    def append_records(self) -> None:
-        """A few more records in each partition."""
-        self.log.note("note", "more records are appended")
-        self.broker.append_records()
-
     # What must follow
     # ----------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ def close_while_stable(context: ScenarioContext) -> None:
     context.stable_member()
     if context.variant.held_heartbeat:
         before = context.now()
-        release = context.hold("Heartbeat", "REBALANCE_IN_PROGRESS")
+        release = context.broker.hold("Heartbeat", "REBALANCE_IN_PROGRESS")
         waiting = context.expect_request("Heartbeat", rule="H3", since=before)
         context.watch_for_request("Heartbeat", ms=350, since=waiting)
         asked = context.ask_to_close()

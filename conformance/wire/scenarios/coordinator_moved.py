@@ -19,8 +19,8 @@ def coordinator_moved(context: ScenarioContext) -> None:
     Fetch.
     """
     context.stable_member()
-    context.move_coordinator()
-    context.answer_next("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=3)
+    context.broker.move_coordinator()
+    context.broker.answer_next("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=3)
     moved = context.expect_answer("Heartbeat", "NOT_COORDINATOR", rule="H2")
     failed = context.expect_answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", rule="D1", since=moved)
     found = context.expect_answer("FindCoordinator", "NONE", rule="D2", since=failed)

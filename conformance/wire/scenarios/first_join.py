@@ -19,12 +19,12 @@ def first_join(context: ScenarioContext) -> None:
     unanswered, and it reads each partition from its committed offset or, where there is none, from the beginning. In
     the run with one partition the other member gets it: the new one is a member all the same, and heartbeats.
     """
-    context.other_member_joins()
+    context.broker.other_member_joins()
     context.subscribe()
     if context.offers("join_needs_poll"):
         context.watch_for_request("JoinGroup", ms=300)
     if context.variant.sync_late:
-        context.answer_late("SyncGroup", ms=700)
+        context.broker.answer_late("SyncGroup", ms=700)
     context.poll()
     required = context.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J2")
     joined = context.expect_answer("JoinGroup", "NONE", rule="J3", since=required)

@@ -17,7 +17,7 @@ def member_unknown(context: ScenarioContext) -> None:
     member has joined again; the coordinator is the same, so it is not looked up.
     """
     context.stable_member()
-    context.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
+    context.broker.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
     expelled = context.expect_answer("Heartbeat", "UNKNOWN_MEMBER_ID", rule=context.judged("H2", "H3"))
     joined = context.expect_request("JoinGroup", rule="H4", since=expelled)
     if context.offers("lost_callback"):

@@ -19,18 +19,18 @@ def rebalance_cooperative(context: ScenarioContext) -> None:
     callback.
     """
     context.stable_member()
-    context.answer_late("JoinGroup", ms=300)
+    context.broker.answer_late("JoinGroup", ms=300)
     if context.variant.sync_late:
-        context.answer_late("SyncGroup", ms=700)
-    taken = context.take_one_partition()
-    context.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+        context.broker.answer_late("SyncGroup", ms=700)
+    taken = context.broker.take_one_partition()
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
     announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H2")
     joined = context.expect_request("JoinGroup", rule="H4", since=announced)
     first = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     context.expect_event("partitions_revoked", rule="K2", since=joined, partition=taken)
     again = context.expect_request("JoinGroup", rule="K2", since=first)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
-    context.append_records()
+    context.broker.append_records()
     context.expect_records(rule="O2", since=synced)
     context.expect_heartbeats(rule="H3", since=synced)
     context.close()

@@ -19,11 +19,11 @@ def rebalance_eager(context: ScenarioContext) -> None:
     returns in time.
     """
     context.stable_member()
-    context.answer_late("OffsetCommit", ms=150)
-    context.answer_late("JoinGroup", ms=300)
+    context.broker.answer_late("OffsetCommit", ms=150)
+    context.broker.answer_late("JoinGroup", ms=300)
     if context.variant.sync_late:
-        context.answer_late("SyncGroup", ms=700)
-    context.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+        context.broker.answer_late("SyncGroup", ms=700)
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
     announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3")
     joined = context.expect_request("JoinGroup", rule="H4", since=announced)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
