@@ -1,1 +1,1 @@
-"""Pictures of the machines, drawn from their tables."""
+"""Pictures of the machines, drawn from their tables. Nothing here is for users: `groupspec render` and the book are."""

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from groupspec.conformance.book import api_pages, guides
 from groupspec.conformance.book.claims import claims
 from groupspec.conformance.book.machines import gist, module_of
 from groupspec.conformance.book.variants import variants
@@ -48,6 +49,7 @@ def search_index(models: Mapping[str, Model], found: Iterable[Finding]) -> str:
         Entry("KIP-848", "not specified here", "index.html#scope", "the new consumer group protocol"),
         *_rules(),
         *_machines(),
+        *_for_users(),
         *_words(),
         *_answers(),
         *_theorems(),
@@ -101,6 +103,16 @@ def _rules() -> Iterator[Entry]:
         yield Entry(
             rule.id, "rule", addresses.rule(rule.id), f"{rule.name}: {rule.statement} {'; '.join(rule.sources)}"
         )
+
+
+def _for_users() -> Iterator[Entry]:
+    """What programs can import, and the guides."""
+    for package in api_pages.PACKAGES:
+        for name in package.__all__:
+            about = api_pages.DATA.get(name) or inspect.getdoc(getattr(package, name)) or ""
+            yield Entry(name, "Python", f"api.html#{package.__name__}.{name}", about.partition("\n\n")[0])
+    for guide in guides.pages():
+        yield Entry(guide.title, "guide", guide.path, "how to begin")
 
 
 def _machines() -> Iterator[Entry]:

@@ -37,9 +37,9 @@ def master_option(function: Callable[..., int]) -> Callable[..., int]:
 def ingest(
     paths: tuple[str, ...], out: str, engine: str, master: str | None, buckets: int, json_file: Path | None
 ) -> int:
-    """Read traces (NDJSON, also .gz, or Parquet.
+    """Read traces, and write them sorted by group into DIR.
 
-    Files, folders of them, patterns), and write them sorted by group into DIR.
+    PATH is an NDJSON file (also .gz), a Parquet file, a folder of them, or a pattern.
 
     DIR appears when it is whole, and not at all when the ingest is killed or fails. A line that is no event goes into
     quarantine, with its reason, file and line: DIR/_quarantine.parquet. What was left out of folders is counted by
