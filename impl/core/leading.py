@@ -25,7 +25,7 @@ Shares = tuple[tuple[str, bytes], ...]
 
 
 class Synchronises(Protocol):
-    """Whoever speaks with the coordinator (`joining`)."""
+    """What sends the requests of a round (`joining`)."""
 
     def send_sync(self, assignments: Shares) -> None:
         """Send SyncGroup, with everybody's share."""

@@ -36,13 +36,13 @@ from groupspec.impl.core.requests import Sent
 
 
 class WayOut(Protocol):
-    """Whoever leaves the group (`leaving`)."""
+    """What leaves the group (`leaving`)."""
 
     def released(self) -> None:
-        """A callback has returned."""
+        """A callback has returned: there may be more to give up."""
 
     def send_leave_group(self, reason: str) -> Sent | None:
-        """Say good-bye."""
+        """Send LeaveGroup, if there is a membership to end."""
 
 
 class Membership(Rebalance):

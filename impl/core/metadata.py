@@ -20,7 +20,7 @@ MISSING_TOPIC_RETRY_MS = 1_000
 
 
 class Leader(Protocol):
-    """Whoever divides the partitions among the group (`leading`)."""
+    """What divides the partitions among the group (`leading`)."""
 
     def watched_topics(self) -> tuple[str, ...]:
         """The topics of the whole group, if this member leads it."""

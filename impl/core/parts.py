@@ -73,7 +73,7 @@ class Parts:
             owned=membership.owned(),
             rejoin_needed=membership.rejoin_needed,
             subscribed=membership.is_subscribed(),
-            leaving=self.membership.leaving,
+            leaving=membership.leaving,
             fenced=membership.is_fenced(),
             partitions=self.subscription.describe(),
             timers_ms=self.timers.armed(),
