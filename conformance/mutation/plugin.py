@@ -10,6 +10,7 @@ replaced function nor a thread that hangs in a test.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -102,6 +103,7 @@ class _Kills:
         """
         if session.testsfailed:
             raise pytest.UsageError("the tests can't be collected")
+        gc.freeze()  # what has been collected is shared with the forked processes, and not looked at again by each
         with self.file.open("w", encoding="utf-8") as file:
             print(json.dumps({"tests": list(dict.fromkeys(map(_test, session.items)))}), file=file, flush=True)
             for identifier in self.chosen:
@@ -114,6 +116,7 @@ class _Kills:
         if not child:
             os.close(reader)
             with os.fdopen(writer, "w", encoding="utf-8") as pipe:
+                session.config.pluginmanager.unregister(name="terminalreporter")  # it would say each test's outcome
                 json.dump(self._result(MUTANTS.get(identifier), session.items), pipe)
             os._exit(0)  # threads of tests that broke off are still there, and nobody is to wait for them
         os.close(writer)
