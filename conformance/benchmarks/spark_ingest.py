@@ -21,7 +21,7 @@ from groupspec.conformance.spark.check import check_layout
 from groupspec.conformance.spark.ingest import ingest
 from groupspec.conformance.spark.session import session
 from groupspec.conformance.traces import engine, fleet
-from groupspec.conformance.traces.layout import DEFAULT_BUCKETS
+from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -17,10 +18,11 @@ from groupspec.conformance.commands._trace_ingest import (
 )
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.judges import judged_by
-from groupspec.conformance.traces import engine as local
-from groupspec.conformance.traces import inputs, reading
-from groupspec.conformance.traces.engine import Verdict
+from groupspec.conformance.traces import inputs
 from groupspec.conformance.traces.trace_rules import RULES, Violation
+
+if TYPE_CHECKING:
+    from groupspec.conformance.traces.engine import Verdict
 
 MAX_SHOWN = 50
 
@@ -57,6 +59,9 @@ def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Pa
 
 def _check(paths: list[Path], engine: str, master: str | None, steps: Steps) -> Verdict:
     refuse_master_without_spark(engine, master)
+    from groupspec.conformance.traces import engine as local  # only here: --help needs no extra
+    from groupspec.conformance.traces import reading
+
     if engine == "local":
         return local.check(paths)
     if local.single_layout(paths) is None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from groupspec.conformance.commands._common import Steps, json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
-from groupspec.conformance.traces import engine as local
-from groupspec.conformance.traces import inputs, reading
-from groupspec.conformance.traces.layout import DEFAULT_BUCKETS, Layout
+from groupspec.conformance.traces import inputs
+from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS
 from groupspec.conformance.traces.quarantine import REASONS
 from groupspec.conformance.traces.workspace import check_target
+
+if TYPE_CHECKING:
+    from groupspec.conformance.traces.layout import Layout
 
 
 def master_option(function: Callable[..., int]) -> Callable[..., int]:
@@ -79,6 +82,9 @@ def _ingest(paths: list[Path], out: Path, engine: str, master: str | None, bucke
         steps.now(f"ingesting: {what} {done} of {of}")
 
     refuse_master_without_spark(engine, master)
+    from groupspec.conformance.traces import engine as local  # only here: --help needs no extra
+    from groupspec.conformance.traces import reading
+
     if engine == "local":
         return local.ingest(paths, out, buckets, told)
     check_target(out)  # what cannot be read or written is said before Spark starts

@@ -20,12 +20,13 @@ from groupspec.conformance.spark.failures import in_driver, in_task
 from groupspec.conformance.spark.ingest import ingest
 from groupspec.conformance.traces import layout
 from groupspec.conformance.traces.engine import FileVerdict, Verdict, check_bucket, combine, single_layout
+from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def check(spark: SparkSession, paths: Sequence[Path], buckets: int = layout.DEFAULT_BUCKETS) -> Verdict:
+def check(spark: SparkSession, paths: Sequence[Path], buckets: int = DEFAULT_BUCKETS) -> Verdict:
     """Checks an ingested layout, or ingests trace files into a temporary one first.
 
     Raises:

@@ -25,6 +25,7 @@ from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.spark.failures import in_driver, in_task
 from groupspec.conformance.traces import layout
 from groupspec.conformance.traces.engine import finish_ingest
+from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS
 from groupspec.conformance.traces.reading import Chunk, ChunkReport, Parsed, Progress, no_progress, parse, plan_all
 from groupspec.conformance.traces.workspace import Workspace, workspace
 
@@ -57,7 +58,7 @@ def ingest(
     spark: SparkSession,
     paths: Sequence[Path],
     out: Path,
-    buckets: int = layout.DEFAULT_BUCKETS,
+    buckets: int = DEFAULT_BUCKETS,
     partitions: int | None = None,
     progress: Progress = no_progress,
     write: WriteBucket = layout.write_bucket,

@@ -137,6 +137,7 @@ def test_what_is_not_installed_is_told_with_what_brings_it(installed: Path) -> N
     checked = run(installed / "groupspec", "trace", "check", "trace.ndjson")
     assert checked.returncode == 2
     assert "pip install 'groupspec[traces]'" in checked.stderr
+    assert "quarantine" in run(installed / "groupspec", "trace", "ingest", "--help").stdout
     verified = run(installed / "groupspec", "verify")
     assert verified.returncode == 2
     assert "allowed: a checkout of groupspec's repository" in verified.stderr

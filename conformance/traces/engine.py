@@ -25,7 +25,7 @@ from groupspec.conformance.errors import InternalProblem, UsageProblem
 from groupspec.conformance.traces import inputs, layout
 from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
 from groupspec.conformance.traces.columns import TableChecker
-from groupspec.conformance.traces.inputs import LeftOut
+from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS, LeftOut
 from groupspec.conformance.traces.limits import machine_limits
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.quarantine import Quarantined
@@ -171,7 +171,7 @@ def single_layout(paths: Sequence[Path]) -> tuple[Path, layout.Layout] | None:
 
 
 def ingest(
-    paths: Sequence[Path], out: Path, buckets: int = layout.DEFAULT_BUCKETS, progress: Progress = no_progress
+    paths: Sequence[Path], out: Path, buckets: int = DEFAULT_BUCKETS, progress: Progress = no_progress
 ) -> layout.Layout:
     """Writes the layout of these traces into a new folder, which appears when it is whole.
 

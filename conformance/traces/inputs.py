@@ -26,6 +26,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.gunzip import Damage, unpack
 
 LAYOUT_FILE: Final = "_layout.json"
+DEFAULT_BUCKETS: Final = 16
 BUCKET_NAME: Final = re.compile(r"bucket-\d{5}\.parquet")
 NDJSON_SUFFIXES: Final = (".ndjson", ".jsonl", ".json")
 GZIP_SUFFIX: Final = ".gz"

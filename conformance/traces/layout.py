@@ -36,7 +36,6 @@ from groupspec.conformance.traces.reading import BUCKET_KEY, ROW_GROUP_ROWS
 from groupspec.conformance.traces.schema import LAYOUT_VERSION
 
 QUARANTINE_FILE: Final = "_quarantine.parquet"
-DEFAULT_BUCKETS: Final = 16
 
 Ints = npt.NDArray[np.int64]
 
