@@ -69,7 +69,7 @@ def what_is_revoked_is_gone_before_the_callback(original: Method, self: Membersh
 
 @mutant("BUG-39", "C4 S3")
 def an_exception_of_the_listener_stops_the_rebalance(seam: Seam) -> None:
-    """What the listener raises leaves at once, and the core never hears that the callback has returned."""
+    """An exception of the listener is raised at once, and the core is not informed that the callback has returned."""
 
     @seam.replacing(Callbacks._assign)
     def assign(_: Method, self: Callbacks, event: AssignPartitions) -> None:

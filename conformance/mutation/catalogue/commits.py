@@ -41,7 +41,7 @@ def a_rebalance_costs_the_committer_its_identity(seam: Seam) -> None:
 
 @mutant("BUG-55", "M2")
 def a_refused_commit_stays_without_consequence(seam: Seam) -> None:
-    """UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member believes in its identity."""
+    """UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity."""
     for error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
         seam.handle_like("OffsetCommit", error, "GROUP_AUTHORIZATION_FAILED")
 
@@ -80,7 +80,7 @@ def the_rebalance_waits_for_ever(_: Method, self: Commits) -> None:
 
 @mutant("BUG-47", "M4", SubscriptionState.to_commit)
 def records_in_hand_are_committed(original: Method, self: SubscriptionState) -> object:
-    """An automatic commit covers the records that poll() returned last, though nobody has processed them."""
+    """An automatic commit covers the records that poll() returned last and that are still being processed."""
     for partition in self._shared.partitions.values():
         partition.safe_position = partition.position
     return original(self)

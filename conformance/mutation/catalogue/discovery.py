@@ -91,7 +91,7 @@ def requests_to_the_coordinator_never_time_out(
 
 @mutant("D6-silent-coordinator-kept", "D6 D1")
 def a_coordinator_that_does_not_answer_is_kept(seam: Seam) -> None:
-    """A heartbeat that times out, or breaks with its connection, is repeated to the same node for ever."""
+    """A heartbeat that times out, or breaks with its connection, is repeated to the same node without end."""
     for error in ("DISCONNECTED", "TIMED_OUT"):
         seam.handle_like("Heartbeat", error, "COORDINATOR_LOAD_IN_PROGRESS")
 

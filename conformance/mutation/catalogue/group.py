@@ -90,7 +90,7 @@ def the_state_is_checked_first(
 def the_generation_is_checked_before_the_member(
     _: Method, self: Group, member_id: str, instance: str | None, generation: int
 ) -> ErrorCode:
-    """A stranger with another generation gets ILLEGAL_GENERATION."""
+    """An unknown member with another generation gets ILLEGAL_GENERATION."""
     if generation != self.generation:
         return ErrorCode.ILLEGAL_GENERATION
     return self._identity_error(member_id, instance)
@@ -107,7 +107,7 @@ def a_second_sync_is_refused(original: Method, self: Group, request: SyncGroupRe
 def a_rejoin_of_the_leader_is_answered_at_once(
     _: Method, self: Group, request: JoinGroupRequest, version: int, client_id: str, now_ms: int
 ) -> JoinGroupResponse:
-    """In Stable nobody's rejoin starts a rebalance."""
+    """In Stable no rejoin starts a rebalance."""
     error = self._join_error(request)
     if error is not ErrorCode.NONE:
         return _refused(request, error)
@@ -138,7 +138,7 @@ def the_old_id_is_only_unknown(original: Method, self: Group, member_id: str, in
 
 @mutant("G12-anything-joins", "G12", Group._join_error)
 def any_session_timeout_will_do(_: Method, self: Group, request: JoinGroupRequest) -> ErrorCode:
-    """A session timeout outside the range, and a protocol that nobody shares, are accepted."""
+    """A session timeout outside the range, and a protocol that no other member has, are accepted."""
     if not request.member_id or request.member_id in self._pending_ids:
         return ErrorCode.NONE
     return self._identity_error(request.member_id, request.group_instance_id)

@@ -46,13 +46,13 @@ def other_errors_are_swallowed(_: Method, self: Heartbeats, code: object) -> Non
 
 @mutant("H5-session-ignored", "H5", Heartbeats.session_expired)
 def an_expired_session_means_nothing(_: Method, self: Heartbeats) -> None:
-    """No answer to any heartbeat for the whole session timeout changes nothing."""
+    """When no heartbeat is answered within the session timeout, nothing changes."""
     self._context.timers.disarm("session")
 
 
 @mutant("H5-sending-is-living", "H5", Heartbeats._sign_of_life)
 def nothing_puts_the_session_off(*_: object) -> None:
-    """An answered heartbeat does not count as a sign of life of the coordinator's."""
+    """An answered heartbeat does not restart the session timeout."""
 
 
 @mutant("H7-after-the-interval", "H7", Heartbeats._failed)
@@ -82,7 +82,7 @@ def a_static_member_says_good_bye(_: Method, self: Leaving, reason: str) -> Sent
 
 @mutant("P1-heartbeats-go-on", "P1", Membership.poll_interval_expired)
 def who_left_goes_on_with_heartbeats(_: Method, self: Membership) -> None:
-    """A member whose poll interval has run out says good-bye and goes on with its heartbeats."""
+    """A member whose poll interval has expired sends LeaveGroup and continues to send heartbeats."""
     if not self.leaving and self.state is not RebalanceState.UNJOINED:
         self._way_out.send_leave_group("consumer poll timeout has expired.")
 

@@ -32,7 +32,7 @@ def a_changed_subscription_joins_beside_the_join(original: Method, self: Members
 
 @mutant("BUG-15", "J1")
 def a_change_during_the_round_is_forgotten(seam: Seam) -> None:
-    """When the round ends nobody compares its subscription with the present one."""
+    """When the round ends its subscription is not compared with the present one."""
 
     @seam.replacing(Joining._has_changed_meanwhile)
     def has_changed_meanwhile(_: Method, self: Joining) -> bool:
@@ -95,7 +95,7 @@ def an_illegal_generation_costs_the_member_id(seam: Seam) -> None:
 
 @mutant("J4-unknown-keeps-id", "J4")
 def an_unknown_member_keeps_its_id(seam: Seam) -> None:
-    """UNKNOWN_MEMBER_ID is taken for ILLEGAL_GENERATION: the member joins with the id that nobody knows."""
+    """UNKNOWN_MEMBER_ID is taken for ILLEGAL_GENERATION: the member joins with the unknown id."""
     for api in ("Heartbeat", "SyncGroup", "OffsetCommit"):
         seam.handle_like(api, "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 
@@ -279,7 +279,7 @@ def no_commit_before_the_rebalance(_: Method, self: Membership) -> None:
 
 @mutant("X2-fenced-goes-on", "X2", Membership.fenced)
 def a_fenced_member_joins_again_by_itself(original: Method, self: Membership, error: Exception) -> None:
-    """FENCED_INSTANCE_ID is told once, and after the next poll the member joins again as somebody new."""
+    """FENCED_INSTANCE_ID is raised once, and after the next poll the member joins again as a new member."""
     original(self, error)
     self._fencing, self.rejoin_needed = None, True
 
@@ -290,14 +290,14 @@ class _Fenced(Exception):
 
 @mutant("X2-fenced-in-silence", "X2", Context.report)
 def a_fenced_member_is_not_told(original: Method, self: Context, error: Exception) -> None:
-    """FENCED_INSTANCE_ID ends the membership, and the application never hears of it."""
+    """FENCED_INSTANCE_ID ends the membership, and is not raised to the application."""
     if "Fenced" not in type(error).__name__:
         original(self, error)
 
 
 @mutant("BUG-77", "X2", Heartbeats.fenced)
 def only_commits_tell_of_the_fencing(_: Method, self: Heartbeats, code: object) -> None:
-    """FENCED_INSTANCE_ID in answer to a heartbeat silences the member, and nobody is told."""
+    """FENCED_INSTANCE_ID in answer to a heartbeat ends the membership, and is not raised to the application."""
     self._ended()
     self._membership.fenced(_Fenced())  # type: ignore[arg-type]
 

@@ -26,7 +26,7 @@ def cooperative_members_do_not_say_good_bye(original: Method, self: Leaving, rea
 
 @mutant("L1-pending-id", "L1", Leaving.send_leave_group)
 def a_pending_id_is_not_given_back(original: Method, self: Leaving, reason: str) -> object:
-    """A member that only has an id, and no generation, leaves without a word."""
+    """A member that has an id, and no generation yet, leaves without LeaveGroup."""
     return original(self, reason) if self._context.identity.is_member else None
 
 
@@ -117,7 +117,7 @@ def two_threads_close(_: Method, self: CallGuard) -> bool:
 
 @mutant("L4-second-close", "L4", Leaving.close)
 def a_second_close_is_not_answered(original: Method, self: Leaving, event: Close) -> None:
-    """Whoever closes a second time while the first close is under way is not told when it is over."""
+    """A second close while the first is under way never completes."""
     if not self._closing:
         original(self, event)
 

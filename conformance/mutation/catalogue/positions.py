@@ -198,7 +198,7 @@ def without_an_offset_it_is_always_the_end(original: Method, self: Offsets) -> N
 
 @mutant("O6-none-is-silent", "O6", Offsets._report_missing)
 def without_a_policy_nobody_is_told(_: Method, self: Offsets) -> None:
-    """auto.offset.reset is "none": the partition just stands still."""
+    """auto.offset.reset is "none": no error is raised, and the partition is not fetched."""
     self._to_reset.clear()
 
 
@@ -219,7 +219,7 @@ def partitions_are_read_until_the_commit_is_answered(seam: Seam) -> None:
 
 @mutant("D8-heartbeats", "D8")
 def manual_assignment_looks_for_a_coordinator(seam: Seam) -> None:
-    """With manual assignment a coordinator is kept for nothing: every poll looks one up."""
+    """With manual assignment every poll needs a coordinator, and looks one up."""
 
     @seam.replacing(Parts.needs_coordinator)
     def needs_coordinator(original: Method, self: Parts) -> bool:

@@ -54,12 +54,12 @@ rows_mutant("C2-row-lost-committed", "C2", "commit",
     cell("SENT", "commit_standing_changed", guard="standing_now == 'outside'"), ignored,
     "An automatic commit goes on although the membership is lost.")
 rows_mutant("D3-row-second-lookup", "D3", "commit", cell("WAITING", "lookup_retriable"), ignored,
-    "An asynchronous commit waits for lookup after lookup.")
+    "An asynchronous commit survives any number of failed lookups.")
 rows_mutant("J9-row-late-rejection", "J9", "commit",
     cell("SENT", "commit_fenced", guard="not identity_kept"), doing("end_as_failed", "end_as_fenced"),
     "A commit of an identity that is gone ends as fenced.")
 rows_mutant("J9-row-any-answer", "J9", "commit", errors("commit_accepted"), ignored,
-    "An answer to a commit that is not out is taken in silence.")
+    "An answer to a commit that was not sent is ignored.")
 rows_mutant("L2-row-left-open", "L2", "commit", cell("SENT", "stopped"), ignored,
     "A commit that is under way when the consumer ends is never answered.")
 rows_mutant("M1-row-as-nobody", "M1 X1", "commit",
@@ -87,12 +87,12 @@ rows_mutant("T3-row-no-end", "T3", "commit", cell("SENT", "commit_refused"), ign
 
 rows_mutant("G1-nobody-waits", "G1", "broker_group",
     cell("PreparingRebalance", "group_join_phase_checked"), guard("all_joined and ", ""),
-    "The join phase ends with the first JoinGroup, whoever has not rejoined.")
+    "The join phase ends with the first JoinGroup, before the other members have rejoined.")
 rows_mutant("G1-waits-for-ever", "G1", "broker_group", cell("PreparingRebalance", "group_join_phase_checked"), ignored,
     "The join phase does not end when all have joined, only with the rebalance timeout.")
 rows_mutant("G1-first-round-only", "G1", "broker_group",
     cell("Stable", "group_join", guard="'pending'"), doing("check_join_phase", "drop_pending"),
-    "Nobody looks whether a newcomer completes the join phase.")
+    "A new member's JoinGroup does not end the join phase, even if it was the last one missing.")
 rows_mutant("G2-in-the-sync-phase", "G2", "broker_group",
     cell("CompletingRebalance", "group_assignment_stored"), doing("answer_syncs", "complete_join"),
     "The generation grows when the assignment is stored, too.")
@@ -107,7 +107,7 @@ rows_mutant("G3-not-begun", "G3", "broker_group",
     "The first member of a group starts no initial delay.")
 rows_mutant("G3-not-prolonged", "G3", "broker_group",
     cell("PreparingRebalance", "group_initial_delay_elapsed", guard="newcomer_seen"), without("prolong_initial_delay"),
-    "A newcomer does not prolong the initial delay.")
+    "A new member does not prolong the initial delay.")
 rows_mutant("G4-pending-for-ever", "G4", "broker_group",
     cell("Stable", "group_session_expired", guard="'pending'"), ignored,
     "An id that was handed out and never came back is never dropped.")
@@ -121,17 +121,17 @@ rows_mutant("G5-parked", "G5", "broker_group",
     cell("PreparingRebalance", "group_session_expired", guard="requester == 'member'"), guard("not waits and ", ""),
     "A member whose JoinGroup is parked expires.")
 rows_mutant("G6-for-ever", "G1 G6", "broker_group", cell("PreparingRebalance", "group_rebalance_timeout"), ignored,
-    "Who heartbeats and never rejoins holds the group up for ever.")
+    "A member that sends heartbeats and never rejoins delays the group without end.")
 rows_mutant("G6-removed-at-once", "G6", "broker_group",
     cell("PreparingRebalance", "group_heartbeat", guard="requester == 'member'"), doing("keep_alive", "remove_member"),
-    "Who heartbeats instead of rejoining is removed before the rebalance timeout.")
+    "A member that sends heartbeats instead of rejoining is removed before the rebalance timeout.")
 rows_mutant("G8-dead-last", "G8 G13", "broker_group",
     cell("Dead", "group_sync", "group_heartbeat"), doing("answer_not_coordinator", "answer_unknown_member_id"),
     "A Dead group looks at the member first.")
 rows_mutant("G8-old-generation", "G8", "broker_group",
     cell("PreparingRebalance", "group_sync", guard="not generation_matches"),
     doing("answer_illegal_generation", "answer_rebalance_in_progress"),
-    "In PreparingRebalance the state is told before the generation is looked at.")
+    "In PreparingRebalance the state is checked before the generation.")
 rows_mutant("G9-no-barrier", "G9", "broker_group",
     cell("CompletingRebalance", "group_sync"), doing("park_sync", "answer_stored_assignment"),
     "SyncGroup is answered before the leader has brought the assignment.")
@@ -139,7 +139,7 @@ rows_mutant("G9-nobody-is-answered", "G9", "broker_group",
     cell("CompletingRebalance", "group_assignment_stored"), without("answer_syncs"),
     "The parked SyncGroups stay unanswered when the assignment is stored.")
 rows_mutant("G9-unsynced-stay", "G9", "broker_group", cell("Stable", "group_sync_timeout"), ignored,
-    "Who has not synced stays in a stable group.")
+    "A member that has not synced stays in a stable group.")
 rows_mutant("G9-parked-forgotten", "G9", "broker_group",
     cell("CompletingRebalance", "group_join", "group_leave", "group_sync_timeout"), without("fail_parked_syncs"),
     "A rebalance that begins in the sync phase leaves the parked SyncGroups unanswered.")
@@ -148,7 +148,7 @@ rows_mutant("G11-always-rebalances", "G11", "broker_group",
     "A static member that returns to a stable group starts a rebalance.")
 rows_mutant("G13-loaded-unfinished", "G13", "broker_group",
     cell("Loading", "group_loaded", guard="members_stored"), to("PreparingRebalance"),
-    "A coordinator that loads a group goes on with a rebalance that nobody is in.")
+    "A coordinator that loads a group continues a rebalance that has no members.")
 rows_mutant("G13-skips-the-sync", "G13", "broker_group",
     cell("PreparingRebalance", "group_rebalance_timeout"), to("Stable"),
     "A group is stable when its join phase ends.")
@@ -162,5 +162,5 @@ rows_mutant("G13-moved-in-silence", "G13", "broker_group",
 rows_mutant("G13-empty-accepts", "G13", "broker_group",
     cell("Empty", "group_commit", guard="not group_known and told_of"),
     doing("answer_group_id_not_found", "answer_none"),
-    "A commit of a member of a group that nobody knows is accepted.")
+    "A commit of a member of an unknown group is accepted.")
 # fmt: on

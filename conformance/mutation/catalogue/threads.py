@@ -17,7 +17,7 @@ from groupspec.impl.threads.futures import Future, Futures
 
 @mutant("BUG-30", "H6", BackgroundDriver.take_failure)
 def the_death_of_the_thread_is_kept_secret(_: Method, self: BackgroundDriver) -> None:
-    """What ended the background thread is never raised; it is started again in silence."""
+    """The error that ended the background thread is never raised; the thread is only started again."""
     with self._life:
         self._failure = None
 
@@ -56,7 +56,7 @@ def an_event_arrives_twice(original: Method, self: BackgroundDriver, event: obje
 
 @mutant("Q1-error-repeated", "Q1", Metadata.topic_refused)
 def a_refused_topic_is_told_of_again_and_again(original: Method, self: Metadata, topics: object, code: object) -> None:
-    """Every answer that refuses a topic is an error for the application, though it was told and has not polled."""
+    """Every answer that refuses a topic is raised to the application, though it has not polled since the last one."""
     self._told.clear()
     original(self, topics, code)
 

@@ -21,7 +21,7 @@ def fenced_is_not_known(seam: Seam) -> None:
 
 @mutant("G1-word-shortest", "G1", kip62.rebalance_timeout, of_spec=True)
 def the_least_patient_member_decides(_: Method, members: Members) -> int:
-    """A group waits as long as the least patient of its members."""
+    """The rebalance timeout of a group is the minimum over its members."""
     return min(rebalance if version >= 1 else session for version, session, rebalance in members)
 
 
