@@ -30,7 +30,7 @@ def sentence(event: str, rows: Iterable[ShownRow]) -> str:
     late = any(shown.row.reason == "late" for shown in rows)
     others = [shown for shown in rows if shown.row.reason != "late"]
     told = [shown for shown in others if shown.row.kind != "error"] or others
-    subject = _SUBJECTS[rows[0].machine]
+    subject = _SUBJECTS.get(rows[0].machine, f"the {rows[0].machine}")
     if not told:
         return f"{_happens(event)}, nothing changes, since {vocabulary.IGNORED_REASONS['late']}."
     outcomes = list(dict.fromkeys(map(_outcome, told)))

@@ -43,7 +43,7 @@ def _property(name: str) -> Explanation:
         addresses.claim(name),
         sources=stated.sources,
         rules=stated.rules,
-        sections=(*sections, Section("explore it", (f"groupspec verify {(broken or claimed)[0]}",))),
+        sections=(*sections, Section("explore it", (f"groupspec verify --model {(broken or claimed)[0]}",))),
     )
 
 
@@ -62,7 +62,7 @@ def _model(name: str) -> Explanation:
             Section("scope", (", ".join((*said, *sorted(scope.features))),)),
             Section("what can happen", (f"{len(model.variables)} variables, {len(model.actions)} actions",)),
             *([Section("properties that it breaks, as expected", tuple(sorted(broken)))] if broken else []),
-            Section("explore it", (f"groupspec verify {name}",)),
+            Section("explore it", (f"groupspec verify --model {name}",)),
         ),
     )
 

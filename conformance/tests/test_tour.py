@@ -1,4 +1,4 @@
-"""The guided tour (impl/README.md): its functions exist, its pictures are of real runs and show what the text says."""
+"""The guided tour and CONTRIBUTING: functions and files exist; pictures are of real runs and show what the text says."""
 
 from __future__ import annotations
 
@@ -51,3 +51,12 @@ def test_the_same_run_gives_the_same_picture() -> None:
 def test_the_pictures_are_generated_files() -> None:
     named = {Path(file.name).stem for file in generate.generated_files() if "/tour/" in file.name}
     assert named == set(tour.PATHS)
+
+
+def test_what_contributing_names_exists() -> None:
+    """Files of the repository; what a reader is told to make has one of these names, and is not there."""
+    text = (TOUR.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = re.findall(r"`((?:conformance|diagrams|impl|spec)/[\w./-]+)`", text)
+    made = [file for file in files if re.search(r"acme|my_", file)]
+    assert len(made) >= 5
+    assert [file for file in files if file not in made and not (TOUR.parents[1] / file).exists()] == []

@@ -211,3 +211,16 @@ def test_what_a_maker_of_models_claims_is_what_the_model_claims() -> None:
         assert [(one.id, one.statement, one.rules) for one in made] == [
             (one.id, one.statement, one.rules) for one in said
         ]
+
+
+def test_the_commands_that_explanations_name_exist(capsys: Captured) -> None:
+    names = ("H2", "first-join", "one-owner", "open-group", "BUG-23", "deployed", "connection", "aiokafka")
+    sections = [section for name in names for one in explain(name) for section in one.sections]
+    lines = {line for section in sections for line in section.lines if line.startswith("groupspec ")}
+    assert len(lines) >= 6
+    for line in lines:
+        command, *arguments = line.split()[1:]
+        assert cli.main([command, "--help"]) == 0
+        usage = capsys.readouterr().out
+        assert all(each in usage for each in arguments if each.startswith("--")), line
+        assert "[OPTIONS] " in usage or all(each.startswith("--") for each in arguments[::2]), line
