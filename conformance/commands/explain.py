@@ -11,6 +11,7 @@ from groupspec.conformance.commands._common import completed, json_option, resul
 from groupspec.conformance.errors import EXIT_OK, UsageProblem
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, names, nearest
+from groupspec.conformance.missing import in_checkout
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -39,7 +40,8 @@ def command(name: str, everything: bool, json_file: Path | None) -> int:
     if not found:
         raise UsageProblem(
             f"there is nothing called {name!r}",
-            allowed="what groupspec prints, or what Kafka and its clients say",
+            allowed="what groupspec prints, or what Kafka and its clients say"
+            + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout"),
             next_step=" or ".join(f"did you mean {one!r}?" for one in nearest(name))
             or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
         )

@@ -124,6 +124,7 @@ def test_an_install_judges_a_client_and_explains_a_rule(installed: Path) -> None
     assert (installed / "out" / "report.html").is_file()
     explained = run(installed / "groupspec", "explain", "H2")
     assert "heartbeat-interval" in explained.stdout, explained.stderr
+    assert "only in a checkout" in run(installed / "groupspec", "explain", "one-owner").stderr
 
 
 def test_an_install_says_why_a_group_rebalanced(installed: Path) -> None:
