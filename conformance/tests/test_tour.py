@@ -1,4 +1,4 @@
-"""The guided tour and CONTRIBUTING: functions and files exist; pictures are of real runs and show what the text says."""
+"""The guided tour and CONTRIBUTING: functions and files exist; pictures show real runs and what the text says."""
 
 from __future__ import annotations
 
