@@ -10,7 +10,7 @@ import pytest
 
 from groupspec.impl.arguments import offsets, topic_names, whole_number
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
-from groupspec.impl.threads.tests.stage import Stage
+from groupspec.impl.threads.tests.scripted_consumer import ScriptedConsumer
 
 FIRST = TopicPartition("orders", 0)
 
@@ -50,13 +50,13 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_it_is_refused_and_the_consumer_goes_on(what: str) -> None:
     call, kind, message = WRONG[what]
-    with Stage() as stage:
-        stage.stable(0)
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
         with pytest.raises(kind, match=message):
-            stage.call(call)
-        assert stage.driver.is_running()
-        assert stage.poll() == []
-        assert stage.state == "STABLE"
+            driven.call(call)
+        assert driven.driver.is_running()
+        assert driven.poll() == []
+        assert driven.state == "STABLE"
 
 
 def test_numbers_of_other_libraries_are_numbers() -> None:

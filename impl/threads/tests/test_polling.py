@@ -26,7 +26,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.impl.testing import PLAIN_DECODER, CallThread
 from groupspec.impl.threads.memory_transport import MemoryTransport
-from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
+from groupspec.impl.threads.tests.scripted_consumer import TOPIC, ScriptedConsumer, partitions
 
 FIRST = TopicPartition(TOPIC, 0)
 
@@ -36,44 +36,44 @@ FIRST = TopicPartition(TOPIC, 0)
 
 
 def test_P4_poll_returns_when_its_time_is_over_whatever_is_pending() -> None:
-    with Stage() as stage:
-        stage.subscribe()
-        poll = stage.begin_poll(500)
-        stage.advance(499)
+    with ScriptedConsumer() as driven:
+        driven.subscribe()
+        poll = driven.begin_poll(500)
+        driven.advance(499)
         assert not poll.done
-        stage.advance(1)
+        driven.advance(1)
         assert poll.outcome() == []
 
 
 def test_P2_every_poll_reaches_the_core_even_one_that_raises() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.consumer.wakeup()
-        before = stage.driver.submitted.count(Poll())
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.consumer.wakeup()
+        before = driven.driver.submitted.count(Poll())
         with pytest.raises(WakeupError):
-            stage.poll()
-        assert stage.driver.submitted.count(Poll()) == before + 1
+            driven.poll()
+        assert driven.driver.submitted.count(Poll()) == before + 1
 
 
 def test_Q6_callbacks_then_the_fetch_then_records() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.fetched(10)
-        stage.heartbeat("REBALANCE_IN_PROGRESS")
-        assert stage.poll() == []  # O3: the callback came first, and took the partition with its records away
-        assert stage.callbacks() == [("revoked", partitions(0))]
-        kinds = [type(event).__name__ for event in stage.driver.submitted]
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10)
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        assert driven.poll() == []  # O3: the callback came first, and took the partition with its records away
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        kinds = [type(event).__name__ for event in driven.driver.submitted]
         assert kinds[-4:] == ["Poll", "CallbackStarted", "PartitionsRevoked", "Fetch"]
 
 
 def test_poll_needs_something_to_poll_for() -> None:
-    with Stage() as stage, pytest.raises(IllegalStateError, match=r"subscribe\(\) or assign\(\) first"):
-        stage.poll()
+    with ScriptedConsumer() as driven, pytest.raises(IllegalStateError, match=r"subscribe\(\) or assign\(\) first"):
+        driven.poll()
 
 
 def test_poll_takes_no_negative_time() -> None:
-    with Stage() as stage, pytest.raises(ValueError, match="timeout_ms=-1: must be from 0"):
-        stage.poll(-1)
+    with ScriptedConsumer() as driven, pytest.raises(ValueError, match="timeout_ms=-1: must be from 0"):
+        driven.poll(-1)
 
 
 # Records
@@ -81,52 +81,52 @@ def test_poll_takes_no_negative_time() -> None:
 
 
 def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> None:
-    with Stage(max_poll_records=2) as stage:
-        stage.stable(0)
-        stage.fetched(10, 11, 12, 20)
-        assert stage.describe().partitions[FIRST].position == 10
-        assert [record.offset for record in stage.poll()] == [10, 11]
-        assert stage.describe().partitions[FIRST].position == 12
-        assert [record.offset for record in stage.poll()] == [12, 20]
-        assert stage.describe().partitions[FIRST].position == 21
+    with ScriptedConsumer(max_poll_records=2) as driven:
+        driven.stable(0)
+        driven.fetched(10, 11, 12, 20)
+        assert driven.describe().partitions[FIRST].position == 10
+        assert [record.offset for record in driven.poll()] == [10, 11]
+        assert driven.describe().partitions[FIRST].position == 12
+        assert [record.offset for record in driven.poll()] == [12, 20]
+        assert driven.describe().partitions[FIRST].position == 21
 
 
 def test_records_of_several_partitions_come_in_one_poll() -> None:
-    with Stage() as stage:
-        stage.stable(0, 1)
+    with ScriptedConsumer() as driven:
+        driven.stable(0, 1)
         records = {0: b"10:a\n", 1: b"10:b\n11:c\n"}
         answers = {partitions(number)[0]: FetchedPartition(data, 100) for number, data in records.items()}
-        stage.respond("Fetch", FetchResponse(answers))
-        assert [(record.partition, record.offset) for record in stage.poll()] == [(0, 10), (1, 10), (1, 11)]
+        driven.respond("Fetch", FetchResponse(answers))
+        assert [(record.partition, record.offset) for record in driven.poll()] == [(0, 10), (1, 10), (1, 11)]
 
 
 def test_O3_records_fetched_before_a_seek_are_not_returned() -> None:
-    with Stage(max_poll_records=1) as stage:
-        stage.stable(0)
-        stage.fetched(10, 11)
-        assert [record.offset for record in stage.poll()] == [10]
-        stage.call(lambda consumer: consumer.seek(FIRST, 50))
-        assert stage.poll() == []
-        stage.fetched(50)
-        assert [record.offset for record in stage.poll()] == [50]
+    with ScriptedConsumer(max_poll_records=1) as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        assert [record.offset for record in driven.poll()] == [10]
+        driven.call(lambda consumer: consumer.seek(FIRST, 50))
+        assert driven.poll() == []
+        driven.fetched(50)
+        assert [record.offset for record in driven.poll()] == [50]
 
 
 def test_O2_paused_partitions_keep_their_records_for_later() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.fetched(10)
-        stage.call(lambda consumer: consumer.pause([FIRST]))
-        assert stage.poll() == []
-        stage.call(lambda consumer: consumer.resume([FIRST]))
-        assert [record.offset for record in stage.poll()] == [10]
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10)
+        driven.call(lambda consumer: consumer.pause([FIRST]))
+        assert driven.poll() == []
+        driven.call(lambda consumer: consumer.resume([FIRST]))
+        assert [record.offset for record in driven.poll()] == [10]
 
 
 def test_a_broker_that_sends_no_whole_batch_is_reported_and_not_asked_for_ever() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.fetched(9)  # only what comes before the position
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(9)  # only what comes before the position
         with pytest.raises(Exception, match="no complete batch of records"):
-            stage.poll()
+            driven.poll()
 
 
 # Wakeup
@@ -134,25 +134,25 @@ def test_a_broker_that_sends_no_whole_batch_is_reported_and_not_asked_for_ever()
 
 
 def test_T4_wakeup_interrupts_the_poll_that_waits_once() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        poll = stage.begin_poll(60_000)
-        stage.consumer.wakeup()
-        stage.settle()
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        poll = driven.begin_poll(60_000)
+        driven.consumer.wakeup()
+        driven.settle()
         with pytest.raises(WakeupError):
             poll.outcome()
-        assert stage.poll() == []
+        assert driven.poll() == []
 
 
 def test_T4_wakeup_interrupts_the_next_poll_even_if_records_are_there_and_loses_none() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.fetched(10)
-        stage.consumer.wakeup()
-        stage.consumer.wakeup()
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10)
+        driven.consumer.wakeup()
+        driven.consumer.wakeup()
         with pytest.raises(WakeupError):
-            stage.poll()
-        assert [record.offset for record in stage.poll()] == [10]
+            driven.poll()
+        assert [record.offset for record in driven.poll()] == [10]
 
 
 @pytest.mark.parametrize(
@@ -164,42 +164,42 @@ def test_T4_wakeup_interrupts_the_next_poll_even_if_records_are_there_and_loses_
     ],
 )
 def test_T4_wakeup_interrupts_other_calls_that_wait(call: Callable[[Consumer], object]) -> None:
-    with Stage() as stage:
-        stage.transport.answer_always(OffsetFetchRequest, lambda _: None)
-        stage.stable(0, 3)
-        under_way = stage.begin(call)
+    with ScriptedConsumer() as driven:
+        driven.transport.answer_always(OffsetFetchRequest, lambda _: None)
+        driven.stable(0, 3)
+        under_way = driven.begin(call)
         assert not under_way.done
-        stage.consumer.wakeup()
-        stage.settle()
+        driven.consumer.wakeup()
+        driven.settle()
         with pytest.raises(WakeupError):
             under_way.outcome()
 
 
 def test_T4_no_wakeup_in_a_commit_made_by_a_callback_but_in_the_poll_around_it() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.heartbeat("REBALANCE_IN_PROGRESS")
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
         committed: list[str] = []
 
         def commit(_: object) -> None:
-            stage.consumer.wakeup()
-            stage.consumer.commit({FIRST: 11})
+            driven.consumer.wakeup()
+            driven.consumer.commit({FIRST: 11})
             committed.append("done")
 
-        stage.listener.during = commit
-        poll = stage.begin_poll(60_000)
-        stage.error("OffsetCommit", "NONE")
+        driven.listener.during = commit
+        poll = driven.begin_poll(60_000)
+        driven.error("OffsetCommit", "NONE")
         assert committed == ["done"]
         with pytest.raises(WakeupError):
             poll.outcome()
 
 
 def test_T4_asynchronous_commits_are_not_woken_up() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.consumer.wakeup()
-        stage.call(lambda consumer: consumer.commit_async({FIRST: 5}))
-        assert stage.is_waiting("OffsetCommit")
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.consumer.wakeup()
+        driven.call(lambda consumer: consumer.commit_async({FIRST: 5}))
+        assert driven.is_waiting("OffsetCommit")
 
 
 # One thread at a time
@@ -207,12 +207,12 @@ def test_T4_asynchronous_commits_are_not_woken_up() -> None:
 
 
 def test_a_second_thread_is_refused() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        poll = stage.begin_poll(60_000)
-        second = CallThread(stage.runtime, "second")
-        call = second.begin(lambda: stage.consumer.poll(0))
-        stage.settle()
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        poll = driven.begin_poll(60_000)
+        second = CallThread(driven.runtime, "second")
+        call = second.begin(lambda: driven.consumer.poll(0))
+        driven.settle()
         with pytest.raises(ConcurrentUseError, match="another thread is using this consumer"):
             call.outcome()
         assert not poll.done
@@ -223,101 +223,101 @@ def test_a_second_thread_is_refused() -> None:
 
 
 def test_commit_without_offsets_means_what_was_returned() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.fetched(10, 11)
-        stage.poll()
-        commit = stage.begin(lambda consumer: consumer.commit())
-        request = stage.waiting("OffsetCommit").request
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        driven.poll()
+        commit = driven.begin(lambda consumer: consumer.commit())
+        request = driven.waiting("OffsetCommit").request
         assert isinstance(request, OffsetCommitRequest)
         assert request.offsets == {FIRST: OffsetAndMetadata(12)}
-        stage.error("OffsetCommit", "NONE")
+        driven.error("OffsetCommit", "NONE")
         assert commit.done
         commit.outcome()
 
 
 def test_commit_ends_with_its_deadline() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        commit = stage.begin(lambda consumer: consumer.commit({FIRST: 5}, timeout_ms=2_000))
-        stage.advance(2_000)
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        commit = driven.begin(lambda consumer: consumer.commit({FIRST: 5}, timeout_ms=2_000))
+        driven.advance(2_000)
         with pytest.raises(KafkaTimeoutError):
             commit.outcome()
 
 
 def test_M6_callbacks_of_earlier_commits_run_before_a_later_commit_returns_and_in_order() -> None:
     told: list[tuple[int, str]] = []
-    with Stage() as stage:
-        stage.stable(0)
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
 
         def tell(number: int) -> Callable[[object, Exception | None], None]:
             return lambda _, error: told.append((number, type(error).__name__))
 
-        stage.call(lambda consumer: consumer.commit_async({FIRST: 1}, tell(1)))
-        stage.call(lambda consumer: consumer.commit_async({FIRST: 2}, tell(2)))
-        commit = stage.begin(lambda consumer: consumer.commit({FIRST: 3}))
-        stage.error("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS")
+        driven.call(lambda consumer: consumer.commit_async({FIRST: 1}, tell(1)))
+        driven.call(lambda consumer: consumer.commit_async({FIRST: 2}, tell(2)))
+        commit = driven.begin(lambda consumer: consumer.commit({FIRST: 3}))
+        driven.error("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS")
         assert told == []  # callbacks run on the application's thread, which waits
-        stage.advance(100)
-        stage.error("OffsetCommit", "NONE")
-        stage.error("OffsetCommit", "NONE")
+        driven.advance(100)
+        driven.error("OffsetCommit", "NONE")
+        driven.error("OffsetCommit", "NONE")
         commit.outcome()
         assert told == [(1, RetriableCommitFailedError.__name__), (2, "NoneType")]
 
 
 def test_what_a_commit_callback_raises_comes_out_of_the_poll() -> None:
-    with Stage() as stage:
-        stage.stable(0)
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
 
         def fail(_: object, __: Exception | None) -> None:
             raise ZeroDivisionError("in the commit callback")
 
-        stage.call(lambda consumer: consumer.commit_async({FIRST: 1}, fail))
-        stage.error("OffsetCommit", "NONE")
+        driven.call(lambda consumer: consumer.commit_async({FIRST: 1}, fail))
+        driven.error("OffsetCommit", "NONE")
         with pytest.raises(ZeroDivisionError) as caught:
-            stage.poll()
+            driven.poll()
         assert caught.value.__notes__ == ["raised by the callback of commit_async()"]
 
 
 def test_M4_auto_commit_covers_what_was_returned_once_the_application_polls_again() -> None:
-    with Stage(enable_auto_commit=True) as stage:
-        stage.stable(0)
-        stage.fetched(10, 11)
-        assert len(stage.poll()) == 2
-        stage.advance(5_000)
-        assert "OffsetCommit" not in stage.sent()
-        stage.poll()
-        stage.advance(5_000)
-        request = stage.waiting("OffsetCommit").request
+    with ScriptedConsumer(enable_auto_commit=True) as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        assert len(driven.poll()) == 2
+        driven.advance(5_000)
+        assert "OffsetCommit" not in driven.sent()
+        driven.poll()
+        driven.advance(5_000)
+        request = driven.waiting("OffsetCommit").request
         assert isinstance(request, OffsetCommitRequest)
         assert request.offsets == {FIRST: OffsetAndMetadata(12)}
 
 
 def test_M4_a_commit_during_the_commit_before_a_rebalance_does_not_wait_for_a_poll_that_cannot_come() -> None:
-    with Stage(enable_auto_commit=True) as stage:
-        stage.stable(0)
-        stage.fetched(10, 11)
-        stage.poll()  # two records are with the application
-        stage.heartbeat("REBALANCE_IN_PROGRESS")
-        commit = stage.begin(lambda consumer: consumer.commit())
-        stage.error("OffsetCommit", "NONE")
+    with ScriptedConsumer(enable_auto_commit=True) as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        driven.poll()  # two records are with the application
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        commit = driven.begin(lambda consumer: consumer.commit())
+        driven.error("OffsetCommit", "NONE")
         commit.outcome()
 
 
 def test_committed_says_what_the_group_has() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        assert stage.ask(lambda consumer: consumer.committed(partitions(0, 3))) == {
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        assert driven.ask(lambda consumer: consumer.committed(partitions(0, 3))) == {
             FIRST: OffsetAndMetadata(10),
             partitions(3)[0]: OffsetAndMetadata(10),
         }
 
 
 def test_M7_a_commit_for_what_is_not_owned_is_sent() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        commit = stage.begin(lambda consumer: consumer.commit({partitions(3)[0]: 5}))
-        stage.error("OffsetCommit", "NONE")
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        commit = driven.begin(lambda consumer: consumer.commit({partitions(3)[0]: 5}))
+        driven.error("OffsetCommit", "NONE")
         commit.outcome()
 
 
@@ -326,31 +326,31 @@ def test_M7_a_commit_for_what_is_not_owned_is_sent() -> None:
 
 
 def test_D8_assigned_by_hand_there_is_no_group() -> None:
-    with Stage() as stage:
-        stage.call(lambda consumer: consumer.assign(partitions(0, 1)))
-        assert stage.ask(lambda consumer: consumer.assignment()) == set(partitions(0, 1))
-        stage.call(lambda consumer: consumer.seek(FIRST, 3))
-        stage.poll()
-        stage.found()
-        stage.fetched(3, partition=0)
-        assert [record.offset for record in stage.poll()] == [3]
-        stage.advance(10_000)
-        assert stage.sent() == ["FindCoordinator"]
+    with ScriptedConsumer() as driven:
+        driven.call(lambda consumer: consumer.assign(partitions(0, 1)))
+        assert driven.ask(lambda consumer: consumer.assignment()) == set(partitions(0, 1))
+        driven.call(lambda consumer: consumer.seek(FIRST, 3))
+        driven.poll()
+        driven.found()
+        driven.fetched(3, partition=0)
+        assert [record.offset for record in driven.poll()] == [3]
+        driven.advance(10_000)
+        assert driven.sent() == ["FindCoordinator"]
         with pytest.raises(IllegalStateError, match=r"unsubscribe\(\) before choosing topics"):
-            stage.subscribe()
-        stage.call(lambda consumer: consumer.unsubscribe())
-        stage.subscribe()
+            driven.subscribe()
+        driven.call(lambda consumer: consumer.unsubscribe())
+        driven.subscribe()
 
 
 def test_what_was_assigned_is_there_when_assign_returns() -> None:
-    with Stage() as stage:
+    with ScriptedConsumer() as driven:
 
         def assign_and_look(consumer: Consumer) -> set[TopicPartition]:
             consumer.assign(partitions(0, 1))
             consumer.seek(FIRST, 7)
             return consumer.assignment()
 
-        assert stage.call(assign_and_look) == set(partitions(0, 1))
+        assert driven.call(assign_and_look) == set(partitions(0, 1))
 
 
 def test_what_was_subscribed_to_is_said_at_once() -> None:
@@ -358,8 +358,8 @@ def test_what_was_subscribed_to_is_said_at_once() -> None:
         consumer.subscribe([TOPIC, "others"])
         return consumer.subscription()
 
-    with Stage() as stage:
-        assert stage.call(subscribe_and_look) == {TOPIC, "others"}
+    with ScriptedConsumer() as driven:
+        assert driven.call(subscribe_and_look) == {TOPIC, "others"}
 
 
 @pytest.mark.parametrize("group", [None, "billing"])
@@ -368,56 +368,56 @@ def test_O6_a_position_that_was_set_needs_no_reset_policy(group: str | None) -> 
         consumer.assign([FIRST])
         consumer.seek(FIRST, 3)
 
-    with Stage(group_id=group, auto_offset_reset="none") as stage:
-        stage.call(assign_and_seek)
-        stage.poll()
-        stage.fetched(3)
-        assert [record.offset for record in stage.poll()] == [3]
+    with ScriptedConsumer(group_id=group, auto_offset_reset="none") as driven:
+        driven.call(assign_and_seek)
+        driven.poll()
+        driven.fetched(3)
+        assert [record.offset for record in driven.poll()] == [3]
 
 
 def test_O6_without_a_position_the_application_is_told_when_it_asks_for_records_or_for_the_position() -> None:
-    with Stage(group_id=None, auto_offset_reset="none") as stage:
-        stage.call(lambda consumer: consumer.assign([FIRST]))
-        stage.settle()
+    with ScriptedConsumer(group_id=None, auto_offset_reset="none") as driven:
+        driven.call(lambda consumer: consumer.assign([FIRST]))
+        driven.settle()
         for _ in range(2):
-            poll = stage.begin_poll(1_000)
+            poll = driven.begin_poll(1_000)
             with pytest.raises(NoOffsetForPartitionError, match=r"orders-0.*seek\(\)"):
                 poll.outcome()
         with pytest.raises(NoOffsetForPartitionError):
-            stage.call(lambda consumer: consumer.position(FIRST))
+            driven.call(lambda consumer: consumer.position(FIRST))
 
 
 def test_without_a_group_nothing_can_be_subscribed() -> None:
-    with Stage(group_id=None) as stage, pytest.raises(ConfigError, match="needs a group_id"):
-        stage.subscribe()
+    with ScriptedConsumer(group_id=None) as driven, pytest.raises(ConfigError, match="needs a group_id"):
+        driven.subscribe()
 
 
 def test_one_topic_is_a_list_too() -> None:
-    with Stage() as stage, pytest.raises(TypeError, match=r"\['orders'\]"):
-        stage.call(lambda consumer: consumer.subscribe("orders"))
+    with ScriptedConsumer() as driven, pytest.raises(TypeError, match=r"\['orders'\]"):
+        driven.call(lambda consumer: consumer.subscribe("orders"))
 
 
 def test_unsubscribe_tells_the_listener_leaves_and_forgets() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.call(lambda consumer: consumer.unsubscribe())
-        assert stage.callbacks() == [("revoked", partitions(0))]
-        assert stage.sent() == ["LeaveGroup"]
-        assert stage.ask(lambda consumer: consumer.assignment()) == set()
-        assert stage.ask(lambda consumer: consumer.subscription()) == set()
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.call(lambda consumer: consumer.unsubscribe())
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        assert driven.sent() == ["LeaveGroup"]
+        assert driven.ask(lambda consumer: consumer.assignment()) == set()
+        assert driven.ask(lambda consumer: consumer.subscription()) == set()
 
 
 def test_position_of_a_partition_that_is_not_assigned() -> None:
-    with Stage() as stage, pytest.raises(IllegalStateError, match="not assigned"):
-        stage.call(lambda consumer: consumer.position(FIRST))
+    with ScriptedConsumer() as driven, pytest.raises(IllegalStateError, match="not assigned"):
+        driven.call(lambda consumer: consumer.position(FIRST))
 
 
 def test_position_ends_with_its_time() -> None:
-    with Stage() as stage:
-        stage.transport.answer_always(OffsetFetchRequest, lambda _: None)
-        stage.stable(0)
-        position = stage.begin(lambda consumer: consumer.position(FIRST, timeout_ms=700))
-        stage.advance(700)
+    with ScriptedConsumer() as driven:
+        driven.transport.answer_always(OffsetFetchRequest, lambda _: None)
+        driven.stable(0)
+        position = driven.begin(lambda consumer: consumer.position(FIRST, timeout_ms=700))
+        driven.advance(700)
         with pytest.raises(KafkaTimeoutError, match="not known after 700 ms"):
             position.outcome()
 
@@ -454,7 +454,7 @@ def test_settings_of_the_wrong_kind_are_named(setting: str, value: object) -> No
 
 
 def test_settings_that_are_hardly_meant_are_doubted(caplog: pytest.LogCaptureFixture) -> None:
-    with Stage(max_poll_interval_ms=10_000, session_timeout_ms=45_000, fetch_max_wait_ms=40_000):
+    with ScriptedConsumer(max_poll_interval_ms=10_000, session_timeout_ms=45_000, fetch_max_wait_ms=40_000):
         pass
     said = [record.getMessage() for record in caplog.records]
     assert [text[:45] for text in said] == [

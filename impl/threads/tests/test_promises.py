@@ -13,7 +13,7 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import Buffered, SubscriptionState
 from groupspec.impl.runtime import this_thread
 from groupspec.impl.testing import Callback
-from groupspec.impl.threads.tests.stage import TOPIC, Stage, partitions
+from groupspec.impl.threads.tests.scripted_consumer import TOPIC, ScriptedConsumer, partitions
 
 FIRST = TopicPartition(TOPIC, 0)
 
@@ -23,34 +23,34 @@ FIRST = TopicPartition(TOPIC, 0)
 
 
 def test_S3_a_listener_that_raises_does_not_keep_the_assignment_from_taking_effect_once() -> None:
-    with Stage() as stage:
+    with ScriptedConsumer() as driven:
 
         def refuse(callback: Callback) -> None:
             raise ValueError(callback.kind)
 
-        stage.joining()
-        stage.joined()
-        stage.synced(0, 1)
-        stage.listener.during = refuse
+        driven.joining()
+        driven.joined()
+        driven.synced(0, 1)
+        driven.listener.during = refuse
         with pytest.raises(ValueError, match="assigned"):
-            stage.poll()
-        stage.listener.during = None
-        assert stage.poll() == []
-        assert stage.callbacks() == [("assigned", partitions(0, 1))]
-        assert (stage.state, stage.describe().owned) == ("STABLE", partitions(0, 1))
+            driven.poll()
+        driven.listener.during = None
+        assert driven.poll() == []
+        assert driven.callbacks() == [("assigned", partitions(0, 1))]
+        assert (driven.state, driven.describe().owned) == ("STABLE", partitions(0, 1))
 
 
 def test_S3_Q1_a_wakeup_does_not_lose_the_assignment_that_is_due() -> None:
-    with Stage() as stage:
-        stage.joining()
-        stage.joined()
-        stage.synced(0, 1)
-        stage.consumer.wakeup()
+    with ScriptedConsumer() as driven:
+        driven.joining()
+        driven.joined()
+        driven.synced(0, 1)
+        driven.consumer.wakeup()
         with pytest.raises(WakeupError):
-            stage.poll()
-        stage.poll()
-        assert stage.callbacks() == [("assigned", partitions(0, 1))]
-        assert stage.state == "STABLE"
+            driven.poll()
+        driven.poll()
+        assert driven.callbacks() == [("assigned", partitions(0, 1))]
+        assert driven.state == "STABLE"
 
 
 # Threads
@@ -59,24 +59,24 @@ def test_S3_Q1_a_wakeup_does_not_lose_the_assignment_that_is_due() -> None:
 
 def test_Q2_C5_callbacks_run_on_the_thread_that_polls() -> None:
     threads: list[int] = []
-    with Stage() as stage:
-        stage.listener.during = lambda callback: threads.append(this_thread())
-        (application,) = {stage.call(lambda consumer: this_thread())}
-        stage.stable(0)
-        stage.heartbeat("REBALANCE_IN_PROGRESS")
-        stage.poll()
-        stage.joined()
-        stage.synced(0)
+    with ScriptedConsumer() as driven:
+        driven.listener.during = lambda callback: threads.append(this_thread())
+        (application,) = {driven.call(lambda consumer: this_thread())}
+        driven.stable(0)
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        driven.poll()
+        driven.joined()
+        driven.synced(0)
         assert len(threads) == 2  # the second assignment waits for the next poll
-        stage.poll()
-        stage.heartbeat("UNKNOWN_MEMBER_ID")
-        stage.poll()
+        driven.poll()
+        driven.heartbeat("UNKNOWN_MEMBER_ID")
+        driven.poll()
         assert threads == [application] * 4
 
 
 def test_T1_no_lock_is_held_while_the_background_thread_waits_for_the_network() -> None:
-    with Stage() as stage:
-        stage.stable(0)
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
         calls: list[Callable[[Consumer], object]] = [
             lambda consumer: consumer.poll(0),
             lambda consumer: consumer.commit_async({FIRST: 5}),
@@ -84,32 +84,32 @@ def test_T1_no_lock_is_held_while_the_background_thread_waits_for_the_network() 
             lambda consumer: consumer.pause([FIRST]),
         ]
         for call in calls:
-            assert stage.begin(call).done
+            assert driven.begin(call).done
 
 
 def test_T1_a_callback_holds_no_lock_that_the_background_thread_needs() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.listener.park = True
-        stage.heartbeat("REBALANCE_IN_PROGRESS")
-        stage.begin_poll(0)
-        assert stage.listener.inside is not None
-        stage.advance(3_000)
-        assert stage.is_waiting("Heartbeat")
-        stage.error("Heartbeat", "UNKNOWN_MEMBER_ID")
-        stage.listener.park = False
-        stage.release()
-        assert stage.state == "PREPARING_REBALANCE"
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.listener.park = True
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        driven.begin_poll(0)
+        assert driven.listener.inside is not None
+        driven.advance(3_000)
+        assert driven.is_waiting("Heartbeat")
+        driven.error("Heartbeat", "UNKNOWN_MEMBER_ID")
+        driven.listener.park = False
+        driven.release()
+        assert driven.state == "PREPARING_REBALANCE"
 
 
 def test_T1_who_waits_holds_no_lock_that_the_answer_needs() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        commit = stage.begin(lambda consumer: consumer.commit({FIRST: 5}))
-        stage.error("OffsetCommit", "NONE")
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        commit = driven.begin(lambda consumer: consumer.commit({FIRST: 5}))
+        driven.error("OffsetCommit", "NONE")
         assert commit.outcome() is None
-        poll = stage.begin_poll(60_000)
-        stage.fetched(10)
+        poll = driven.begin_poll(60_000)
+        driven.fetched(10)
         assert [record.offset for record in poll.outcome()] == [10]
 
 
@@ -202,14 +202,14 @@ def test_T2_nobody_touches_the_shared_state_without_its_lock_and_each_step_takes
 
 def test_Q6_callbacks_that_are_due_come_before_records_that_are_there() -> None:
     positions: list[int] = []
-    with Stage(cooperative=True) as stage:
-        stage.stable(0)
-        stage.fetched(10, 11)
-        stage.heartbeat("REBALANCE_IN_PROGRESS")
-        stage.joined()
-        stage.synced(0, 1)
-        stage.listener.during = lambda callback: positions.append(stage.consumer.position(FIRST))
-        assert [record.offset for record in stage.poll()] == [10, 11]
+    with ScriptedConsumer(cooperative=True) as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        driven.joined()
+        driven.synced(0, 1)
+        driven.listener.during = lambda callback: positions.append(driven.consumer.position(FIRST))
+        assert [record.offset for record in driven.poll()] == [10, 11]
         assert positions == [10]
 
 
@@ -218,34 +218,34 @@ def test_Q6_callbacks_that_are_due_come_before_records_that_are_there() -> None:
 
 
 def test_T4_one_wakeup_interrupts_one_call() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.consumer.wakeup()
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.consumer.wakeup()
         for _ in range(2):
-            stage.submit(Fetch())
+            driven.submit(Fetch())
         with pytest.raises(WakeupError):
-            stage.poll()
-        assert stage.poll() == []
-        assert stage.poll() == []
+            driven.poll()
+        assert driven.poll() == []
+        assert driven.poll() == []
 
 
 def test_O4_T4_a_wakeup_while_records_are_there_takes_none_of_them() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        stage.fetched(10, 11)
-        stage.consumer.wakeup()
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        driven.consumer.wakeup()
         with pytest.raises(WakeupError):
-            stage.poll()
-        assert [record.offset for record in stage.poll()] == [10, 11]
+            driven.poll()
+        assert [record.offset for record in driven.poll()] == [10, 11]
 
 
 def test_L4_whoever_closes_second_waits_for_the_first_and_nothing_happens_twice() -> None:
-    with Stage() as stage:
-        stage.stable(0)
-        closing = stage.begin(lambda consumer: consumer.close(1_000))
-        if stage.is_waiting("LeaveGroup"):
-            stage.error("LeaveGroup", "NONE")
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        closing = driven.begin(lambda consumer: consumer.close(1_000))
+        if driven.is_waiting("LeaveGroup"):
+            driven.error("LeaveGroup", "NONE")
         assert closing.done
-        stage.ask(lambda consumer: consumer.close(1_000))
-        assert stage.sent().count("LeaveGroup") == 1
-        assert stage.callbacks() == [("revoked", partitions(0))]
+        driven.ask(lambda consumer: consumer.close(1_000))
+        assert driven.sent().count("LeaveGroup") == 1
+        assert driven.callbacks() == [("revoked", partitions(0))]

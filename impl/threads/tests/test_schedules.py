@@ -43,7 +43,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.scripted import api_of
 from groupspec.impl.testing import Callback, CallThread
-from groupspec.impl.threads.tests.stage import COMMITTED, Stage, partitions
+from groupspec.impl.threads.tests.scripted_consumer import COMMITTED, ScriptedConsumer, partitions
 
 SHARES = ((0, 1), (0,), (1, 2), ())
 
@@ -63,8 +63,8 @@ CALLS: Final[dict[str, Callable[[Consumer], object]]] = {
 class Group:
     """Answers at once; what heartbeats and rounds bring is drawn."""
 
-    def __init__(self, stage: Stage, heartbeats: list[str], shares: list[int]) -> None:
-        self._stage = stage
+    def __init__(self, driven: ScriptedConsumer, heartbeats: list[str], shares: list[int]) -> None:
+        self._stage = driven
         self._heartbeats = list(heartbeats)
         self._shares = list(shares)
         self._generation = 0
@@ -79,7 +79,7 @@ class Group:
             FetchRequest: self._fetch,
         }
         for kind, answer in answers.items():
-            stage.transport.answer_always(kind, answer)
+            driven.transport.answer_always(kind, answer)
 
     def _join(self, _: Request) -> Response:
         self._generation += 1
@@ -189,26 +189,26 @@ def test_any_order_of_the_threads_keeps_the_promises(
     schedule: list[int], heartbeats: list[str], shares: list[int], wakeups: int, seeks: list[int], cooperative: bool
 ) -> None:
     application = Application(seeks)
-    with Stage(schedule, cooperative, heartbeat_interval_ms=1_000, session_timeout_ms=10_000) as stage:
-        group = Group(stage, heartbeats, shares)
-        stage.listener.during = application.told
-        stage.subscribe()
-        work = stage.begin(application.work)
+    with ScriptedConsumer(schedule, cooperative, heartbeat_interval_ms=1_000, session_timeout_ms=10_000) as driven:
+        group = Group(driven, heartbeats, shares)
+        driven.listener.during = application.told
+        driven.subscribe()
+        work = driven.begin(application.work)
         for _ in range(wakeups):
-            stage.consumer.wakeup()
-            stage.settle()
+            driven.consumer.wakeup()
+            driven.settle()
         for _ in range(80):
             if not work.done:
-                stage.advance(1_000)
+                driven.advance(1_000)
         note(f"the application was told: {application.errors}")
         work.outcome()
         assert [type(error) for error in application.errors].count(WakeupError) <= wakeups
         assert not application.owned
         assert len(application.outcomes) == application.commits
         assert group.left <= 1
-        assert stage.transport.closed
-        assert [api_of(sent.request) for sent in stage.transport.unanswered()] == []
-        assert stage.describe().connection == "DOWN"
+        assert driven.transport.closed
+        assert [api_of(sent.request) for sent in driven.transport.unanswered()] == []
+        assert driven.describe().connection == "DOWN"
 
 
 @settings(max_examples=100, deadline=None)
@@ -225,17 +225,17 @@ def test_L2_whenever_other_threads_close_no_call_hangs(
         for name_of_call in calls:
             CALLS[name_of_call](consumer)
 
-    with Stage(schedule) as stage:
-        group = Group(stage, [], [])
-        stage.subscribe()
-        stage.poll(1_000)
-        threads = [CallThread(stage.runtime, f"closer {number}") for number in range(closers)]
-        closes = [thread.begin(lambda: stage.consumer.close(timeout_ms)) for thread in threads]
-        under_way = stage.begin(work)
-        stage.advance(120_000)
+    with ScriptedConsumer(schedule) as driven:
+        group = Group(driven, [], [])
+        driven.subscribe()
+        driven.poll(1_000)
+        threads = [CallThread(driven.runtime, f"closer {number}") for number in range(closers)]
+        closes = [thread.begin(lambda: driven.consumer.close(timeout_ms)) for thread in threads]
+        under_way = driven.begin(work)
+        driven.advance(120_000)
         assert under_way.done
         assert all(close.done for close in closes)
         assert isinstance(under_way.error, ConsumerClosedError | None)
         assert [close.error for close in closes] == [None] * closers
         assert group.left <= 1
-        assert stage.transport.closed
+        assert driven.transport.closed

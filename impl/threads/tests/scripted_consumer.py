@@ -1,7 +1,6 @@
-"""A driven consumer and the broker it talks to: stories in the words of the protocol.
+"""A driven consumer and the coordinator that it talks to, in the terms of the protocol.
 
-What is nobody's subject here (metadata, positions) is answered at once; everything of the group is answered by the
-test.
+Metadata and positions are answered at once; everything of the group is answered by the test.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def partitions(*numbers: int) -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition(TOPIC, number) for number in numbers)
 
 
-class Stage(DrivenConsumer):
+class ScriptedConsumer(DrivenConsumer):
     """One member in a group of which the test is the rest."""
 
     def __init__(self, schedule: Sequence[int] = (), cooperative: bool = False, **settings: Unpack[Settings]) -> None:
@@ -105,14 +104,14 @@ class Stage(DrivenConsumer):
         self.expire("heartbeat")
         self.error("Heartbeat", error)
 
-    def joining(self) -> Stage:
+    def joining(self) -> ScriptedConsumer:
         """The first JoinGroup is out."""
         self.subscribe()
         self.poll()
         self.found()
         return self
 
-    def stable(self, *assigned: int) -> Stage:
+    def stable(self, *assigned: int) -> ScriptedConsumer:
         """A member with these partitions; forget how it came to that."""
         self.joining()
         self.joined()
@@ -144,12 +143,12 @@ class Stage(DrivenConsumer):
         return any(api_of(sent.request) == api for sent in self.transport.unanswered())
 
     def sent(self) -> list[str]:
-        """The group's requests since the stage was set."""
+        """The group's requests since the test began, or the member was stable."""
         apis = [api_of(output.request) for output in self.driver.outputs if isinstance(output, SendRequest)]
         return [api for api in apis if api not in QUIET]
 
     def callbacks(self) -> list[tuple[str, tuple[TopicPartition, ...]]]:
-        """What the listener was told since the stage was set."""
+        """What the listener was told since the test began, or the member was stable."""
         return [(call.kind, call.partitions) for call in self.listener.calls]
 
     def fetched(self, *offsets: int, partition: int | None = None) -> None:
