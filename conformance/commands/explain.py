@@ -72,7 +72,7 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
     yield from _list("judged on the wire by", [f"groupspec conform --scenario {each}" for each in told.scenarios])
     yield from _list("checked in traces by", told.trace_checks)
     yield from _list("properties of the models", told.properties, most)
-    yield from _list("mutants judged on the wire", [f"groupspec conform --mutant {each}" for each in told.mutants])
+    yield from _list("mutants that scenarios must find", told.mutants)
     yield from _kills(told)
     yield from _list("tests that carry its id", list(map(str, told.tests)), most)
     bugs = [KNOWN_BUGS[bug] for bug in told.known_bugs]

@@ -139,7 +139,8 @@ def noticed(name: str) -> Iterator[Section]:
     if noticing:
         yield Section("tests that notice it", tuple(dict.fromkeys(test for tests in noticing for test in tests)))
     if mutant.scenarios:
-        yield Section("judge it on the wire", (f"groupspec conform --mutant {name}",))
+        harness = f"cmd:python -m groupspec.conformance.wire.harnesses.reference_client --mutant {name}"
+        yield Section("judge it on the wire", (f"groupspec conform '{harness}' --scenario {mutant.scenarios[0]}",))
 
 
 def mutants_of(rule: str) -> Iterator[str]:

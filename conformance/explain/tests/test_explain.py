@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -219,8 +220,7 @@ def test_the_commands_that_explanations_name_exist(capsys: Captured) -> None:
     lines = {line for section in sections for line in section.lines if line.startswith("groupspec ")}
     assert len(lines) >= 6
     for line in lines:
-        command, *arguments = line.split()[1:]
+        command, *arguments = shlex.split(line)[1:]
         assert cli.main([command, "--help"]) == 0
         usage = capsys.readouterr().out
         assert all(each in usage for each in arguments if each.startswith("--")), line
-        assert "[OPTIONS] " in usage or all(each.startswith("--") for each in arguments[::2]), line
