@@ -12,27 +12,9 @@ from typing import Final
 
 from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
 
-POSTCONDITIONS: Final = (
-    "J2",
-    "S3",
-    "O1",
-    "O2",
-    "P3",
-    "D1",
-    "D2",
-    "H4",
-    "J3",
-    "K2",
-    "L1",
-    "L2",
-    "P1",
-    "P4",
-    "H3",
-    "H2",
-    "H1",
-)
-"""Worst first: no membership, no assignment, no records, ...; late heartbeats are what shows first, and says least."""
-
+WORST_FIRST: Final = "J2 S3 O1 O2 P3 D1 D2 H4 J3 K2 L1 L2 P1 P4 H3 H2 H1"
+"""Rules by what the application loses: no membership, no assignment, no records, ...; late heartbeats are what shows
+first, and says least."""
 
 FOLLOWS: Final = {"K1": "S3", "O2": "S3"}
 """What a client does that has thrown an assignment away: to it the partitions are not owned (K1), and new afterwards
@@ -59,7 +41,7 @@ def symptoms(judgements: Mapping[str, Judgement]) -> dict[str, str]:
 
 
 def _weight(rule: str, judgement: Judgement) -> tuple[bool, int]:
-    place = POSTCONDITIONS.index(rule) if rule in POSTCONDITIONS else -1
+    place = WORST_FIRST.find(rule)
     return (judgement.verdict is not Verdict.FAIL, place)
 
 
