@@ -93,6 +93,18 @@ def test_no_file_mentions_the_machine_that_it_was_written_on() -> None:
     assert not found, "\n".join(found)
 
 
+def test_no_data_file_is_wider_than_a_page() -> None:
+    """Ruff sees to the Python files."""
+    wide = [
+        f"{path.relative_to(ROOT)}:{number}: {len(line)} columns"
+        for path in project_files()
+        if path.suffix == ".toml"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if len(line) > 120
+    ]
+    assert not wide, "\n".join(wide)
+
+
 def test_the_scripts_can_be_run() -> None:
     for script in sorted((ROOT / ".ci").iterdir()):
         assert os.access(script, os.X_OK), f"{script.name} is not executable"
