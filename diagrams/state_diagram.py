@@ -37,7 +37,7 @@ MEANINGS: dict[Colour, str] = {
 }
 INK, GREY, RED, GREEN, ORANGE = "#1e293b", "#5b6b80", "#c81e1e", "#2b7a4b", "#c2680a"
 
-_FAMILIES = ("heartbeat", "commit", "join", "sync", "lookup", "fetch")
+_FAMILIES = ("heartbeat", "commit", "join", "sync", "discovery", "fetch")
 """Answers to one kind of request: they share a line. Their events begin with its name."""
 
 _WRAP = 46

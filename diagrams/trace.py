@@ -117,7 +117,7 @@ def _heard(number: int, event: ProjectedEvent, note: str) -> Entry:
     if kind != "message":
         return Entry(number, MEMBER, "", _words(event.event), "timer", note)
     api, error = next(answer for answer, name in vocabulary.RESPONSES.items() if name == event.event)
-    given = [name for name in ("takes", "retains", "gains") if event.inputs.get(name)]
+    given = [name for name in ("revokes_any", "retains_any", "adds_any") if event.inputs.get(name)]
     what = f", {' and '.join(given) or 'nothing'}" if event.event == "sync_accepted" else ""
     return Entry(
         number, COORDINATOR, MEMBER, f"{api}: {error}{what}{late}", "response" if error == "NONE" else "error", note

@@ -2,13 +2,13 @@
 
 The broker's side of every JoinGroup, SyncGroup, Heartbeat, OffsetCommit and LeaveGroup.
 
-A rebalance has two barriers. The *join phase* (PreparingRebalance) parks every JoinGroup until all members have sent
-one; then all are answered together, in a new generation. The *sync phase* (CompletingRebalance) parks every SyncGroup
-until the leader has sent the assignment and the log has it. Everything that changes who is in the group begins the join
-phase again.
+A rebalance has two barriers. The *join phase* (PreparingRebalance) holds back every JoinGroup until all members have
+sent one; then all are answered together, in a new generation. The *sync phase* (CompletingRebalance) holds back every
+SyncGroup until the leader has sent the assignment and the log has it. Everything that changes who is in the group
+begins the join phase again.
 
-The join phase ends when every member has a JoinGroup parked and no id that was handed out is pending (rule G1), or with
-the rebalance timeout: the longest of the members' (JoinGroup v1 and later; v0 had no such field, and its session
+The join phase ends when every member has a JoinGroup awaiting and no id that was handed out is pending (rule G1), or
+with the rebalance timeout: the longest of the members' (JoinGroup v1 and later; v0 had no such field, and its session
 timeout counts). So a member that crashes during a rebalance holds it up for its session timeout, one that heartbeats
 and never rejoins for the whole rebalance timeout (rules G5, G6), and an id that was handed out and forgotten for its
 session timeout (rule G4). Dynamic members that have not rejoined are dropped then, static ones stay; if only such
@@ -23,8 +23,8 @@ has the rebalance timeout to send SyncGroup; who has not is removed, from Comple
 G9).
 
 **Who is heard.** Sessions run from the last sign of life: a heartbeat, an accepted commit, an answered SyncGroup, the
-end of the join phase. A parked request is a sign of life for as long as it is parked (`waits`), save for a member that
-is new: it has 300 s. JoinGroup of a known member is none. Heartbeats are answered REBALANCE_IN_PROGRESS in
+end of the join phase. A request that awaits its answer is a sign of life for that long (`is_awaiting`), save for a
+member that is new: it has 300 s. JoinGroup of a known member is none. Heartbeats are answered REBALANCE_IN_PROGRESS in
 PreparingRebalance and NONE in CompletingRebalance; commits the other way round (rule G7). So the commit before a
 rebalance, of the old generation, succeeds. (The coordinator's own comments say otherwise for heartbeats in
 CompletingRebalance and for all requests to a Dead group; brokers do what stands here.)
@@ -42,7 +42,7 @@ has no such part of the log says NOT_COORDINATOR, who is still reading it COORDI
 Heartbeat, so that nobody leaves for it. (Dead is the group's own word, Loading that of the part of the log that it lies
 in; COORDINATOR_NOT_AVAILABLE is what a broker says whose coordinator has not started, or what a failed write is turned
 into, and no state of a group.) The log holds a record of the last finished generation only. So what is loaded is
-Stable, or Empty; a rebalance under way is forgotten with its parked requests and pending ids, and who saw the newer
+Stable, or Empty; a rebalance under way is forgotten with its awaiting requests and pending ids, and who saw the newer
 generation is told so by the old one.
 
 Clients of all versions are one machine: JoinGroup v4 and later is told its member id first (`requires_member_id`), v0
@@ -97,15 +97,15 @@ VARIABLES: Final = (
     Variable("generation_matches", NO_YES, True, "input",
              doc="the generation named, or the one that was written, is the group's"),
     Variable("group_known", NO_YES, True, "input", doc="there is a group of that name"),
-    Variable("told_of_missing_group", NO_YES, True, "input", doc="OffsetCommit v9 or later"),
-    Variable("waits", NO_YES, False, "input",
-             doc="a JoinGroup or SyncGroup of it is parked, and it is not new: that is its heartbeat"),
+    Variable("reports_missing_group", NO_YES, True, "input", doc="OffsetCommit v9 or later"),
+    Variable("is_awaiting", NO_YES, False, "input",
+             doc="a JoinGroup or SyncGroup of it awaits its answer, and it is not new: that is its heartbeat"),
     # of all members, once the event has had its effect
     Variable("all_joined", NO_YES, False, "input",
-             doc="every member has a JoinGroup parked, and no id that was handed out is still pending"),
+             doc="every member has a JoinGroup awaiting, and no id that was handed out is still pending"),
     Variable("members_left", NO_YES, True, "input",
-             doc="someone remains when dynamic members without a parked JoinGroup are dropped"),
-    Variable("some_rejoined", NO_YES, True, "input", doc="someone has a JoinGroup parked"),
+             doc="someone remains when dynamic members without an awaiting JoinGroup are dropped"),
+    Variable("some_rejoined", NO_YES, True, "input", doc="someone has a JoinGroup awaiting"),
     Variable("unsynced", NO_YES, True, "input", doc="someone has not sent SyncGroup in this generation"),
     Variable("newcomer_seen", NO_YES, False, "input",
              doc="a member was added since the delay last began, and the rebalance timeout is not used up"),
@@ -119,12 +119,12 @@ EVENTS: Final = (
            "protocol_accepted", "metadata_changed", "protocol_changes", "is_leader"), doc="JoinGroup"),
     Event("group_sync", "message", (*_IN_GENERATION, "protocol_accepted", "is_leader"), doc="SyncGroup"),
     Event("group_heartbeat", "message", _IN_GENERATION, doc="Heartbeat"),
-    Event("group_commit", "message", (*_IN_GENERATION, "group_known", "told_of_missing_group"),
+    Event("group_commit", "message", (*_IN_GENERATION, "group_known", "reports_missing_group"),
           doc="OffsetCommit; `none` is one without any identity: manual assignment"),
     Event("group_leave", "message", (*_IDENTITY, "replaces_static"),
           doc="LeaveGroup, one member of it; `none` with an instance id: an administrator removes it"),
     # timers
-    Event("group_session_expired", "timer", (*_IDENTITY, "waits", "all_joined"),
+    Event("group_session_expired", "timer", (*_IDENTITY, "is_awaiting", "all_joined"),
           doc="the session timeout of one member or pending id (300 s while a member is new)"),
     Event("group_rebalance_timeout", "timer", _COMPLETION, doc="the rebalance timeout since PreparingRebalance began"),
     Event("group_sync_timeout", "timer", ("unsynced",), doc="the rebalance timeout since the join phase completed"),
@@ -167,25 +167,29 @@ GROUP_ACTS: Final = MappingProxyType(
         "DROP_PENDING": "the id is pending no more",
         "ADD_MEMBER": "the requester is a member, new until the join phase completes",
         "REPLACE_STATIC": "the requester gets a new id and takes the place of the member with its instance id, "
-                          "leadership too; parked requests of the old id are answered FENCED_INSTANCE_ID, the session "
+                          "leadership too; awaiting requests of the old id are answered FENCED_INSTANCE_ID, the "
+                          "session "
                           "timer starts anew",
-        "REMOVE_MEMBER": "the member is gone; parked requests of it are answered UNKNOWN_MEMBER_ID; if it led, another "
+        "REMOVE_MEMBER": "the member is gone; awaiting requests of it are answered UNKNOWN_MEMBER_ID; if it led, "
+                         "another "
                          "leads",
         "REMOVE_UNSYNCED": "the same, for everyone who has not sent SyncGroup",
-        "PARK_JOIN": "the JoinGroup waits for the join phase to complete; its metadata and timeouts are the member's",
-        "PARK_SYNC": "the SyncGroup waits for the assignment; the member counts as synced",
+        "AWAIT_JOIN": "the JoinGroup waits for the join phase to complete; its metadata and timeouts are the member's",
+        "AWAIT_SYNC": "the SyncGroup waits for the assignment; the member counts as synced",
         "KEEP_ALIVE": "the requester's session timer starts anew",
         "STORE_ASSIGNMENT": "the leader's assignment is written to the log; group_assignment_stored or _lost will "
                             "follow",
-        "ANSWER_SYNCS": "the assignment is everyone's; each parked SyncGroup is answered with it, and those session "
+        "ANSWER_SYNCS": "the assignment is everyone's; each awaiting SyncGroup is answered with it, and those session "
                         "timers start anew",
-        "FAIL_PARKED_SYNCS": "each parked SyncGroup is answered REBALANCE_IN_PROGRESS, and assignments are wiped",
-        "FAIL_PARKED_NOT_COORDINATOR": "everything parked is answered NOT_COORDINATOR; where the log refused a write, "
+        "FAIL_AWAITING_SYNCS": "each awaiting SyncGroup is answered REBALANCE_IN_PROGRESS, and assignments are wiped",
+        "FAIL_AWAITING_NOT_COORDINATOR": "everything that awaits an answer is answered NOT_COORDINATOR; where the log "
+                                         "refused a write, "
                                        "what its error maps to: COORDINATOR_NOT_AVAILABLE, after which a client looks "
                                        "it up just so, or UNKNOWN_SERVER_ERROR (a record too large), which Kafka's "
                                        "client throws",
-        "COMPLETE_JOIN": "dynamic members without a parked JoinGroup are dropped; a leader is elected; the generation "
-                         "grows by one; each parked JoinGroup is answered; session timers start anew; nobody is new, "
+        "COMPLETE_JOIN": "dynamic members without an awaiting JoinGroup are dropped; a leader is elected; the "
+                         "generation "
+                         "grows by one; each awaiting JoinGroup is answered; session timers start anew; nobody is new, "
                          "everybody has yet to sync",
         "COMPLETE_EMPTY": "the last member is gone: the generation grows by one",
         "RESTORE": "members, generation and assignment are those of the last record, none if it was deleted, and "
@@ -224,7 +228,7 @@ OLD: Final = Guard("requester == 'member' and not generation_matches")
 STRANGER: Final = Guard("requester != 'member' and requester != 'fenced'")
 LEAVER: Final = Guard("requester == 'member' or requester == 'none' and replaces_static")
 NO_LEAVER: Final = Guard("requester == 'unknown' or requester == 'none' and not replaces_static")
-SILENT: Final = Guard("requester == 'member' and not waits")
+SILENT: Final = Guard("requester == 'member' and not is_awaiting")
 # fmt: on
 
 
@@ -248,7 +252,7 @@ class BrokerGroup(StateMachine):
     EVERY = (*LIVE, *AWAY)
     MEMBERS_ONLY = ("group_sync", "group_heartbeat")
     TIMERS = ("group_session_expired", "group_rebalance_timeout", "group_sync_timeout", "group_initial_delay_elapsed")
-    FROM_COMPLETING = ["fail_parked_syncs", "start_rebalance_timer", "check_join_phase"]
+    FROM_COMPLETING = ["fail_awaiting_syncs", "start_rebalance_timer", "check_join_phase"]
     FROM_STABLE = ["start_rebalance_timer", "check_join_phase"]
 
     # -- JoinGroup -----------------------------------------------------------------------------------------------------
@@ -273,42 +277,42 @@ class BrokerGroup(StateMachine):
         when=NEEDS_ID,                                                  do=["add_pending", "answer_member_id_required"])
 
     row(Empty, "group_join", PreparingRebalance, rules="G3 G4",
-        when=ADDED,             do=["add_member", "park_join", "start_initial_delay"])
+        when=ADDED,             do=["add_member", "await_join", "start_initial_delay"])
     row(Empty, "group_join", PreparingRebalance, rules="G3 G4",
-        when=PENDING,           do=["drop_pending", "add_member", "park_join", "start_initial_delay"])
+        when=PENDING,           do=["drop_pending", "add_member", "await_join", "start_initial_delay"])
     row(Empty, "group_join", None,               rules="G13",
         when=KNOWN,             do=["answer_unknown_member_id"])
 
     row(PreparingRebalance, "group_join", None, rules="G1",
-        when=ADDED,             do=["add_member", "park_join", "check_join_phase"])
+        when=ADDED,             do=["add_member", "await_join", "check_join_phase"])
     row(PreparingRebalance, "group_join", None, rules="G1 G4",
-        when=PENDING,           do=["drop_pending", "add_member", "park_join", "check_join_phase"])
+        when=PENDING,           do=["drop_pending", "add_member", "await_join", "check_join_phase"])
     row(PreparingRebalance, "group_join", None, rules="G1",
-        when=KNOWN,             do=["park_join", "check_join_phase"])
+        when=KNOWN,             do=["await_join", "check_join_phase"])
     row(PreparingRebalance, "group_join", None, rules="G1 G11",
-        when=BY_INSTANCE,       do=["replace_static", "park_join", "check_join_phase"])
+        when=BY_INSTANCE,       do=["replace_static", "await_join", "check_join_phase"])
 
     row(CompletingRebalance, "group_join", PreparingRebalance, rules="G1",
-        when=ADDED,                          do=["add_member", "park_join", *FROM_COMPLETING])
+        when=ADDED,                          do=["add_member", "await_join", *FROM_COMPLETING])
     row(CompletingRebalance, "group_join", PreparingRebalance, rules="G1 G4",
-        when=PENDING,                        do=["drop_pending", "add_member", "park_join", *FROM_COMPLETING])
+        when=PENDING,                        do=["drop_pending", "add_member", "await_join", *FROM_COMPLETING])
     row(CompletingRebalance, "group_join", PreparingRebalance, rules="G11",
-        when=BY_INSTANCE,                    do=["replace_static", "park_join", *FROM_COMPLETING])
+        when=BY_INSTANCE,                    do=["replace_static", "await_join", *FROM_COMPLETING])
     row(CompletingRebalance, "group_join", PreparingRebalance, rules="G10",
-        when=KNOWN & "metadata_changed",     do=["park_join", *FROM_COMPLETING])
+        when=KNOWN & "metadata_changed",     do=["await_join", *FROM_COMPLETING])
     row(CompletingRebalance, "group_join", None,               rules="G10",
         when=KNOWN & "not metadata_changed", do=["answer_current_generation"])
 
     row(Stable, "group_join", PreparingRebalance, rules="G1",
-        when=ADDED,                                        do=["add_member", "park_join", *FROM_STABLE])
+        when=ADDED,                                        do=["add_member", "await_join", *FROM_STABLE])
     row(Stable, "group_join", PreparingRebalance, rules="G1 G4",
-        when=PENDING,                                      do=["drop_pending", "add_member", "park_join", *FROM_STABLE])
+        when=PENDING, do=["drop_pending", "add_member", "await_join", *FROM_STABLE])
     row(Stable, "group_join", PreparingRebalance, rules="G11",
-        when=BY_INSTANCE & "protocol_changes",             do=["replace_static", "park_join", *FROM_STABLE])
+        when=BY_INSTANCE & "protocol_changes",             do=["replace_static", "await_join", *FROM_STABLE])
     row(Stable, "group_join", None,               rules="G11",
         when=BY_INSTANCE & "not protocol_changes",         do=["replace_static", "answer_current_generation"])
     row(Stable, "group_join", PreparingRebalance, rules="G10",
-        when=KNOWN & "(is_leader or metadata_changed)",    do=["park_join", *FROM_STABLE])
+        when=KNOWN & "(is_leader or metadata_changed)",    do=["await_join", *FROM_STABLE])
     row(Stable, "group_join", None,               rules="G10",
         when=KNOWN & "not is_leader and not metadata_changed", do=["answer_current_generation"])
 
@@ -342,15 +346,15 @@ class BrokerGroup(StateMachine):
     row(PreparingRebalance,  "group_sync",              None,               rules="G9 G8",
         when=CURRENT & "protocol_accepted",                   do=["answer_rebalance_in_progress"])
     row(CompletingRebalance, "group_sync",              None,               rules="G9",
-        when=CURRENT & "protocol_accepted and not is_leader", do=["park_sync"])
+        when=CURRENT & "protocol_accepted and not is_leader", do=["await_sync"])
     row(CompletingRebalance, "group_sync",              None,               rules="G9",
-        when=CURRENT & "protocol_accepted and is_leader",     do=["park_sync", "store_assignment"])
+        when=CURRENT & "protocol_accepted and is_leader",     do=["await_sync", "store_assignment"])
     row(Stable,              "group_sync",              None,               rules="G9",
         when=CURRENT & "protocol_accepted",                   do=["answer_stored_assignment"])
     row(CompletingRebalance, "group_assignment_stored", Stable,             rules="G9",
         when="generation_matches",                            do=["answer_syncs"])
     row(CompletingRebalance, "group_assignment_lost",   PreparingRebalance, rules="G9",
-        when="generation_matches",                            do=["fail_parked_not_coordinator", *FROM_COMPLETING])
+        when="generation_matches",                            do=["fail_awaiting_not_coordinator", *FROM_COMPLETING])
     row(CompletingRebalance, "group_sync_timeout",      PreparingRebalance, rules="G9",
         when="unsynced",                                      do=["remove_unsynced", *FROM_COMPLETING])
     row(Stable,              "group_sync_timeout",      PreparingRebalance, rules="G9",
@@ -370,9 +374,9 @@ class BrokerGroup(StateMachine):
     row(Empty,               "group_commit", None, rules="G13 D8",
         when="requester == 'none'",                                     do=["answer_none"])
     row(Empty,               "group_commit", None, rules="G13",
-        when="requester != 'none' and not group_known and told_of_missing_group", do=["answer_group_id_not_found"])
+        when="requester != 'none' and not group_known and reports_missing_group", do=["answer_group_id_not_found"])
     row(Empty,               "group_commit", None, rules="G13",
-        when="requester != 'none' and not group_known and not told_of_missing_group", do=["answer_illegal_generation"])
+        when="requester != 'none' and not group_known and not reports_missing_group", do=["answer_illegal_generation"])
     row(Empty,               "group_commit", None, rules="G8 G13",
         when="group_known and requester != 'none' and requester != 'fenced'", do=["answer_unknown_member_id"])
     row(Empty,               "group_commit", None, rules="G8 G11",
@@ -436,7 +440,7 @@ class BrokerGroup(StateMachine):
         when=SILENT,                                      do=["remove_member", *FROM_STABLE])
 
     # -- the coordinator itself ----------------------------------------------------------------------------------------
-    row(LIVE,    "group_unloaded", Dead,    rules="G13", do=["fail_parked_not_coordinator", "stop_timers"])
+    row(LIVE,    "group_unloaded", Dead,    rules="G13", do=["fail_awaiting_not_coordinator", "stop_timers"])
     row(Loading, "group_unloaded", Dead,    rules="G13")
     row(Dead,    "group_loading",  Loading, rules="G13")
     row(Loading, "group_loaded",   Stable,  rules="G13",
@@ -449,7 +453,8 @@ class BrokerGroup(StateMachine):
     ignored(PreparingRebalance, "group_join_phase_checked", because="others_missing",
         when="not all_joined or initial_delay")
     ignored((Empty, *SETTLING, *AWAY), "group_join_phase_checked", because="nothing_waits")
-    ignored(WITH_MEMBERS, "group_session_expired", because="parked_is_alive", when="requester == 'member' and waits",
+    ignored(WITH_MEMBERS, "group_session_expired", because="awaiting_is_alive",
+            when="requester == 'member' and is_awaiting",
         rules="G5")
     ignored(WITH_MEMBERS, "group_session_expired", because="timer_off",
         when="requester != 'member' and requester != 'pending'")

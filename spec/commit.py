@@ -154,7 +154,7 @@ EFFECTS: Final = (
     Effect("have_no_coordinator", {"coordinator_here": "False"}),
     Effect("send_commit_as_member", {"sent_as": "'member'", "identity_kept": "True"}, ("OffsetCommit",),
            doc="member id and generation, read together now"),
-    Effect("send_commit_as_nobody", {"sent_as": "'nobody'", "identity_kept": "True"}, ("OffsetCommit",),
+    Effect("send_commit_without_identity", {"sent_as": "'nobody'", "identity_kept": "True"}, ("OffsetCommit",),
            doc="generation -1, no member id, no instance id"),
     Effect("wait_to_retry", {"commit_backs_off": "True"}),
     Effect("end_commit_backoff", {"commit_backs_off": "False"}),
@@ -219,7 +219,7 @@ class Commit(StateMachine):
     row(WAITING, "turn_ended",           SENT,    rules="M1 D4",
         when=SENDS & "standing == 'member'",                            do=["send_commit_as_member"])
     row(WAITING, "turn_ended",           SENT,    rules="M1 X1 D8 D4",
-        when=SENDS & "standing == 'manual'",                            do=["send_commit_as_nobody"])
+        when=SENDS & "standing == 'manual'",                            do=["send_commit_without_identity"])
 
     # -- the answer ----------------------------------------------------------------------------------------------------
     row(SENT,    "commit_accepted",              SETTLED, rules="M6 T3",
@@ -252,9 +252,9 @@ class Commit(StateMachine):
     # -- nobody to send it to ------------------------------------------------------------------------------------------
     row((SETTLED, WAITING), "coordinator_lost", None, rules="D1 D4", do=["have_no_coordinator"])
     row((SETTLED, WAITING), "coordinator_found", None, rules="D4", do=["have_coordinator"])
-    row(WAITING, "lookup_retriable",  SETTLED, rules="D3",
+    row(WAITING, "discovery_retriable",  SETTLED, rules="D3",
         when="current and commit_purpose == 'async'",     do=["end_as_retriable"])
-    row(WAITING, "lookup_fatal",      SETTLED, rules="D2 T3",
+    row(WAITING, "discovery_fatal",      SETTLED, rules="D2 T3",
         when="current and commit_purpose != 'rebalance'", do=["end_as_refused"])
 
     # -- what changes around it, and the end ---------------------------------------------------------------------------
@@ -292,10 +292,10 @@ class Commit(StateMachine):
     ignored((SETTLED, SENT), "commit_backoff_elapsed", because="timer_off")
     ignored(UNDER_WAY, "commit_deadline_expired", because="timer_off", when=~PERSISTS)
     ignored(SETTLED, "commit_deadline_expired", because="timer_off")
-    ignored(EVERY, ("lookup_retriable", "lookup_fatal"), because="late", when="not current")
-    ignored(WAITING, "lookup_retriable", because="waiting", when="current and commit_purpose != 'async'", rules="D3")
-    ignored(WAITING, "lookup_fatal", because="waiting", when="current and commit_purpose == 'rebalance'", rules="M3")
-    ignored((SETTLED, SENT), ("lookup_retriable", "lookup_fatal"), because="nothing_waits", when="current")
+    ignored(EVERY, ("discovery_retriable", "discovery_fatal"), because="late", when="not current")
+    ignored(WAITING, "discovery_retriable", because="waiting", when="current and commit_purpose != 'async'", rules="D3")
+    ignored(WAITING, "discovery_fatal", because="waiting", when="current and commit_purpose == 'rebalance'", rules="M3")
+    ignored((SETTLED, SENT), ("discovery_retriable", "discovery_fatal"), because="nothing_waits", when="current")
     ignored(UNDER_WAY, "rebalance_given_up", because="another_commit", when="commit_purpose != 'rebalance'")
     ignored(SETTLED, ("rebalance_given_up", "stopped"), because="nothing_waits")
     ignored(EVERY, ANSWERS, because="late", when="not current", rules="J9")

@@ -36,27 +36,27 @@ VARIABLES: Final = (
     Variable("coordinator_known", NO_YES, False, "state", "connection",
              doc="the last lookup found it, and nothing since said otherwise"),
     Variable("member_needs", NO_YES, False, "state", "connection", doc="the rebalance needs a coordinator"),
-    Variable("asked", NO_YES, False, "state", "connection",
+    Variable("request_pending", NO_YES, False, "state", "connection",
              doc="a commit, or a question for committed offsets, needs a coordinator"),
-    Variable("lookup_wait", ("none", "backoff", "poll"), "none", "state", "connection",
+    Variable("discovery_wait", ("none", "backoff", "poll"), "none", "state", "connection",
              doc="what the next lookup waits for: nothing, the retry backoff, or (after a fatal error) a poll"),
 )
 
 EFFECTS: Final = (
     Effect("note_need", {"member_needs": "True"}),
     Effect("end_need", {"member_needs": "False"}),
-    Effect("note_ask", {"asked": "True"}),
-    Effect("end_asks", {"asked": "False"}),
-    Effect("look_up", {"lookup_wait": "'none'"}, ("FindCoordinator",)),
+    Effect("note_request", {"request_pending": "True"}),
+    Effect("end_requests", {"request_pending": "False"}),
+    Effect("send_find_coordinator", {"discovery_wait": "'none'"}, ("FindCoordinator",)),
     Effect("know_coordinator", {"coordinator_known": "True"}, ("coordinator_found",)),
     Effect("forget_coordinator", {"coordinator_known": "False"}, ("coordinator_lost",)),
-    Effect("back_off_lookup", {"lookup_wait": "'backoff'"}),
-    Effect("await_poll_to_look_up", {"lookup_wait": "'poll'"}),
-    Effect("end_lookup_wait", {"lookup_wait": "'none'"}),
-    Effect("need_nothing", {"member_needs": "False", "asked": "False", "lookup_wait": "'none'"}),
+    Effect("back_off_discovery", {"discovery_wait": "'backoff'"}),
+    Effect("await_poll_to_discover", {"discovery_wait": "'poll'"}),
+    Effect("end_discovery_wait", {"discovery_wait": "'none'"}),
+    Effect("need_nothing", {"member_needs": "False", "request_pending": "False", "discovery_wait": "'none'"}),
 )
 
-NEEDED: Final = Guard("member_needs or asked")
+NEEDED: Final = Guard("member_needs or request_pending")
 """Somebody needs a coordinator."""
 # fmt: on
 
@@ -80,62 +80,63 @@ class Connection(StateMachine):
     row(RUNNING, "stopped", DOWN,        do=["forget_coordinator", "need_nothing"], rules="L4")
 
     row(INITIALIZED, "coordinator_needed",    COORDINATOR_DISCOVERY, rules="D7 D2",
-        when="lookup_wait == 'none'",    do=["note_need", "look_up"])
-    row(INITIALIZED, "commit_or_fetch_asked", COORDINATOR_DISCOVERY, rules="D7 D2",
-        when="lookup_wait != 'backoff'", do=["note_ask", "look_up"])
+        when="discovery_wait == 'none'",    do=["note_need", "send_find_coordinator"])
+    row(INITIALIZED, "commit_or_fetch_requested", COORDINATOR_DISCOVERY, rules="D7 D2",
+        when="discovery_wait != 'backoff'", do=["note_request", "send_find_coordinator"])
     row(INITIALIZED, "coordinator_needed",    None,                  rules="D3",
-        when="lookup_wait != 'none'",    do=["note_need"])
-    row(INITIALIZED, "commit_or_fetch_asked", None,                  rules="D3",
-        when="lookup_wait == 'backoff'", do=["note_ask"])
+        when="discovery_wait != 'none'",    do=["note_need"])
+    row(INITIALIZED, "commit_or_fetch_requested", None,                  rules="D3",
+        when="discovery_wait == 'backoff'", do=["note_request"])
     row((COORDINATOR_DISCOVERY, STABLE), "coordinator_needed", None, rules="D2 D4", do=["note_need"])
-    row((COORDINATOR_DISCOVERY, STABLE), "commit_or_fetch_asked", None, rules="D2 D4", do=["note_ask"])
+    row((COORDINATOR_DISCOVERY, STABLE), "commit_or_fetch_requested", None, rules="D2 D4", do=["note_request"])
     row(RUNNING,     "coordinator_needless",  None,                  rules="D7", do=["end_need"])
-    row(RUNNING,     "asks_settled",          None,                  rules="D7",
-        when="asked",                    do=["end_asks"])
+    row(RUNNING,     "requests_settled",          None,                  rules="D7",
+        when="request_pending",                    do=["end_requests"])
 
-    row(COORDINATOR_DISCOVERY, "lookup_found",           STABLE,                rules="D2 D4",
+    row(COORDINATOR_DISCOVERY, "discovery_succeeded",           STABLE,                rules="D2 D4",
         when="current",                                               do=["know_coordinator"])
-    row(COORDINATOR_DISCOVERY, "lookup_retriable",       INITIALIZED,           rules="D2 D3 D7",
-        when="current",                                               do=["back_off_lookup"])
-    row(COORDINATOR_DISCOVERY, "lookup_fatal",           INITIALIZED,           rules="D2 H4",
-        when="current",                                               do=["await_poll_to_look_up", "end_asks", "throw"])
-    row(INITIALIZED,           "lookup_backoff_elapsed", COORDINATOR_DISCOVERY, rules="D1 D3 D7",
-        when="lookup_wait == 'backoff'" & NEEDED,  do=["look_up"])
-    row(INITIALIZED,           "lookup_backoff_elapsed", None,                  rules="D7",
-        when="lookup_wait == 'backoff'" & ~NEEDED, do=["end_lookup_wait"])
+    row(COORDINATOR_DISCOVERY, "discovery_retriable",       INITIALIZED,           rules="D2 D3 D7",
+        when="current",                                               do=["back_off_discovery"])
+    row(COORDINATOR_DISCOVERY, "discovery_fatal",           INITIALIZED,           rules="D2 H4",
+        when="current", do=["await_poll_to_discover", "end_requests", "throw"])
+    row(INITIALIZED,           "discovery_backoff_elapsed", COORDINATOR_DISCOVERY, rules="D1 D3 D7",
+        when="discovery_wait == 'backoff'" & NEEDED,  do=["send_find_coordinator"])
+    row(INITIALIZED,           "discovery_backoff_elapsed", None,                  rules="D7",
+        when="discovery_wait == 'backoff'" & ~NEEDED, do=["end_discovery_wait"])
     row(INITIALIZED,           "application_polled",     COORDINATOR_DISCOVERY, rules="D1 D7",
-        when="lookup_wait == 'poll'" & NEEDED,     do=["look_up"])
+        when="discovery_wait == 'poll'" & NEEDED,     do=["send_find_coordinator"])
     row(INITIALIZED,           "application_polled",     None,                  rules="D7",
-        when="lookup_wait == 'poll'" & ~NEEDED, do=["end_lookup_wait"])
+        when="discovery_wait == 'poll'" & ~NEEDED, do=["end_discovery_wait"])
 
     row(STABLE, "coordinator_gone", COORDINATOR_DISCOVERY, rules="D1 D5",
-        when=NEEDED,       do=["forget_coordinator", "look_up"])
+        when=NEEDED,       do=["forget_coordinator", "send_find_coordinator"])
     row(STABLE, "coordinator_gone", INITIALIZED,           rules="D1 D5 D7",
         when=~NEEDED, do=["forget_coordinator"])
 
-    row(STABLE, "ask_coordinator_gone", COORDINATOR_DISCOVERY, rules="D1 D5",
-        when="current and asked", do=["forget_coordinator", "look_up"])
+    row(STABLE, "offset_fetch_coordinator_gone", COORDINATOR_DISCOVERY, rules="D1 D5",
+        when="current and request_pending", do=["forget_coordinator", "send_find_coordinator"])
 
     # -- what changes nothing ------------------------------------------------------------------------------------------
     ignored(RUNNING, "started", because="already")
     ignored(DOWN, "stopped", because="already")
-    ignored(DOWN, ("coordinator_needed", "coordinator_needless", "coordinator_gone", "asks_settled"),
+    ignored(DOWN, ("coordinator_needed", "coordinator_needless", "coordinator_gone", "requests_settled"),
         because="nothing_waits")
     ignored(RUNNING, CALLS, because="nothing_waits")
-    ignored(RUNNING, "asks_settled", because="nothing_waits", when="not asked")
+    ignored(RUNNING, "requests_settled", because="nothing_waits", when="not request_pending")
     ignored((INITIALIZED, COORDINATOR_DISCOVERY), "coordinator_gone", because="already")
-    ignored(INITIALIZED, "application_polled", because="nothing_waits", when="lookup_wait != 'poll'")
+    ignored(INITIALIZED, "application_polled", because="nothing_waits", when="discovery_wait != 'poll'")
     ignored((COORDINATOR_DISCOVERY, STABLE), "application_polled", because="nothing_waits")
-    ignored(INITIALIZED, "lookup_backoff_elapsed", because="timer_off", when="lookup_wait != 'backoff'")
-    ignored((DOWN, COORDINATOR_DISCOVERY, STABLE), "lookup_backoff_elapsed", because="timer_off")
-    ignored((DOWN, *RUNNING), ("lookup_found", "lookup_retriable", "lookup_fatal", "ask_coordinator_gone"),
+    ignored(INITIALIZED, "discovery_backoff_elapsed", because="timer_off", when="discovery_wait != 'backoff'")
+    ignored((DOWN, COORDINATOR_DISCOVERY, STABLE), "discovery_backoff_elapsed", because="timer_off")
+    ignored((DOWN, *RUNNING),
+            ("discovery_succeeded", "discovery_retriable", "discovery_fatal", "offset_fetch_coordinator_gone"),
         because="late", when="not current")
 
     # -- what a correct application never does: ask a consumer that is closed ------------------------------------------
-    error(DOWN, (*CALLS, "application_polled", "commit_or_fetch_asked"), rule="L4")
+    error(DOWN, (*CALLS, "application_polled", "commit_or_fetch_requested"), rule="L4")
 
     # -- what a correct peer never does: answer a lookup that is not out -----------------------------------------------
-    error(IDLE, ("lookup_found", "lookup_retriable", "lookup_fatal"), rule="D2", when="current")
-    error((DOWN, INITIALIZED, COORDINATOR_DISCOVERY), "ask_coordinator_gone", rule="J9", when="current")
-    error(STABLE, "ask_coordinator_gone", rule="J9", when="current and not asked")
+    error(IDLE, ("discovery_succeeded", "discovery_retriable", "discovery_fatal"), rule="D2", when="current")
+    error((DOWN, INITIALIZED, COORDINATOR_DISCOVERY), "offset_fetch_coordinator_gone", rule="J9", when="current")
+    error(STABLE, "offset_fetch_coordinator_gone", rule="J9", when="current and not request_pending")
     # fmt: on

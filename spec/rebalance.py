@@ -124,16 +124,16 @@ EFFECTS: Final = (
     Effect("disable_heartbeats", {}, ("heartbeats_disabled",)),
     # partitions, and the callbacks about them
     Effect("take_assignment",
-           {"owned": "gains or (cooperative and owned and (retains or not takes))", "keeps": "False"},
+           {"owned": "adds_any or (cooperative and owned and (retains_any or not revokes_any))", "keeps": "False"},
            ("partition_added",)),
-    Effect("take_smaller_assignment", {"will_own": "gains or retains", "keeps": "retains"}),
+    Effect("take_smaller_assignment", {"will_own": "adds_any or retains_any", "keeps": "retains_any"}),
     Effect("own_new", {"owned": "will_own", "will_own": "False", "keeps": "False"}, ("partition_added",)),
     Effect("shrink", {"owned": "keeps", "lost": "False", "callback_running": "False"}, ("partition_removed",)),
     Effect("enable_partitions", {}, ("partition_enabled",)),
     Effect(
         "note_unwanted",
-        {"unwanted": "deployed and cooperative and owned and takes",
-         "keeps": "deployed and cooperative and owned and takes and retains", "preparing": "False"},
+        {"unwanted": "deployed and cooperative and owned and revokes_any",
+         "keeps": "deployed and cooperative and owned and revokes_any and retains_any", "preparing": "False"},
         doc="what is owned of topics no longer subscribed to goes before JoinGroup",
     ),
     Effect("pause_owned", {"keeps": "False"}, ("revocation_pending",)),
@@ -278,7 +278,7 @@ class Rebalance(StateMachine):
     row(PREPARING_REBALANCE, "join_coordinator_loading",     None,                 rules="D3 J2",
         when=JOIN_IN_FLIGHT,                               do=["back_off_join"])
     row(PREPARING_REBALANCE, "join_coordinator_gone",        None,                 rules="D1 D3 J2 J4",
-        when=JOIN_IN_FLIGHT,                               do=["back_off_join", "say_coordinator_gone"])
+        when=JOIN_IN_FLIGHT,                               do=["back_off_join", "report_coordinator_gone"])
     row(PREPARING_REBALANCE, "join_fenced",                  UNJOINED,             rules="X2",
         when=JOIN_IN_FLIGHT & "not owned",                 do=["forget_identity", "fence", "throw"])
     row(PREPARING_REBALANCE, "join_fenced",                  REVOKING_PARTITION,   rules="X2 C2",
@@ -312,16 +312,16 @@ class Rebalance(StateMachine):
 
     # -- COMPLETING_REBALANCE: SyncGroup is in flight ------------------------------------------------------------------
     row(COMPLETING_REBALANCE, "sync_accepted",              ASSIGNING_PARTITIONS, rules="J9 Q4 C3",
-        when="current and fits and not (cooperative and owned and takes)",
+        when="current and fits_subscription and not (cooperative and owned and revokes_any)",
         do=["take_assignment", "send_assign_partitions"])
     row(COMPLETING_REBALANCE, "sync_accepted",              PREPARE_REVOCATION,   rules="J9 M3 M8 Q4 Q5",
-        when="current and fits and cooperative and owned and takes and auto_commit",
+        when="current and fits_subscription and cooperative and owned and revokes_any and auto_commit",
         do=["take_smaller_assignment", "pause_taken", "commit"])
     row(COMPLETING_REBALANCE, "sync_accepted",              PREPARE_REVOCATION,   rules="J9 Q4 Q5",
-        when="current and fits and cooperative and owned and takes and not auto_commit",
+        when="current and fits_subscription and cooperative and owned and revokes_any and not auto_commit",
         do=["take_smaller_assignment", "pause_taken", "skip_commit"])
     row(COMPLETING_REBALANCE, "sync_accepted",              STABLE,               rules="J1 J2",
-        when="current and not fits",                     do=["note_unwanted", "rejoin"])
+        when="current and not fits_subscription",                     do=["note_unwanted", "rejoin"])
     row(COMPLETING_REBALANCE, "sync_rebalance_in_progress", PREPARING_REBALANCE,  rules="J2 J4",
         when="current",                                  do=["send_join_group"])
     row(COMPLETING_REBALANCE, "sync_unknown_member",        UNJOINED,             rules="J4 J2 H3",
@@ -333,7 +333,7 @@ class Rebalance(StateMachine):
     row(COMPLETING_REBALANCE, "sync_illegal_generation",    REVOKING_PARTITION,   rules="J4 C2 H3",
         when="current and owned",                        do=["forget_generation", "lose"])
     row(COMPLETING_REBALANCE, "sync_coordinator_gone",      PREPARING_REBALANCE,  rules="D1 D3 J2 J4",
-        when="current",                                  do=["back_off_join", "say_coordinator_gone"])
+        when="current",                                  do=["back_off_join", "report_coordinator_gone"])
     row(COMPLETING_REBALANCE, "sync_fenced",                UNJOINED,             rules="X2 H3",
         when="current and not owned",                    do=["forget_identity", "disable_heartbeats", "fence", "throw"])
     row(COMPLETING_REBALANCE, "sync_fenced",                REVOKING_PARTITION,   rules="X2 C2 H3",
@@ -426,9 +426,9 @@ class Rebalance(StateMachine):
     row(STABLE, "subscription_changed",            None,                rules="J2 Q4",
         when="not preparing",                                           do=["note_unwanted", "rejoin"])
     row(STABLE, "subscription_changed",            PREPARE_REVOCATION,  rules="J2 Q4 Q5",
-        when="preparing and owned and takes and commit_step != 'none'", do=["note_unwanted", "pause_taken"])
+        when="preparing and owned and revokes_any and commit_step != 'none'", do=["note_unwanted", "pause_taken"])
     row(STABLE, "subscription_changed",            PREPARE_REVOCATION,  rules="J2 Q4 Q5",
-        when="preparing and owned and takes and commit_step == 'none'",
+        when="preparing and owned and revokes_any and commit_step == 'none'",
         do=["note_unwanted", "pause_taken", "skip_commit"])
     row(STABLE, ("commit_settled", "commit_rebalance_in_progress"), None, rules="M3 Q4 K1",
         when=COMMIT_IN_FLIGHT & "preparing and commit_step == 'out'",   do=["finish_commit", "join"])
@@ -525,11 +525,11 @@ class Rebalance(StateMachine):
     row(COMMITTING, "commit_retriable",        None, rules="D3 M3",
         when=COMMIT_IN_FLIGHT & "commit_step == 'out'",        do=["back_off_commit"])
     row(COMMITTING, "commit_coordinator_gone", None, rules="D1 D3 M3",
-        when=COMMIT_IN_FLIGHT & "commit_step == 'out'",        do=["back_off_commit", "say_coordinator_gone"])
+        when=COMMIT_IN_FLIGHT & "commit_step == 'out'",        do=["back_off_commit", "report_coordinator_gone"])
     row(COMMITTING, "commit_coordinator_gone", None, rules="D1",
-        when=COMMIT_IN_FLIGHT & "commit_step != 'out'",        do=["say_coordinator_gone"])
+        when=COMMIT_IN_FLIGHT & "commit_step != 'out'",        do=["report_coordinator_gone"])
     row(CALLBACKS,  "commit_coordinator_gone", None, rules="D1",
-        when=COMMIT_IN_FLIGHT,                                 do=["say_coordinator_gone"])
+        when=COMMIT_IN_FLIGHT,                                 do=["report_coordinator_gone"])
     row(COMMITTING, "coordinator_lost",        None, rules="D1 D5 M3",
         when="commit_step == 'out'",                           do=["back_off_commit"])
     row(COMMITTING, "coordinator_found",       None, rules="D1 M3",
@@ -635,7 +635,7 @@ class Rebalance(StateMachine):
     ignored((PREPARE_REVOCATION, PARTITION_REVOKED), "heartbeat_rebalance_in_progress", because="already",
         when="current")
     ignored(STABLE, "heartbeat_rebalance_in_progress", because="already", when="current and preparing")
-    ignored(COMPLETING_REBALANCE, "heartbeat_rebalance_in_progress", because="sync_will_tell", when="current")
+    ignored(COMPLETING_REBALANCE, "heartbeat_rebalance_in_progress", because="sync_answer_decides", when="current")
     ignored(REVOKING_PARTITION, "heartbeat_rebalance_in_progress", because="already",
         when="current and identity == 'member'")
     ignored(REVOKING_PARTITION, "commit_rebalance_in_progress", because="already",
@@ -653,7 +653,7 @@ class Rebalance(StateMachine):
     ignored((UNJOINED, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED), "subscription_changed",
         because="already")
     ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE), "subscription_changed", because="already", when="follow_up")
-    ignored(STABLE, "subscription_changed", because="already", when="preparing and not (owned and takes)")
+    ignored(STABLE, "subscription_changed", because="already", when="preparing and not (owned and revokes_any)")
     ignored(STABLE, "commit_rebalance_in_progress", because="already",
         when=COMMIT_IN_FLIGHT & "preparing and commit_step != 'out'")
     ignored(UNJOINED, "stopped", because="nothing_waits", when="not subscribed and identity == 'none'")

@@ -102,11 +102,11 @@ class Timeouts(StateMachine):
     row(IN_FLIGHT, "heartbeat_error",            IDLE,      rules="H4 H7",
         when="current",                                         do=["schedule_retry", "throw"])
     row(IN_FLIGHT, "heartbeat_coordinator_gone", IDLE,      rules="D1 H4",
-        when="current",                                         do=["schedule_retry", "say_coordinator_gone"])
+        when="current",                                         do=["schedule_retry", "report_coordinator_gone"])
     row(IN_FLIGHT, "coordinator_lost",           IDLE,      rules="D5 H4", do=["schedule_retry"])
 
     row(ENABLED, "session_expired",       None, rules="H5 D1",
-        when="coordinator_known",                          do=["say_coordinator_gone"])
+        when="coordinator_known",                          do=["report_coordinator_gone"])
     row(ENABLED, "poll_interval_expired", None, rules="P1",
         when="coordinator_known and not poll_overdue",     do=["report_poll_limit"])
     row(ENABLED, "poll_interval_expired", None, rules="P1",

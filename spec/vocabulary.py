@@ -57,13 +57,13 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     # that come with an event
     Variable("current", NO_YES, True, "input",
              doc="the answer is the one waited for, of the present identity; else it is late"),
-    Variable("fits", NO_YES, True, "input",
+    Variable("fits_subscription", NO_YES, True, "input",
              doc="the new assignment has only partitions of topics that are subscribed to"),
-    Variable("takes", NO_YES, False, "input",
+    Variable("revokes_any", NO_YES, False, "input",
              doc="the new assignment lacks something that is owned; where none is applied, the subscription does"),
-    Variable("retains", NO_YES, True, "input",
+    Variable("retains_any", NO_YES, True, "input",
              doc="the new assignment has something that is owned; where none is applied, the subscription does"),
-    Variable("gains", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
+    Variable("adds_any", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
     Variable("more", NO_YES, False, "input", doc="records of this partition are left in the buffer"),
     # of one commit, and of the group
     *commit.VARIABLES,
@@ -81,14 +81,16 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("subscribed_to_topics", "application", doc="subscribe(); the server event SUBSCRIBE"),
     Event("application_polled", "application", doc="poll(); the server event POLL"),
     Event("poll_raised", "application", doc="poll() only raised an error that was waiting for it"),
-    Event("subscription_changed", "application", ("takes", "retains"), doc="subscribe() with other topics than before"),
+    Event("subscription_changed", "application", ("revokes_any", "retains_any"),
+          doc="subscribe() with other topics than before"),
     Event("rejoin_requested", "application", doc="the leader sees other metadata, or enforceRebalance()"),
     Event("leave_requested", "application", doc="unsubscribe(), or close() after its commit; the server event CLOSE"),
     Event("callback_started", "application", doc="the polling thread has taken REVOKE_PARTITIONS from its queue"),
     Event("partitions_revoked", "application", doc="PARTITIONS_REVOKED: the listener has returned"),
     Event("partitions_assigned", "application", doc="PARTITIONS_ASSIGNED: the listener has returned"),
-    Event("commit_or_fetch_asked", "application", doc="COMMIT or FETCH_COMMITTED: an event with required_coordinator"),
-    Event("asks_settled", "application",
+    Event("commit_or_fetch_requested", "application",
+          doc="COMMIT or FETCH_COMMITTED: an event with required_coordinator"),
+    Event("requests_settled", "application",
           doc="every commit and every question for committed offsets has been answered, or given up"),
     # one partition, as the application and the fetcher see it
     Event("fetch_requested", "application", doc="the server event FETCH reaches this partition"),
@@ -102,9 +104,9 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
           doc="no records, and nothing wrong with the position: there are none yet"),
     Event("fetch_out_of_range", "message", _ANSWER, doc="the position does not exist any more"),
     # answers to FindCoordinator
-    Event("lookup_found", "message", _ANSWER, doc="FindCoordinator: NONE"),
-    Event("lookup_retriable", "message", _ANSWER, doc="FindCoordinator: loading, not available, no answer"),
-    Event("lookup_fatal", "message", _ANSWER, doc="FindCoordinator: not authorised, or anything else"),
+    Event("discovery_succeeded", "message", _ANSWER, doc="FindCoordinator: NONE"),
+    Event("discovery_retriable", "message", _ANSWER, doc="FindCoordinator: loading, not available, no answer"),
+    Event("discovery_fatal", "message", _ANSWER, doc="FindCoordinator: not authorised, or anything else"),
     # answers to JoinGroup
     Event("join_accepted", "message", _ANSWER, doc="JoinGroup: NONE"),
     Event("join_member_id_required", "message", _ANSWER, doc="JoinGroup: come back with this id (KIP-394)"),
@@ -115,7 +117,7 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("join_fenced", "message", _ANSWER, doc="JoinGroup: another process has this instance id"),
     Event("join_fatal", "message", _ANSWER, doc="JoinGroup: what only the application can mend"),
     # answers to SyncGroup
-    Event("sync_accepted", "message", ("current", "takes", "retains", "gains", "fits"),
+    Event("sync_accepted", "message", ("current", "revokes_any", "retains_any", "adds_any", "fits_subscription"),
           doc="SyncGroup: NONE, with the assignment"),
     Event("sync_rebalance_in_progress", "message", _ANSWER, doc="SyncGroup: the next rebalance has begun"),
     Event("sync_unknown_member", "message", _ANSWER, doc="SyncGroup: the coordinator does not know this id"),
@@ -141,14 +143,14 @@ EVENTS: Final[Mapping[str, Event]] = _by_name(
     Event("commit_illegal_generation", "message", _ANSWER, doc="OffsetCommit: an older or newer generation"),
     Event("commit_fenced", "message", _ANSWER, doc="OffsetCommit: another process has this instance id"),
     # answers to OffsetFetch, as far as they concern the coordinator
-    Event("ask_coordinator_gone", "message", _ANSWER, doc="OffsetFetch: not the coordinator, or no answer"),
+    Event("offset_fetch_coordinator_gone", "message", _ANSWER, doc="OffsetFetch: not the coordinator, or no answer"),
     # timers
     Event("heartbeat_due", "timer",
           doc="heartbeat.interval.ms since the last one was sent, or the backoff after a failed one"),
     Event("session_expired", "timer", doc="session.timeout.ms without a sign of life from the coordinator"),
     Event("poll_interval_expired", "timer", doc="max.poll.interval.ms since the last poll()"),
     Event("join_backoff_elapsed", "timer", doc="retry.backoff.ms since a join or sync failed"),
-    Event("lookup_backoff_elapsed", "timer", doc="retry.backoff.ms since a lookup failed"),
+    Event("discovery_backoff_elapsed", "timer", doc="retry.backoff.ms since a lookup failed"),
     Event("commit_backoff_elapsed", "timer", doc="retry.backoff.ms since the commit before a rebalance failed"),
     Event("commit_deadline_expired", "timer", doc="the commit before a rebalance has had its time"),
     # between the machines of one member
@@ -195,8 +197,8 @@ them."""
 SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
     {
         "FETCH": ("fetch_requested", False),
-        "COMMIT": ("commit_or_fetch_asked", True),
-        "FETCH_COMMITTED": ("commit_or_fetch_asked", True),
+        "COMMIT": ("commit_or_fetch_requested", True),
+        "FETCH_COMMITTED": ("commit_or_fetch_requested", True),
         "SUBSCRIBE": ("subscribed_to_topics", False),
         "UNSUBSCRIBE": ("leave_requested", False),
         "POLL": ("application_polled", False),
@@ -213,11 +215,11 @@ SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
 
 _MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "FindCoordinator": {
-        "lookup_found": "NONE",
-        "lookup_retriable":
+        "discovery_succeeded": "NONE",
+        "discovery_retriable":
             "COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT "
             "NETWORK_EXCEPTION DISCONNECTED TIMED_OUT",
-        "lookup_fatal": "GROUP_AUTHORIZATION_FAILED INVALID_GROUP_ID other",
+        "discovery_fatal": "GROUP_AUTHORIZATION_FAILED INVALID_GROUP_ID other",
     },
     "JoinGroup": {
         "join_accepted": "NONE",
@@ -262,7 +264,7 @@ _MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "commit_fenced": "FENCED_INSTANCE_ID",
     },
     "OffsetFetch": {
-        "ask_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
+        "offset_fetch_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
     },
 }
 
@@ -290,12 +292,12 @@ IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "waiting": "it must wait: a coordinator, a backoff or a poll is missing, and will bring it up again",
         "timer_off": "the timer does not run in this state",
         "nothing_waits": "nothing in this state waits for it",
-        "sync_will_tell": "SyncGroup is out, and its answer will say the same",
-        "join_will_tell": "JoinGroup is out, and its answer will say the same",
+        "sync_answer_decides": "SyncGroup is out, and its answer will say the same",
+        "join_answer_decides": "JoinGroup is out, and its answer will say the same",
         "not_assigned": "the partition is not this member's",
         "another_commit": "that is another commit, which has a machine of its own",
         "others_missing": "others must join first, or the initial delay must end",
-        "parked_is_alive": "a parked request is its sign of life",
+        "awaiting_is_alive": "an awaiting request is its sign of life",
         "has_members": "a group that has members is not deleted",
     }
 )
@@ -305,7 +307,7 @@ IGNORED_REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 EFFECTS: Final[Mapping[str, Effect]] = _by_name(
     # of several machines
-    Effect("say_coordinator_gone", {}, ("coordinator_gone",)),
+    Effect("report_coordinator_gone", {}, ("coordinator_gone",)),
     Effect("throw", {}, ("ERROR",)),
     *connection.EFFECTS,
     *rebalance.EFFECTS,

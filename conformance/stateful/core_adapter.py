@@ -49,7 +49,13 @@ NEVER_MS = 2**31 - 1
 """For timers that no event of the machines stands for."""
 
 _NEVER_SENT = 10**9
-_NOTHING_ASSIGNED = (("current", True), ("takes", False), ("retains", False), ("gains", False), ("fits", True))
+_NOTHING_ASSIGNED = (
+    ("current", True),
+    ("revokes_any", False),
+    ("retains_any", False),
+    ("adds_any", False),
+    ("fits_subscription", True),
+)
 
 
 def config_for(member: Member, start: MemberState) -> Config:
@@ -112,8 +118,8 @@ class CoreAdapter:
             return False  # a consumer's background thread starts with it
         if offer.event == "subscription_changed":
             return self.correspondence.can_change_topics(offer, state, self.core.describe())
-        if offer.event == "asks_settled":
-            return bool(self.member.value_of(state, "asked"))
+        if offer.event == "requests_settled":
+            return bool(self.member.value_of(state, "request_pending"))
         return True
 
     # Making it happen -------------------------------------------------------------------------------------------------
@@ -171,7 +177,7 @@ class CoreAdapter:
                 self._give(impl.EnforceRebalance("a test wants it"))
             case "leave_requested":
                 self._give(impl.Unsubscribe(self._futures))
-            case "commit_or_fetch_asked":
+            case "commit_or_fetch_requested":
                 self._give(impl.FetchCommitted((ASKED,), self._futures, self.now_ms + 1))
             case "callback_started":
                 self._give(impl.CallbackStarted())

@@ -77,10 +77,12 @@ class Correspondence:
     def assignment(self, offer: Offer, now: Description) -> tuple[TopicPartition, ...] | None:
         """An assignment that takes, retains and gains as the event says; None if there is none."""
         told = dict(offer.inputs)
-        if not told["fits"]:
+        if not told["fits_subscription"]:
             return (ELSEWHERE,) if self.topics(offer, now) is not None else None
         topics = self.translation.topics
-        return assignment_for(now.owned, topics, bool(told["takes"]), bool(told["retains"]), bool(told["gains"]))
+        return assignment_for(
+            now.owned, topics, bool(told["revokes_any"]), bool(told["retains_any"]), bool(told["adds_any"])
+        )
 
     def topics(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
         """Other topics than before, which take and retain of what is owned as the event says.
@@ -88,7 +90,7 @@ class Correspondence:
         None if there are none.
         """
         told = dict(offer.inputs)
-        return topics_for(now.owned, self.translation.topics, bool(told["takes"]), bool(told["retains"]))
+        return topics_for(now.owned, self.translation.topics, bool(told["revokes_any"]), bool(told["retains_any"]))
 
     def can_change_topics(self, offer: Offer, state: MemberState, now: Description) -> bool:
         """Whether there is a subscription, and another one that takes and retains as the event says."""
@@ -97,10 +99,12 @@ class Correspondence:
     def topics_before(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
         """The topics to subscribe to before the answer, so that an assignment that does not fit revokes as stated."""
         told = dict(offer.inputs)
-        if offer.event != "sync_accepted" or told["fits"] or not is_current(offer) or not now.owned:
+        if offer.event != "sync_accepted" or told["fits_subscription"] or not is_current(offer) or not now.owned:
             return None
         wants = self.translation.wants(now.owned)
-        so = told["takes"] == wants["takes"] and (not told["takes"] or told["retains"] == wants["retains"])
+        so = told["revokes_any"] == wants["revokes_any"] and (
+            not told["revokes_any"] or told["retains_any"] == wants["retains_any"]
+        )
         return None if so else self.topics(offer, now)
 
     def response(self, sent: Sent, offer: Offer, variant: int, now: Description) -> Response:

@@ -44,7 +44,7 @@ _QUEUED = (
     "leave_requested",
     "subscription_changed",
     "rejoin_requested",
-    "commit_or_fetch_asked",
+    "commit_or_fetch_requested",
 )
 """Events that can be put into the server event queue whatever the application does."""
 
@@ -117,8 +117,10 @@ class DriverAdapter:
             return False
         if offer.event in EVENTS_OF:
             return self.correspondence.can_answer(offer, state, self._now)
-        if offer.event == "asks_settled":
-            return bool(self.member.value_of(state, "asked")) and self.driven.core.timers.is_armed("offsets_deadline")
+        if offer.event == "requests_settled":
+            return bool(self.member.value_of(state, "request_pending")) and self.driven.core.timers.is_armed(
+                "offsets_deadline"
+            )
         if offer.event in _TIMER_OF:
             return self.driven.core.timers.is_armed(_TIMER_OF[offer.event])
         if offer.event == "subscription_changed" and not self.correspondence.can_change_topics(offer, state, self._now):
@@ -221,7 +223,7 @@ class DriverAdapter:
             self.driven.submit(impl.Poll(raises=True))
         elif event == "rejoin_requested":
             self.driven.submit(impl.EnforceRebalance("a test wants it"))
-        elif event == "commit_or_fetch_asked":
+        elif event == "commit_or_fetch_requested":
             deadline_ms = self.driven.runtime.now_ms() + 1
             self._ask(lambda number: impl.FetchCommitted((ASKED,), number, deadline_ms))
         else:

@@ -250,7 +250,7 @@ def expectations(member: Member, state: MemberState) -> dict[str, object]:
         "timer heartbeat": enabled and not value("heartbeat_overdue"),
         "timer poll_interval": enabled and not value("poll_overdue"),
         "timer join_backoff": value("join_backoff"),
-        "timer lookup_backoff": value("lookup_wait") == "backoff",
+        "timer lookup_backoff": value("discovery_wait") == "backoff",
         "timer commit_backoff": value("commit_step") == "backoff",
         "timer commit_deadline": value("commit_step") != "none",
     }

@@ -45,8 +45,8 @@ COMMANDS: Final[Mapping[type[impl.InputEvent], str]] = MappingProxyType(
         impl.CallbackStarted: "callback_started",
         impl.PartitionsRevoked: "partitions_revoked",
         impl.PartitionsAssigned: "partitions_assigned",
-        impl.FetchCommitted: "commit_or_fetch_asked",
-        impl.Commit: "commit_or_fetch_asked",
+        impl.FetchCommitted: "commit_or_fetch_requested",
+        impl.Commit: "commit_or_fetch_requested",
         impl.Close: "stopped",
     }
 )
@@ -59,10 +59,10 @@ TIMERS: Final[Mapping[str, str]] = MappingProxyType(
         "session": "session_expired",
         "poll_interval": "poll_interval_expired",
         "join_backoff": "join_backoff_elapsed",
-        "lookup_backoff": "lookup_backoff_elapsed",
+        "lookup_backoff": "discovery_backoff_elapsed",
         "commit_backoff": "commit_backoff_elapsed",
         "commit_deadline": "commit_deadline_expired",
-        "offsets_deadline": "asks_settled",
+        "offsets_deadline": "requests_settled",
     }
 )
 """Timers of the implementation -> events of the specification."""
@@ -183,7 +183,7 @@ class Translation:
             pending, self.asks = self.asks, 0
             for sent in self.sent.values():
                 sent.given_up |= sent.is_asked
-            return [Offer("asks_settled")] if pending else []
+            return [Offer("requests_settled")] if pending else []
         return [Offer(TIMERS[timer])] if timer in TIMERS else []
 
     def _answer(self, state: MemberState, event: impl.ResponseReceived, before: Description) -> list[Offer]:
@@ -197,19 +197,23 @@ class Translation:
             return []
         name = RESPONSES.get((sent.api, error.name)) or RESPONSES[sent.api, "other"]
         if name != "sync_accepted":
-            settled = [Offer("asks_settled")] if sent.is_manual_commit and not self.asks else []
+            settled = [Offer("requests_settled")] if sent.is_manual_commit and not self.asks else []
             return [Offer(name, (("current", current),)), *settled]
         assigned = _assigned(event)
         owned = set(before.owned)
-        told = {"takes": bool(owned - assigned), "retains": bool(owned & assigned), "gains": bool(assigned - owned)}
+        told = {
+            "revokes_any": bool(owned - assigned),
+            "retains_any": bool(owned & assigned),
+            "adds_any": bool(assigned - owned),
+        }
         fits = all(partition.topic in self.topics for partition in assigned)
-        told |= {"fits": fits} if fits else {**self.wants(before.owned), "fits": fits}
+        told |= {"fits_subscription": fits} if fits else {**self.wants(before.owned), "fits_subscription": fits}
         return [Offer(name, (("current", current), *told.items()))]
 
     def wants(self, owned: tuple[TopicPartition, ...]) -> dict[str, bool]:
         """What the subscription takes and retains of what is owned."""
         wanted = [partition.topic in self.topics for partition in owned]
-        return {"takes": not all(wanted), "retains": any(wanted)}
+        return {"revokes_any": not all(wanted), "retains_any": any(wanted)}
 
     @staticmethod
     def request_word(output: SendRequest) -> str:

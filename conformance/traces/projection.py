@@ -194,7 +194,7 @@ def _out_after_sending(out: str, request: str) -> str:
 def _takes_unasked(event: str, inputs: Values) -> bool:
     """Whether the subscription takes something beside an assignment that is dropped: then it has changed."""
     told = dict(zip(SPEC_EVENTS[event].inputs, inputs, strict=True))
-    return not told.get("fits", True) and bool(told["takes"])
+    return not told.get("fits_subscription", True) and bool(told["revokes_any"])
 
 
 # One machine, seen through one source

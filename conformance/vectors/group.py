@@ -66,7 +66,7 @@ def group_can_be(member: Member, state: MemberState, offer: Offer) -> bool:
     except IllegalEvent:
         return False
     looked = any(move.row.event == _CHECK for move in moves)
-    # A JoinGroup that is parked is one that has been sent again.
+    # A JoinGroup that awaits its answer is one that has been sent again.
     return looked and (offer.event != "group_join" or told["some_rejoined"] is True)
 
 
@@ -99,15 +99,15 @@ def _told(event: str) -> Iterator[Inputs]:
             for who, fits in product(_WHO, _NO_YES):
                 for known, told in ((True, True), (False, False), (False, True)):
                     said = {"requester": who, "generation_matches": fits}
-                    yield {**said, "group_known": known, "told_of_missing_group": told}
+                    yield {**said, "group_known": known, "reports_missing_group": told}
         case "group_leave":
             for who in _WHO:
                 yield {"requester": who, "replaces_static": False}
             yield {"requester": "none", "replaces_static": True}
         case "group_session_expired":
             for who in _WHO:
-                yield {"requester": who, "waits": False}
-            yield {"requester": "member", "waits": True}
+                yield {"requester": who, "is_awaiting": False}
+            yield {"requester": "member", "is_awaiting": True}
         case "group_rebalance_timeout" | "group_initial_delay_elapsed":
             newcomers: tuple[Inputs, ...] = ({"newcomer_seen": False}, {"newcomer_seen": True})
             for new in newcomers if event == "group_initial_delay_elapsed" else ({},):

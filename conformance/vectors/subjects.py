@@ -91,12 +91,16 @@ def _assignments_that_can_be(member: Member, state: MemberState, offer: Offer) -
     told = dict(offer.inputs)
     if offer.event == "subscription_changed":
         asks = member.state_of(state, "rebalance") in ("STABLE", "ASSIGNING_PARTITIONS")
-        if not member.value_of(state, "subscribed") or (told["takes"] and not asks):
+        if not member.value_of(state, "subscribed") or (told["revokes_any"] and not asks):
             return False
-    elif not told["fits"] and (told["gains"] or (told["takes"] and not member.value_of(state, "follow_up"))):
+    elif not told["fits_subscription"] and (
+        told["adds_any"] or (told["revokes_any"] and not member.value_of(state, "follow_up"))
+    ):
         return False
     owned = bool(member.value_of(state, "owned"))
-    return bool(told["takes"] or told["retains"]) if owned else not (told["takes"] or told["retains"])
+    return (
+        bool(told["revokes_any"] or told["retains_any"]) if owned else not (told["revokes_any"] or told["retains_any"])
+    )
 
 
 def _anything(member: Member, state: MemberState, offer: Offer) -> bool:

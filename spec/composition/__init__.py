@@ -32,16 +32,16 @@ from groupspec.spec.composition.system import MIXED
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "late": ("call_late", "requests and answers that a member has given up still travel"),
+        "late": ("request_late", "requests and answers that a member has given up still travel"),
         "callbacks": (
             "callback_running",
             "a listener is called and returns in two steps, so that the membership can be lost in between",
         ),
-        "parked": (
-            "forgotten: parked_join, unsynced, parked_sync",
-            "what was parked of a forgotten id still counts in the group",
+        "awaiting": (
+            "forgotten: awaiting_join, unsynced, awaiting_sync",
+            "what awaited an answer of a forgotten id still counts in the group",
         ),
-        "leave": ("call: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
+        "leave": ("request: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
         "static": (
             "none: forgotten is left out",
             "static members (KIP-345): no LeaveGroup; a process that restarts takes over the record of its instance id",

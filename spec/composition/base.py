@@ -99,7 +99,7 @@ def base_name(scope: Scope, size: int) -> str:
 
 
 _FEATURES: Mapping[str, Mapping[str, Value]] = {
-    "late": {"call_late": False},
+    "late": {"request_late": False},
     "log": {"told": "current"},
 }
 """What is frozen in a model without the feature."""

@@ -29,7 +29,7 @@ def of_a_group(features: frozenset[str]) -> Claims:
         "base",
         told_i=told.format(i="i"),
         told_j=told.format(i="j"),
-        late=" or call_late[i]" if "late" in features else "",
+        late=" or request_late[i]" if "late" in features else "",
         or_missed=" or told[i] != 'current'" if static else "",
         died="registered[i] != 'absent' and identity[i] == 'none'" if static else "forgotten[i] != 'absent'",
     )

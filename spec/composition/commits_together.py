@@ -206,7 +206,7 @@ def _changes(code: MachineCode) -> Iterator[Action]:
     nothing_out = For("i", "members", (Set((("request[i]", "False"),)),))
     lost = (Set((("somebody", "False"),)), nothing_out, *_all_hear(code, "coordinator_lost"))
     yield _action("coordinator_lost", "somebody", lost, "message")
-    for event in ("lookup_retriable", "lookup_fatal"):
+    for event in ("discovery_retriable", "discovery_fatal"):
         yield _action(event, "not somebody", _all_hear(code, event, current="True"), "message")
     yield _action("rebalance_given_up", _REBALANCES, _all_hear(code, "rebalance_given_up"), "message")
     yield _action(

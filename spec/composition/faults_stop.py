@@ -36,7 +36,7 @@ _FAULTS: Final = frozenset(
 )
 
 _PATIENT: Final = {
-    "rebalance_timeout": "all(registered[j] == 'absent' or registered[j] == 'parked_join' for j in members)",
+    "rebalance_timeout": "all(registered[j] == 'absent' or registered[j] == 'awaiting_join' for j in members)",
     "sync_timeout": "all(registered[j] != 'unsynced' for j in members)",
 }
 

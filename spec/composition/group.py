@@ -3,14 +3,14 @@
 What its machine is told about the members, and what its acts do to their records.
 
 The group keeps a record of each id: `registered` for the id that a member has, `forgotten` for one that it had. A
-record says whether a JoinGroup or SyncGroup of it is parked, and whether it has synced in this generation.
+record says whether a JoinGroup or SyncGroup of it awaits its answer, and whether it has synced in this generation.
 
     the group emits            what happens
     ANSWER_...                 the answer goes into the place of the request, named as the event that it will be
-    PARK_JOIN, PARK_SYNC       the record says so; the network's place is `parked`
-    COMPLETE_JOIN              who has not rejoined is dropped; a new generation; every parked JoinGroup is answered
+    AWAIT_JOIN, AWAIT_SYNC       the record says so; the network's place is `awaiting`
+    COMPLETE_JOIN              who has not rejoined is dropped; a new generation; every awaiting JoinGroup is answered
     STORE_ASSIGNMENT           the leader's assignment is worked out, written to the log, and at once known to be there
-    ANSWER_SYNCS               every parked SyncGroup is answered with its member's share
+    ANSWER_SYNCS               every awaiting SyncGroup is answered with its member's share
     RESTORE                    what the log has: members, generation, assignment; everything else is forgotten
 
 **Generations** are numbers in Kafka; only whether two are equal ever matters. So each is kept as its distance from the
@@ -55,7 +55,7 @@ def frozen(features: frozenset[str]) -> Mapping[str, bool]:
         "metadata_changed": False,
         "protocol_changes": False,
         "group_known": True,
-        "told_of_missing_group": True,
+        "reports_missing_group": True,
         "requires_member_id": "ids" in features,
         "newcomer_seen": False,
     }
@@ -100,10 +100,10 @@ def matches(features: frozenset[str], member: str = "i") -> str:
 _CURRENT: Final = "'current'"
 
 
-_AWAY: Final = "(registered[{j}] == 'absent' or registered[{j}] == 'parked_join')"
-_OLD_AWAY: Final = "(forgotten[{j}] == 'absent' or forgotten[{j}] == 'parked_join')"
+_AWAY: Final = "(registered[{j}] == 'absent' or registered[{j}] == 'awaiting_join')"
+_OLD_AWAY: Final = "(forgotten[{j}] == 'absent' or forgotten[{j}] == 'awaiting_join')"
 ALL_JOINED: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members)"
-SOME_REJOINED: Final = "any(registered[j] == 'parked_join' or forgotten[j] == 'parked_join' for j in members)"
+SOME_REJOINED: Final = "any(registered[j] == 'awaiting_join' or forgotten[j] == 'awaiting_join' for j in members)"
 UNSYNCED: Final = "any(registered[j] == 'unsynced' or forgotten[j] == 'unsynced' for j in members)"
 _STORED: Final = "any(stored[j] or forgotten_stored[j] for j in members)"
 OTHERS_JOINED: Final = (
@@ -128,22 +128,22 @@ def _answer(slot: str, value: str) -> Block:
 def _answers(log: bool) -> Mapping[tuple[str, str], Block]:
     now = "generation" if log else _CURRENT
     return {
-        ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("call", "join_member_id_required"),
-        ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "join_unknown_member"),
-        ("group_join", "ANSWER_NOT_COORDINATOR"): _answer("call", "join_coordinator_gone"),
-        ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("call[i]", "'join_accepted'"), ("told[i]", now))),),
-        ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("call", "sync_unknown_member"),
-        ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("call", "sync_illegal_generation"),
-        ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("call", "sync_rebalance_in_progress"),
-        ("group_sync", "ANSWER_NOT_COORDINATOR"): _answer("call", "sync_coordinator_gone"),
+        ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("request", "join_member_id_required"),
+        ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("request", "join_unknown_member"),
+        ("group_join", "ANSWER_NOT_COORDINATOR"): _answer("request", "join_coordinator_gone"),
+        ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("request[i]", "'join_accepted'"), ("told[i]", now))),),
+        ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("request", "sync_unknown_member"),
+        ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("request", "sync_illegal_generation"),
+        ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("request", "sync_rebalance_in_progress"),
+        ("group_sync", "ANSWER_NOT_COORDINATOR"): _answer("request", "sync_coordinator_gone"),
         ("group_sync", "ANSWER_STORED_ASSIGNMENT"): (
-            Set((("registered[i]", "'member'"), ("call[i]", "'sync_accepted'"))),
+            Set((("registered[i]", "'member'"), ("request[i]", "'sync_accepted'"))),
         ),
-        ("group_heartbeat", "ANSWER_NONE"): _answer("beat", "none"),
-        ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("beat", "heartbeat_rebalance_in_progress"),
-        ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("beat", "heartbeat_unknown_member"),
-        ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("beat", "heartbeat_illegal_generation"),
-        ("group_heartbeat", "ANSWER_NOT_COORDINATOR"): _answer("beat", "heartbeat_coordinator_gone"),
+        ("group_heartbeat", "ANSWER_NONE"): _answer("heartbeat", "none"),
+        ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("heartbeat", "heartbeat_rebalance_in_progress"),
+        ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("heartbeat", "heartbeat_unknown_member"),
+        ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("heartbeat", "heartbeat_illegal_generation"),
+        ("group_heartbeat", "ANSWER_NOT_COORDINATOR"): _answer("heartbeat", "heartbeat_coordinator_gone"),
     }
 
 
@@ -159,13 +159,13 @@ _ACTS: Final[Mapping[str, Block]] = {
                  ("leader", "0 if leader == j and registered[j] == 'unsynced' else leader"))),
         )),
     ),
-    "PARK_JOIN": (Set((("registered[i]", "'parked_join'"), ("call[i]", "'parked'"))),),
-    "PARK_SYNC": (Set((("registered[i]", "'parked_sync'"), ("call[i]", "'parked'"))),),
+    "AWAIT_JOIN": (Set((("registered[i]", "'awaiting_join'"), ("request[i]", "'awaiting'"))),),
+    "AWAIT_SYNC": (Set((("registered[i]", "'awaiting_sync'"), ("request[i]", "'awaiting'"))),),
     "STORE_ASSIGNMENT": (Call("write_record"), Call("broker_group_group_assignment_stored", ("True",))),
     "ANSWER_SYNCS": (For("j", "members", (Call("answer_sync", ("j",)),)),),
-    "FAIL_PARKED_SYNCS": (For("j", "members", (Call("fail_sync", ("j",)),)),),
+    "FAIL_AWAITING_SYNCS": (For("j", "members", (Call("fail_sync", ("j",)),)),),
     "START_REBALANCE_TIMER": (For("j", "members", (Call("fail_sync", ("j",)),)),),
-    "FAIL_PARKED_NOT_COORDINATOR": (For("j", "members", (Call("fail_parked", ("j",)),)),),
+    "FAIL_AWAITING_NOT_COORDINATOR": (For("j", "members", (Call("fail_awaiting", ("j",)),)),),
     "COMPLETE_JOIN": (Call("begin_generation"), For("j", "members", (Call("answer_join", ("j",)),))),
     "COMPLETE_EMPTY": (Call("begin_generation"), For("j", "members", (Call("drop_unjoined", ("j",)),)),
                        Call("write_record")),
@@ -210,14 +210,14 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
         Procedure("drop", (("i", "members"),), (), (
             If((("about_forgotten", (Set((("forgotten[i]", "'absent'"),)),)),), otherwise=(
                 If((
-                    ("call[i] == 'parked' and registered[i] == 'parked_join'",
-                     (Set((("call[i]", "'join_unknown_member'"),)),)),
-                    ("call[i] == 'parked' and registered[i] == 'parked_sync'",
-                     (Set((("call[i]", "'sync_unknown_member'"),)),)),
+                    ("request[i] == 'awaiting' and registered[i] == 'awaiting_join'",
+                     (Set((("request[i]", "'join_unknown_member'"),)),)),
+                    ("request[i] == 'awaiting' and registered[i] == 'awaiting_sync'",
+                     (Set((("request[i]", "'sync_unknown_member'"),)),)),
                 )),
                 Set((("registered[i]", "'absent'"), ("leader", "0 if leader == i else leader"))),
             )),
-        ), "the id is no member any more; what is parked of it is answered"),
+        ), "the id is no member any more; what it still awaits is answered"),
         Procedure("drop_unjoined", one, (), (
             Set((("registered[j]", "'pending' if registered[j] == 'pending' else 'absent'"),
                  ("forgotten[j]", "'pending' if forgotten[j] == 'pending' else 'absent'"),
@@ -230,36 +230,36 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
         ) if log else (For("j", "members", (Set((("told[j]", "'older'"),)),)),), "the generation grows by one"),
         Procedure("answer_join", one, (), (
             If((
-                ("registered[j] == 'parked_join'", (
-                    If((("call[j] == 'parked'", (Set((("call[j]", "'join_accepted'"), ("told[j]", now))),)),)),
+                ("registered[j] == 'awaiting_join'", (
+                    If((("request[j] == 'awaiting'", (Set((("request[j]", "'join_accepted'"), ("told[j]", now))),)),)),
                     Set((("registered[j]", "'unsynced'"),)),
                 )),
                 missed,
             )),
             Set((("forgotten[j]",
-                  "'unsynced' if forgotten[j] == 'parked_join' else 'pending' if forgotten[j] == 'pending' else "
+                  "'unsynced' if forgotten[j] == 'awaiting_join' else 'pending' if forgotten[j] == 'pending' else "
                   "'absent'"),)),
         ), "the join phase is over for one member"),
         Procedure("answer_sync", one, (), (
-            If((("registered[j] == 'parked_sync'", (
-                If((("call[j] == 'parked'", (Set((("call[j]", "'sync_accepted'"),)),)),)),
+            If((("registered[j] == 'awaiting_sync'", (
+                If((("request[j] == 'awaiting'", (Set((("request[j]", "'sync_accepted'"),)),)),)),
                 Set((("registered[j]", "'member'"),)),
             )),)),
-            If((("forgotten[j] == 'parked_sync'", (Set((("forgotten[j]", "'member'"),)),)),)),
+            If((("forgotten[j] == 'awaiting_sync'", (Set((("forgotten[j]", "'member'"),)),)),)),
         ), "the assignment is there"),
         Procedure("fail_sync", one, (), (
-            If((("registered[j] == 'parked_sync' and call[j] == 'parked'",
-                 (Set((("call[j]", "'sync_rebalance_in_progress'"),)),)),)),
+            If((("registered[j] == 'awaiting_sync' and request[j] == 'awaiting'",
+                 (Set((("request[j]", "'sync_rebalance_in_progress'"),)),)),)),
             Set((("registered[j]",
-                  "'member' if registered[j] == 'parked_sync' or registered[j] == 'unsynced' else registered[j]"),
+                  "'member' if registered[j] == 'awaiting_sync' or registered[j] == 'unsynced' else registered[j]"),
                  ("forgotten[j]",
-                  "'member' if forgotten[j] == 'parked_sync' or forgotten[j] == 'unsynced' else forgotten[j]"))),
+                  "'member' if forgotten[j] == 'awaiting_sync' or forgotten[j] == 'unsynced' else forgotten[j]"))),
         ), "the next rebalance begins: nobody has to sync any more"),
-        Procedure("fail_parked", one, (), (
+        Procedure("fail_awaiting", one, (), (
             If((
-                ("call[j] == 'parked' and registered[j] == 'parked_join'",
-                 (Set((("call[j]", "'join_coordinator_gone'"),)),)),
-                ("call[j] == 'parked'", (Set((("call[j]", "'sync_coordinator_gone'"),)),)),
+                ("request[j] == 'awaiting' and registered[j] == 'awaiting_join'",
+                 (Set((("request[j]", "'join_coordinator_gone'"),)),)),
+                ("request[j] == 'awaiting'", (Set((("request[j]", "'sync_coordinator_gone'"),)),)),
             )),
             Set((("registered[j]", "'absent'"), ("forgotten[j]", "'absent'")) if log else
                 tuple((f"{name}[j]", f"'absent' if {name}[j] == 'absent' or {name}[j] == 'pending' else 'member'")
@@ -268,9 +268,10 @@ def procedures(features: frozenset[str]) -> list[Procedure]:
         Procedure("requests_are_lost", (), (), (
             For("j", "members", (
                 If((
-                    ("(call[j] == 'JoinGroup' or call[j] == 'JoinGroup_again') and not call_late[j]",
-                     (Set((("call[j]", "'join_coordinator_gone'"),)),)),
-                    ("call[j] == 'SyncGroup' and not call_late[j]", (Set((("call[j]", "'sync_coordinator_gone'"),)),)),
+                    ("(request[j] == 'JoinGroup' or request[j] == 'JoinGroup_again') and not request_late[j]",
+                     (Set((("request[j]", "'join_coordinator_gone'"),)),)),
+                    ("request[j] == 'SyncGroup' and not request_late[j]",
+                     (Set((("request[j]", "'sync_coordinator_gone'"),)),)),
                 )),
             )),
         ), "requests under way to a coordinator that is gone fail"),
@@ -308,7 +309,7 @@ _SHIFTED: Final = (
 
 def assign(cooperative: bool) -> Block:
     """The leader's assignment, `k` being who gets what has no home in this generation."""
-    home = "any((registered[h] == 'unsynced' or registered[h] == 'parked_sync') for h in members if h == p)"
+    home = "any((registered[h] == 'unsynced' or registered[h] == 'awaiting_sync') for h in members if h == p)"
     chosen = f"(m == p and {home} or m == k and not {home})"
     if cooperative:
         chosen += " and all(not (owns[o][p] and registered[o] != 'absent') for o in members if o != m)"

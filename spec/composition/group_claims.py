@@ -21,7 +21,7 @@ from typing import Final
 from groupspec.spec import vocabulary
 from groupspec.spec.broker_group import OF_ONE_MEMBER
 from groupspec.spec.compiler.model import If, IndexSet, Procedure, Set, Statement
-from groupspec.spec.composition.group_records import ALL_JOINED, OF_WORDS, SOME_LOGGED, SYNC_PARKED, WAITS
+from groupspec.spec.composition.group_records import ALL_JOINED, OF_WORDS, SOME_LOGGED, SYNC_AWAITING, WAITS
 from groupspec.spec.composition.machines import ILLEGAL, claim
 from groupspec.spec.properties import FAULT
 
@@ -35,7 +35,7 @@ _ACCEPTED: Final = "outcome == 'NONE'"
 _LEAVER: Final = "(requester == 'member' or requester == 'none' and replaces_static)"
 _NAMES_NOBODY: Final = "requester == 'none' and not replaces_static"
 _HERE: Final = "before != 'gone' and before != 'loading'"
-_SILENT: Final = f"requester == 'member' and not waits and {_HERE}"
+_SILENT: Final = f"requester == 'member' and not is_awaiting and {_HERE}"
 _FORGOTTEN: Final = f"requester == 'pending' and {_HERE}"
 _IDLE: Final = "phase == 'joining' and clock == 'rebalance' and " + ALL_JOINED
 _PHASE_IS_OVER: Final = "phase == ('syncing' if some_waited else 'joining' if static_stayed else 'empty')"
@@ -89,7 +89,7 @@ CHECKS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
             _GONE,
             _LOADING,
             ("good-requests-are-accepted", "before == 'empty' and requester == 'none'", "NONE"),
-            ("missing-group-is-told", "not group_known and told_of_missing_group", "GROUP_ID_NOT_FOUND"),
+            ("missing-group-is-told", "not group_known and reports_missing_group", "GROUP_ID_NOT_FOUND"),
             ("missing-group-is-told", "not group_known", "ILLEGAL_GENERATION"),
             _FENCED,
             _NO_MEMBER,
@@ -166,7 +166,7 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
             ("waits-for-nobody-else", f"not some_unsynced or not ({_IDLE})"),
         ),
         "group_assignment_stored": (("given-out-when-stored",
-                                     f"not generation_matches or phase == 'stable' and not {SYNC_PARKED}"),
+                                     f"not generation_matches or phase == 'stable' and not {SYNC_AWAITING}"),
                                     ("late-writes-do-nothing", "generation_matches or not acted")),
         "group_assignment_lost": (
             ("rebalance-has-a-reason", "begun == generation_matches"),
@@ -175,8 +175,9 @@ CLAIMS: Final[Mapping[str, tuple[Claim, ...]]] = MappingProxyType(
         ),
         "group_loaded": (("log-is-restored",
                           f"phase == ('stable' if {SOME_LOGGED} else 'empty') and all(member[j] == logged[j] and not "
-                          "pending[j] and parked[j] == 'nothing' for j in members)"),),
-        "group_unloaded": (("gone-group-lets-go", "clock == 'none' and all(parked[j] == 'nothing' for j in members)"),),
+                          "pending[j] and awaiting[j] == 'nothing' for j in members)"),),
+        "group_unloaded": (("gone-group-lets-go", "clock == 'none' and all(awaiting[j] == 'nothing' for j in "
+                                                  "members)"),),
         "group_deleted": (("deleted-is-forgotten",
                            "phase == 'empty' and clock == 'none' and all(not member[j] and not pending[j] for j in "
                            "members)"),),
@@ -216,7 +217,7 @@ ASSERTIONS: Final = tuple(
 FACTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {event: vocabulary.EVENTS[event].inputs for event in CHECKS}
     | {
-        "group_session_expired": ("requester", "waits"),
+        "group_session_expired": ("requester", "is_awaiting"),
         "group_initial_delay_elapsed": ("newcomer_seen",),
         "group_assignment_stored": ("generation_matches",),
         "group_assignment_lost": ("generation_matches",),

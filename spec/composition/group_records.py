@@ -1,15 +1,15 @@
 """The group's records, kept from what passes between the coordinator, its clients, its clock and its log.
 
-Each id that the group may know has a record: is it a member, is it pending, what of it is parked, has it yet to sync?
-Id 1 has an instance id, so it is a static member; the others are dynamic. The group's *acts* change the records as
-`broker_group.py` says they do, and answers and timers are noted. Nothing here reads the machine's state.
+Each id that the group may know has a record: is it a member, is it pending, which request of it awaits an answer, has
+it yet to sync? Id 1 has an instance id, so it is a static member; the others are dynamic. The group's *acts* change the
+records as `broker_group.py` says they do, and answers and timers are noted. Nothing here reads the machine's state.
 
     phase     what the group is about, told from the acts alone
     gone      its coordinator is
     loading   the next one reads the log
     empty     nobody is a member, and nobody joins
     joining   a timer runs that the join phase ends with
-    syncing   the parked JoinGroups were answered, and the assignment was not given out since
+    syncing   the awaiting JoinGroups were answered, and the assignment was not given out since
     stable    the assignment was given out, or came from the log
 
 What happens within one event is kept until the event is over, and compared then with what should have happened
@@ -42,7 +42,7 @@ RECORDS: Final = (
     flag("pending", "the id was handed out, and nothing was heard of it since", ("members",)),
     flag("member", "the id is a member's", ("members",)),
     flag("is_new", "it has been a member only since this join phase", ("members",)),
-    ModelVariable("parked", ("nothing", "join", "sync"), "nothing", ("members",), "the request of it that waits"),
+    ModelVariable("awaiting", ("nothing", "join", "sync"), "nothing", ("members",), "the request of it that waits"),
     flag("yet_to_sync", "it has sent no SyncGroup in this generation", ("members",)),
     flag("logged", "the log's last record has the member", ("members",)),
     flag("offered", "the record that was written last, and may not be there yet, has it", ("members",)),
@@ -54,7 +54,7 @@ RECORDS: Final = (
 MOMENTARY: Final = (
     ModelVariable("before", PHASES, "empty", (), "the phase in which the event found the group"),
     flag("was_delayed", "the event came during the initial delay"),
-    flag("some_waited", "the event found a JoinGroup parked"),
+    flag("some_waited", "the event found a JoinGroup awaiting"),
     flag("static_stayed", "the event found the static member in the group"),
     flag("some_unsynced", "the event found a member that had yet to sync"),
     ModelVariable("outcome", OUTCOMES, "none", (), "what became of the request: an answer, or it waits"),
@@ -69,13 +69,13 @@ MOMENTARY: Final = (
 )  # fmt: skip
 """What ends with the event."""
 
-SOME_WAIT: Final = "any(parked[j] == 'join' for j in members)"
-ALL_JOINED: Final = "all((not member[j] or parked[j] == 'join') and not pending[j] for j in members)"
-OTHERS_JOINED: Final = "all((not member[j] or parked[j] == 'join') and not pending[j] for j in members if j != i)"
-SOME_LEFT: Final = f"any(member[j] and (parked[j] == 'join' or j == {STATIC}) for j in members)"
+SOME_WAIT: Final = "any(awaiting[j] == 'join' for j in members)"
+ALL_JOINED: Final = "all((not member[j] or awaiting[j] == 'join') and not pending[j] for j in members)"
+OTHERS_JOINED: Final = "all((not member[j] or awaiting[j] == 'join') and not pending[j] for j in members if j != i)"
+SOME_LEFT: Final = f"any(member[j] and (awaiting[j] == 'join' or j == {STATIC}) for j in members)"
 SOME_UNSYNCED: Final = "any(yet_to_sync[j] for j in members)"
 SOME_LOGGED: Final = "any(logged[j] for j in members)"
-SYNC_PARKED: Final = "any(parked[j] == 'sync' for j in members)"
+SYNC_AWAITING: Final = "any(awaiting[j] == 'sync' for j in members)"
 
 BEGIN: Final[Block] = (
     Set((("before", "phase"), ("was_delayed", "clock == 'delay'"), ("some_waited", SOME_WAIT),
@@ -86,7 +86,7 @@ BEGIN: Final[Block] = (
 END: Final[Block] = (Set(tuple((v.name, repr(v.initial)) for v in MOMENTARY)),)
 """The event is over."""
 
-_GONE: Final = (("member[{0}]", "False"), ("is_new[{0}]", "False"), ("parked[{0}]", "'nothing'"),
+_GONE: Final = (("member[{0}]", "False"), ("is_new[{0}]", "False"), ("awaiting[{0}]", "'nothing'"),
                 ("yet_to_sync[{0}]", "False"))  # fmt: skip
 
 
@@ -111,7 +111,7 @@ OF_WORDS: Final = ("answered-once", "grows-once-a-phase", "somebody-has-rejoined
                    "lost-write-is-told", "given-out-when-stored")  # fmt: skip
 """The properties that are checked where the group says something."""
 
-_PARK: Final = claim("answered-once", "outcome == 'none'")
+_AWAIT: Final = claim("answered-once", "outcome == 'none'")
 _ENDS_ONCE: Final = claim("grows-once-a-phase", "phase == 'joining' and not grew")
 
 _ACTS: Final[Mapping[str, Block]] = MappingProxyType(
@@ -119,24 +119,25 @@ _ACTS: Final[Mapping[str, Block]] = MappingProxyType(
         "ADD_PENDING": _one(("pending[i]", "True")),
         "DROP_PENDING": _one(("pending[i]", "False")),
         "ADD_MEMBER": _one(("member[i]", "True"), ("is_new[i]", "True"), ("newcomer", "clock == 'delay'")),
-        "REPLACE_STATIC": _one(("parked[i]", "'nothing'"), ("replaced", "True")),
+        "REPLACE_STATIC": _one(("awaiting[i]", "'nothing'"), ("replaced", "True")),
         "REMOVE_MEMBER": _one(*_forget("i"), ("removed", "True")),
         "REMOVE_UNSYNCED": (*_each_forgotten("yet_to_sync[j]"), *_one(("removed", "True"))),
-        "PARK_JOIN": (_PARK, *_one(("outcome", f"'{WAITS}'"), ("parked[i]", "'join'"))),
-        "PARK_SYNC": (_PARK, *_one(("outcome", f"'{WAITS}'"), ("parked[i]", "'sync'"), ("yet_to_sync[i]", "False"))),
+        "AWAIT_JOIN": (_AWAIT, *_one(("outcome", f"'{WAITS}'"), ("awaiting[i]", "'join'"))),
+        "AWAIT_SYNC": (_AWAIT,
+                       *_one(("outcome", f"'{WAITS}'"), ("awaiting[i]", "'sync'"), ("yet_to_sync[i]", "False"))),
         "KEEP_ALIVE": _one(("kept", "True")),
         "STORE_ASSIGNMENT": (*_one(("stored", "True"), ("writing", "True"), ("old_writing", "False")),
                              *each(("offered[j]", "member[j]"))),
         "ANSWER_SYNCS": (claim("given-out-when-stored", "phase == 'syncing'"), *_one(("phase", "'stable'")),
-                         *each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]"))),
-        "FAIL_PARKED_SYNCS": each(("parked[j]", "'nothing' if parked[j] == 'sync' else parked[j]")),
-        "FAIL_PARKED_NOT_COORDINATOR": each(("parked[j]", "'nothing'")),
+                         *each(("awaiting[j]", "'nothing' if awaiting[j] == 'sync' else awaiting[j]"))),
+        "FAIL_AWAITING_SYNCS": each(("awaiting[j]", "'nothing' if awaiting[j] == 'sync' else awaiting[j]")),
+        "FAIL_AWAITING_NOT_COORDINATOR": each(("awaiting[j]", "'nothing'")),
         "COMPLETE_JOIN": (
             _ENDS_ONCE,
             claim("somebody-has-rejoined", SOME_WAIT),
             *_one(("phase", "'syncing'"), ("grew", "True")),
-            *_each_forgotten(f"parked[j] != 'join' and j != {STATIC}"),
-            *each(("parked[j]", "'nothing'"), ("is_new[j]", "False"), ("yet_to_sync[j]", "member[j]")),
+            *_each_forgotten(f"awaiting[j] != 'join' and j != {STATIC}"),
+            *each(("awaiting[j]", "'nothing'"), ("is_new[j]", "False"), ("yet_to_sync[j]", "member[j]")),
         ),
         "COMPLETE_EMPTY": (
             _ENDS_ONCE,
@@ -167,10 +168,10 @@ _CHECKED: Final = "group_join_phase_checked"
 def words(event: str, word: str) -> Block:
     """What a word of the group means, emitted by a row of this event."""
     if word.startswith("ANSWER_") and word in ANSWERS:
-        return (_PARK, *_one(("outcome", f"'{word.removeprefix('ANSWER_')}'")))
+        return (_AWAIT, *_one(("outcome", f"'{word.removeprefix('ANSWER_')}'")))
     if word == _CHECKED:
         return (Call(f"broker_group_{_CHECKED}", (ALL_JOINED, SOME_LEFT, SOME_WAIT)),)
     early = (claim("waits-for-all", ALL_JOINED),) if event == _CHECKED and word.startswith("COMPLETE") else ()
-    refused = event == "group_assignment_lost" and word == "FAIL_PARKED_SYNCS"
-    told = (claim("lost-write-is-told", f"not {SYNC_PARKED}"),) if refused else ()
+    refused = event == "group_assignment_lost" and word == "FAIL_AWAITING_SYNCS"
+    told = (claim("lost-write-is-told", f"not {SYNC_AWAITING}"),) if refused else ()
     return (*early, *told, *_ACTS[word])

@@ -91,7 +91,7 @@ def _commits() -> Iterator[Facts]:
     for requester, current, known, told in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
         if known or requester != "pending":
             yield {"requester": requester, "generation_matches": current, "group_known": known,
-                   "told_of_missing_group": told}  # fmt: skip
+                   "reports_missing_group": told}  # fmt: skip
 
 
 def _leaves() -> Iterator[Facts]:
@@ -102,8 +102,8 @@ def _leaves() -> Iterator[Facts]:
 
 def _sessions() -> Iterator[Facts]:
     for requester in _REQUESTERS:
-        yield {"requester": requester, "waits": False}
-    yield {"requester": "member", "waits": True}
+        yield {"requester": requester, "is_awaiting": False}
+    yield {"requester": "member", "is_awaiting": True}
 
 
 FACTS_OF: Final[Mapping[str, Callable[[], Iterator[Facts]]]] = MappingProxyType(
@@ -128,7 +128,7 @@ def _conditions(event: str, facts: Facts) -> Iterator[str]:
     requester = facts["requester"]
     if event == "group_session_expired" and requester == "member":
         yield "member[i]"
-        yield f"(parked[i] != 'nothing' and not is_new[i]) == {facts['waits']}"
+        yield f"(awaiting[i] != 'nothing' and not is_new[i]) == {facts['is_awaiting']}"
     elif facts.get("replaces_static"):
         bare = _AWAY if event == "group_join" else _BARE
         yield f"i == {STATIC} and (member[i] or {bare})"

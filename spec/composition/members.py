@@ -45,7 +45,7 @@ SYNC_ANSWERS: Final = (
     "sync_illegal_generation",
     "sync_coordinator_gone",
 )
-BEAT_ANSWERS: Final = (
+HEARTBEAT_ANSWERS: Final = (
     "heartbeat_rebalance_in_progress",
     "heartbeat_unknown_member",
     "heartbeat_illegal_generation",
@@ -57,23 +57,23 @@ CALLS: Final = (
     "JoinGroup_again",
     "SyncGroup",
     "LeaveGroup",
-    "parked",
+    "awaiting",
     *JOIN_ANSWERS,
     *SYNC_ANSWERS,
 )
-BEATS: Final = ("none", *BEAT_ANSWERS)
-IDS: Final = ("absent", "pending", "parked_join", "unsynced", "parked_sync", "member")
+HEARTBEATS: Final = ("none", *HEARTBEAT_ANSWERS)
+IDS: Final = ("absent", "pending", "awaiting_join", "unsynced", "awaiting_sync", "member")
 
 NETWORK: Final = (
-    flag("call_late", "the member has given that request up", ("members",)),
+    flag("request_late", "the member has given that request up", ("members",)),
     ModelVariable(
-        "call",
+        "request",
         CALLS,
         "none",
         ("members",),
-        "the request of a rebalance, or its answer, that is in flight; parked: the coordinator has it",
+        "the request of a rebalance, or its answer, that is in flight; awaiting: the coordinator has it",
     ),
-    ModelVariable("beat", BEATS, "none", ("members",), "the answer to a heartbeat that is in flight"),
+    ModelVariable("heartbeat", HEARTBEATS, "none", ("members",), "the answer to a heartbeat that is in flight"),
 )
 
 OWNERSHIP: Final = (
@@ -104,10 +104,10 @@ GAINS: Final = "any(share[i][p] and not owns[i][p] for p in partitions)"
 
 
 def _give_up_call(features: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    return (("call_late[i]", "call[i] != 'none'"),) if "late" in features else (("call[i]", "'none'"),)
+    return (("request_late[i]", "request[i] != 'none'"),) if "late" in features else (("request[i]", "'none'"),)
 
 
-_GIVE_UP_BEAT: Final = (("beat[i]", "'none'"),)
+_GIVE_UP_HEARTBEAT: Final = (("heartbeat[i]", "'none'"),)
 _FORGET_ID: Final = (
     ("registered[i]", "'absent'"),
     ("leader", "0 if leader == i else leader"),
@@ -117,7 +117,7 @@ _FORGET_LOGGED: Final = (("forgotten_stored[i]", "stored[i] or forgotten_stored[
 
 def remembered(features: frozenset[str]) -> str:
     """What the group's record of a forgotten id says."""
-    if "parked" in features:
+    if "awaiting" in features:
         return "registered[i] if registered[i] != 'absent' else forgotten[i]"
     if "ids" in features:
         return "'pending' if registered[i] == 'pending' else 'member' if registered[i] != 'absent' else forgotten[i]"
@@ -131,8 +131,8 @@ def effects(features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
     if static.FEATURE in features:
         forgets = ()
     return {
-        "forget_identity": (*forgets, *given_up, *_GIVE_UP_BEAT),
-        "forget_generation": (*given_up, *_GIVE_UP_BEAT),
+        "forget_identity": (*forgets, *given_up, *_GIVE_UP_HEARTBEAT),
+        "forget_generation": (*given_up, *_GIVE_UP_HEARTBEAT),
         **dict.fromkeys(
             ("start_leaving", "lose", "lose_instead", "lose_but_stay", "drop_rebalance", "leave"), given_up
         ),
@@ -160,7 +160,7 @@ FOLLOWS: Final = MappingProxyType(
 
 
 def _call(request: str) -> Block:
-    return (Set((("call[i]", request), ("call_late[i]", "False"))),)
+    return (Set((("request[i]", request), ("request_late[i]", "False"))),)
 
 
 def words(features: frozenset[str]) -> Mapping[str, Block]:
@@ -170,7 +170,7 @@ def words(features: frozenset[str]) -> Mapping[str, Block]:
 
 _WORDS: Final = MappingProxyType(
     {
-        "JoinGroup": (Set(_GIVE_UP_BEAT), *_call("'JoinGroup' if identity[i] == 'none' else 'JoinGroup_again'")),
+        "JoinGroup": (Set(_GIVE_UP_HEARTBEAT), *_call("'JoinGroup' if identity[i] == 'none' else 'JoinGroup_again'")),
         "SyncGroup": _call("'SyncGroup'"),
         "LeaveGroup": _call("'LeaveGroup'"),
         "Heartbeat": (),
@@ -178,5 +178,5 @@ _WORDS: Final = MappingProxyType(
 )
 """What a word of a member does to the network."""
 
-BEFORE: Final = MappingProxyType({"coordinator_lost": (*_call("'none'"), Set((("beat[i]", "'none'"),)))})
+BEFORE: Final = MappingProxyType({"coordinator_lost": (*_call("'none'"), Set((("heartbeat[i]", "'none'"),)))})
 """What is done before the member's machines hear a word."""

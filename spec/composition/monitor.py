@@ -10,7 +10,7 @@ What leaves the member stands in `monitor_outputs.py`, what reaches it in `monit
 
 A row is (property, words or events, what must hold): the property's id, as in `data/properties/member.toml`, which says
 what it means and where it comes from. A note is a list of assignments, all made at once:
-`call_out = 'none'; kept = False`.
+`rebalance_request = 'none'; kept = False`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ from groupspec.spec.composition.machines import claim
 MONITOR_VARIABLES: Final = (
     flag("lookup_out", "a FindCoordinator is in flight"),
     ModelVariable(
-        "call_out", ("none", "JoinGroup", "SyncGroup"), "none", (), "the request of a rebalance that is in flight"
+        "rebalance_request",
+        ("none", "JoinGroup", "SyncGroup"),
+        "none",
+        (),
+        "the request of a rebalance that is in flight",
     ),
     flag("heartbeat_out", "a heartbeat is in flight"),
     flag("commit_out", "the commit before a rebalance is in flight"),
@@ -54,9 +58,9 @@ MONITOR_VARIABLES: Final = (
     flag("pending_said", "partitions were told that they will be taken away, and none was removed since"),
     flag("added_said", "partitions were told of an assignment that the listener has not heard of"),
     flag("removal_due", "the listener has heard now that partitions go, and they are not removed yet"),
-    flag("asks_open", "the application has asked the coordinator something, and was not answered"),
+    flag("requests_open", "the application has asked the coordinator something, and was not answered"),
     ModelVariable(
-        "lookup_rests",
+        "discovery_rests",
         ("none", "backoff", "poll"),
         "none",
         (),

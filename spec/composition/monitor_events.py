@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-_ENDS: Final = "call_out = 'none'"
+_ENDS: Final = "rebalance_request = 'none'"
 _AWAITS_POLL: Final = f"{_ENDS}; may_join = False"
 _RESTS: Final = f"{_ENDS}; join_rests = True"
 _OUTCAST: Final = (
@@ -23,25 +23,25 @@ _SUSPECT: Final = "suspect = True"
 _LATER: Final = "heartbeat_out = False; beat_due = False"
 _COMMIT_RESTS: Final = "commit_out = False; commit_rests = commit_rests or commit_out"
 _COMMIT_ENDS: Final = "commit_out = False; commit_done = commit_done or commit_out"
-_ANNOUNCED: Final = "rejoin_due = rejoin_due or call_out == 'none'"
-_POLLED: Final = "lookup_rests = 'none' if lookup_rests == 'poll' else lookup_rests"
-_STAYS: Final = "cooperative and has and (retains or not takes)"
+_ANNOUNCED: Final = "rejoin_due = rejoin_due or rebalance_request == 'none'"
+_POLLED: Final = "discovery_rests = 'none' if discovery_rests == 'poll' else discovery_rests"
+_STAYS: Final = "cooperative and has and (retains_any or not revokes_any)"
 """What an eager member had when it joined counts for nothing: its assignment says everything."""
-_APPLIED: Final = "fits or published"
+_APPLIED: Final = "fits_subscription or published"
 """What does not fit the subscription is no assignment; the proposal says nothing of it."""
-_KEEPS: Final = "cooperative and has and takes and retains"
+_KEEPS: Final = "cooperative and has and revokes_any and retains_any"
 _RESUBSCRIBES: Final = "deployed and (rebalance == 'STABLE' or rebalance == 'ASSIGNING_PARTITIONS')"
 """Then the next JoinGroup is to come yet. While a round is under way, SyncGroup's answer says what goes."""
 
 NOTES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "lookup_found": "lookup_out = False",
-        "lookup_retriable": "lookup_out = False; lookup_rests = 'backoff'",
-        "lookup_fatal": "lookup_out = False; lookup_rests = 'poll'; asks_open = False",
-        "lookup_backoff_elapsed": "lookup_rests = 'none' if lookup_rests == 'backoff' else lookup_rests",
-        "commit_or_fetch_asked": f"asks_open = True; {_POLLED}",
-        "asks_settled": "asks_open = False",
-        "ask_coordinator_gone": _SUSPECT,
+        "discovery_succeeded": "lookup_out = False",
+        "discovery_retriable": "lookup_out = False; discovery_rests = 'backoff'",
+        "discovery_fatal": "lookup_out = False; discovery_rests = 'poll'; requests_open = False",
+        "discovery_backoff_elapsed": "discovery_rests = 'none' if discovery_rests == 'backoff' else discovery_rests",
+        "commit_or_fetch_requested": f"requests_open = True; {_POLLED}",
+        "requests_settled": "requests_open = False",
+        "offset_fetch_coordinator_gone": _SUSPECT,
         "heartbeat_due": "beat_due = in_group",
         "session_expired": "suspect = (timeouts == 'IDLE' or timeouts == 'IN_FLIGHT') and coordinator_known",
         "poll_interval_expired": "poll_late = in_group",
@@ -55,8 +55,8 @@ NOTES: Final[Mapping[str, str]] = MappingProxyType(
         "join_backoff_elapsed": "join_rests = False",
         "join_fenced": _FENCED,
         "join_fatal": _AWAITS_POLL,
-        "sync_accepted": f"{_ENDS}; assigned = ({_APPLIED}) and (gains or {_STAYS});"
-        f" taken = cooperative and has and takes; stays = {_STAYS} if {_APPLIED} else {_KEEPS};"
+        "sync_accepted": f"{_ENDS}; assigned = ({_APPLIED}) and (adds_any or {_STAYS});"
+        f" taken = cooperative and has and revokes_any; stays = {_STAYS} if {_APPLIED} else {_KEEPS};"
         f" rejoin_due = rejoin_due or not ({_APPLIED}); commit_done = False; round_over = True",
         "sync_rebalance_in_progress": _ENDS,
         "sync_unknown_member": _UNKNOWN,
@@ -82,8 +82,8 @@ NOTES: Final[Mapping[str, str]] = MappingProxyType(
         "commit_fenced": _FENCED,
         "commit_deadline_expired": "commit_out = False; commit_rests = False;"
         " commit_done = commit_done or commit_step != 'none'",
-        "stopped": f"{_UNKNOWN}; lookup_out = False; may_join = False; replaced = False; asks_open = False;"
-        " lookup_rests = 'none'; suspect = True",
+        "stopped": f"{_UNKNOWN}; lookup_out = False; may_join = False; replaced = False; requests_open = False;"
+        " discovery_rests = 'none'; suspect = True",
         "callback_started": "callback = 'lost' if lost else 'revoked'",
         "partitions_revoked": "revoke_due = False; removal_due = True;"
         " has = taken and callback == 'revoked' and stays; taken = False; stays = False; callback = 'none';"
@@ -91,7 +91,7 @@ NOTES: Final[Mapping[str, str]] = MappingProxyType(
         "partitions_assigned": "assign_due = False; enable_due = added_said and not pending_said and owned",
         "application_polled": f"may_join = subscribed and not replaced; poll_late = False; {_POLLED}",
         "subscription_changed": "rejoin_due = rejoin_due or rebalance != 'UNJOINED';"
-        f" taken = cooperative and has and takes if {_RESUBSCRIBES} else taken;"
+        f" taken = cooperative and has and revokes_any if {_RESUBSCRIBES} else taken;"
         f" stays = {_KEEPS} if {_RESUBSCRIBES} else stays",
         "rejoin_requested": "rejoin_due = rejoin_due or rebalance != 'UNJOINED'",
         "leave_requested": f"{_ENDS}; leave_asked = subscribed or given != 'none'; commit_out = False;"
@@ -103,11 +103,11 @@ NOTES: Final[Mapping[str, str]] = MappingProxyType(
 """Event to what the monitor notes of it before the machines hear it."""
 
 _ERRORS: Final = (
-    "lookup_fatal join_fenced join_fatal sync_fenced sync_fatal heartbeat_fenced heartbeat_error commit_fenced"
+    "discovery_fatal join_fenced join_fatal sync_fenced sync_fatal heartbeat_fenced heartbeat_error commit_fenced"
 )
 _DOUBTS: Final = (
     "session_expired heartbeat_coordinator_gone join_coordinator_gone sync_coordinator_gone commit_coordinator_gone"
-    " ask_coordinator_gone"
+    " offset_fetch_coordinator_gone"
 )
 _SAID: Final = "not left or said_goodbye or static or given == 'none' or kept or not coordinator_known"
 _LEFT: Final = "not stalled or not in_group and (static or said_goodbye)"
@@ -120,7 +120,7 @@ CHECKS: Final = (
     ("lost-by-losing", "partitions_revoked", "not lost or given != 'member'"),
     ("goodbye-is-said", "partitions_revoked leave_requested", _SAID),
     ("assigned-is-enabled", "partitions_assigned", "not enable_due"),
-    ("stalled-member-leaves", "poll_interval_expired lookup_found", _LEFT),
+    ("stalled-member-leaves", "poll_interval_expired discovery_succeeded", _LEFT),
 )
 """(property, the events after which it is checked unless they come late, what must hold)."""
 

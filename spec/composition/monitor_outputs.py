@@ -11,10 +11,10 @@ from typing import Final
 
 CHECKS: Final = (
     ("one-lookup", "FindCoordinator", "not lookup_out"),
-    ("lookup-is-needed", "FindCoordinator", "member_needs or asks_open"),
-    ("lookup-waits", "FindCoordinator", "lookup_rests == 'none'"),
+    ("lookup-is-needed", "FindCoordinator", "member_needs or requests_open"),
+    ("lookup-waits", "FindCoordinator", "discovery_rests == 'none'"),
     ("fenced-says-nothing", "JoinGroup SyncGroup Heartbeat OffsetCommit", "not replaced"),
-    ("one-call", "JoinGroup SyncGroup", "call_out == 'none'"),
+    ("one-call", "JoinGroup SyncGroup", "rebalance_request == 'none'"),
     ("one-heartbeat", "Heartbeat", "not heartbeat_out"),
     ("one-commit", "OffsetCommit", "not commit_out"),
     ("to-a-known-coordinator", "JoinGroup SyncGroup Heartbeat LeaveGroup OffsetCommit", "coordinator_known"),
@@ -29,7 +29,7 @@ CHECKS: Final = (
     ("leave-once", "LeaveGroup", "given != 'none' and not kept and not said_goodbye"),
     ("static-stays", "LeaveGroup", "not static"),
     ("commit-what-is-owned", "OffsetCommit", "owned and in_group and identity == 'member' and not lost"),
-    ("no-commit-in-a-rebalance", "OffsetCommit", "call_out == 'none'"),
+    ("no-commit-in-a-rebalance", "OffsetCommit", "rebalance_request == 'none'"),
     ("commit-if-configured", "OffsetCommit", "auto_commit"),
     ("commit-waits", "OffsetCommit", "not commit_rests"),
     ("commit-ends-once", "OffsetCommit", "not commit_done"),
@@ -51,9 +51,9 @@ CHECKS: Final = (
 NOTES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "FindCoordinator": "lookup_out = True",
-        "JoinGroup": "call_out = 'JoinGroup'; generation_unused = False; in_group = False; rejoin_due = False;"
+        "JoinGroup": "rebalance_request = 'JoinGroup'; generation_unused = False; in_group = False; rejoin_due = False;"
         " kept = False; round_over = False",
-        "SyncGroup": "call_out = 'SyncGroup'; generation_unused = False",
+        "SyncGroup": "rebalance_request = 'SyncGroup'; generation_unused = False",
         "Heartbeat": "heartbeat_out = True; beat_due = False",
         "LeaveGroup": "said_goodbye = True; left = True",
         "OffsetCommit": "commit_out = True",
@@ -66,13 +66,14 @@ NOTES: Final[Mapping[str, str]] = MappingProxyType(
         "partition_enabled": "added_said = False; enable_due = False; commit_done = False",
         "ERROR": "raised = True",
         "coordinator_lost": "beat_due = beat_due and not heartbeat_out; suspect = False;"
-        " join_rests = join_rests or call_out != 'none'; call_out = 'none'; heartbeat_out = False;"
+        " join_rests = join_rests or rebalance_request != 'none'; rebalance_request = 'none'; heartbeat_out = False;"
         " commit_rests = commit_rests or commit_out; commit_out = False",
         "heartbeats_enabled": "beat_due = False; poll_late = False",
         "heartbeats_disabled": "in_group = False; heartbeat_out = False; beat_due = False; poll_late = False",
-        "poll_limit_reached": "may_join = may_join and leaving; stalled = in_group and not leaving; call_out = 'none';"
-        " generation_unused = False; commit_out = False; commit_rests = commit_rests and leaving; commit_done = False",
-        "leave_needed": "leave_asked = False; replaced = False; left = True; call_out = 'none';"
+        "poll_limit_reached": "may_join = may_join and leaving; stalled = in_group and not leaving;"
+        " rebalance_request = 'none'; generation_unused = False; commit_out = False;"
+        " commit_rests = commit_rests and leaving; commit_done = False",
+        "leave_needed": "leave_asked = False; replaced = False; left = True; rebalance_request = 'none';"
         " generation_unused = False; commit_out = False; may_join = False; rejoin_due = False",
     }
 )

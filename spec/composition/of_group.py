@@ -20,7 +20,7 @@ def group_timers(system: System) -> Iterator[Action]:
         "session_expires",
         ONE,
         silent,
-        system.tell("group_session_expired", requester=REQUESTER, waits="False", all_joined=group.OTHERS_JOINED),
+        system.tell("group_session_expired", requester=REQUESTER, is_awaiting="False", all_joined=group.OTHERS_JOINED),
         "timer",
         doc="the coordinator has not heard of the member for too long",
     )
@@ -33,7 +33,7 @@ def group_timers(system: System) -> Iterator[Action]:
             *system.tell(
                 "group_session_expired",
                 requester=REQUESTER_FORGOTTEN,
-                waits="False",
+                is_awaiting="False",
                 all_joined=group.OTHERS_JOINED_BUT_FORGOTTEN,
             ),
             Set((("about_forgotten", "False"),)),

@@ -90,11 +90,11 @@ def timers(system: System) -> Iterator[Action]:
     """What runs out at a member."""
     beating = "(timeouts[i] == 'IDLE' or timeouts[i] == 'IN_FLIGHT')"
     beat = system.tell("group_heartbeat", requester=REQUESTER, generation_matches=group.matches(system.features))
-    none = If((("beat[i] == 'none'", system.hear("heartbeat_ok", current="True")),))
+    none = If((("heartbeat[i] == 'none'", system.hear("heartbeat_ok", current="True")),))
     yield Action(
         "heartbeat_falls_due",
         ONE,
-        "timeouts[i] == 'IDLE' and beat[i] == 'none'",
+        "timeouts[i] == 'IDLE' and heartbeat[i] == 'none'",
         (*system.hear("heartbeat_due"), *beat, none),
         "timer",
         "weak",

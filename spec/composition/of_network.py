@@ -14,11 +14,12 @@ from groupspec.spec.composition.system import ONE, System
 
 def network(system: System) -> Iterator[Action]:
     """Requests arrive, answers arrive, connections break."""
-    gone = (Set((("call[i]", "'none'"), ("call_late[i]", "False"))),)
+    gone = (Set((("request[i]", "'none'"), ("request_late[i]", "False"))),)
     yield Action(
         "late_request_is_dropped",
         ONE,
-        "call_late[i] and (call[i] == 'JoinGroup' or call[i] == 'JoinGroup_again' or call[i] == 'SyncGroup')",
+        "request_late[i] and (request[i] == 'JoinGroup' or request[i] == 'JoinGroup_again' or request[i] == "
+        "'SyncGroup')",
         gone,
         "network",
         "weak",
@@ -28,7 +29,7 @@ def network(system: System) -> Iterator[Action]:
     yield Action(
         "join_arrives",
         ONE,
-        "call[i] == 'JoinGroup' and not call_late[i]",
+        "request[i] == 'JoinGroup' and not request_late[i]",
         system.tell("group_join", requester="'none'", **joins),
         "message",
         "weak",
@@ -38,7 +39,7 @@ def network(system: System) -> Iterator[Action]:
     yield Action(
         "join_again_arrives",
         ONE,
-        "call[i] == 'JoinGroup_again' and not call_late[i]",
+        "request[i] == 'JoinGroup_again' and not request_late[i]",
         system.tell("group_join", requester=REQUESTER, **joins),
         "message",
         "weak",
@@ -49,7 +50,7 @@ def network(system: System) -> Iterator[Action]:
         "leader == i and broker_group == 'CompletingRebalance' and registered[i] == 'unsynced' and "
         f"{group.matches(system.features)}"
     )
-    receives = "(registered[k] == 'unsynced' or registered[k] == 'parked_sync')"
+    receives = "(registered[k] == 'unsynced' or registered[k] == 'awaiting_sync')"
     brings = If(((leads, group.assign(system.rebalance != "eager")),))
     chosen = "(leader != 0 or broker_group != 'CompletingRebalance')"
     sync = system.tell(
@@ -58,7 +59,7 @@ def network(system: System) -> Iterator[Action]:
     yield Action(
         "sync_arrives",
         (*ONE, ("k", "members")),
-        f"call[i] == 'SyncGroup' and not call_late[i] and {chosen} and (k == i or {leads} and {receives})",
+        f"request[i] == 'SyncGroup' and not request_late[i] and {chosen} and (k == i or {leads} and {receives})",
         (brings, *sync),
         "message",
         "weak",
@@ -75,7 +76,7 @@ def network(system: System) -> Iterator[Action]:
         yield Action(
             "leave_arrives",
             ONE,
-            "call[i] == 'LeaveGroup'",
+            "request[i] == 'LeaveGroup'",
             leave,
             "message",
             "weak",
@@ -89,20 +90,20 @@ def network(system: System) -> Iterator[Action]:
         yield Action(
             f"{answer}_arrives",
             ONE,
-            f"call[i] == '{answer}'",
+            f"request[i] == '{answer}'",
             _answered(system, answer),
             "message",
             "weak",
             doc=vocabulary.EVENTS[answer].doc,
             arrow=("group", "member i", vocabulary.EVENTS[answer].doc),
         )
-    for answer in members.BEAT_ANSWERS:
+    for answer in members.HEARTBEAT_ANSWERS:
         if answer in absent:
             continue
         yield Action(
             f"{answer}_arrives",
             ONE,
-            f"beat[i] == '{answer}'",
+            f"heartbeat[i] == '{answer}'",
             _beaten(system, answer),
             "message",
             "weak",
@@ -137,7 +138,7 @@ def network(system: System) -> Iterator[Action]:
         yield Action(
             "late_call_is_lost",
             ONE,
-            "call_late[i] or call[i] == 'LeaveGroup'",
+            "request_late[i] or request[i] == 'LeaveGroup'",
             gone,
             "network",
             doc="what was given up, or a LeaveGroup, is lost",
@@ -162,11 +163,12 @@ def _one_of(slot: str, values: tuple[str, ...]) -> str:
 
 
 JOINING = (
-    f"not call_late[i] and ({_one_of('call[i]', ('JoinGroup', 'JoinGroup_again', *members.JOIN_ANSWERS))} or "
-    "call[i] == 'parked' and rebalance[i] == 'PREPARING_REBALANCE')"
+    f"not request_late[i] and ({_one_of('request[i]', ('JoinGroup', 'JoinGroup_again', *members.JOIN_ANSWERS))} or "
+    "request[i] == 'awaiting' and rebalance[i] == 'PREPARING_REBALANCE')"
 )
 SYNCING = (
-    f"not call_late[i] and ({_one_of('call[i]', ('SyncGroup', *members.SYNC_ANSWERS))} or call[i] == 'parked' "
+    f"not request_late[i] and ({_one_of('request[i]', ('SyncGroup', *members.SYNC_ANSWERS))} or request[i] "
+    "== 'awaiting' "
     "and rebalance[i] == 'COMPLETING_REBALANCE')"
 )
 BEATING = "timeouts[i] == 'IN_FLIGHT'"
@@ -179,14 +181,14 @@ def breaks(system: System, event: str) -> Block:
 
 def _answered(system: System, answer: str) -> Block:
     """The answer leaves the network, and the member hears it: late, if it has given the request up."""
-    given = {"takes": TAKES, "retains": RETAINS, "gains": GAINS} if answer == "sync_accepted" else {}
-    clear = Set((("call[i]", "'none'"), ("call_late[i]", "False")))
+    given = {"revokes_any": TAKES, "retains_any": RETAINS, "adds_any": GAINS} if answer == "sync_accepted" else {}
+    clear = Set((("request[i]", "'none'"), ("request_late[i]", "False")))
     late = If(
-        (("call_late[i]", (clear, *system.hear(answer, current="False", **given))),),
+        (("request_late[i]", (clear, *system.hear(answer, current="False", **given))),),
         otherwise=(clear, *system.hear(answer, current="True", **given)),
     )
     return (late,)
 
 
 def _beaten(system: System, answer: str) -> Block:
-    return (Set((("beat[i]", "'none'"),)), *system.hear(answer, current="True"))
+    return (Set((("heartbeat[i]", "'none'"),)), *system.hear(answer, current="True"))

@@ -116,13 +116,13 @@ ENDINGS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "COMMIT_REFUSED": {
             "commit_refused": "True",
-            "lookup_fatal": "asked != 'rebalance'",
+            "discovery_fatal": "asked != 'rebalance'",
         },
         "COMMIT_RETRIABLE": {
             "commit_retriable": f"not {PERSISTS}",
             "commit_coordinator_gone": f"not {PERSISTS}",
             "coordinator_lost": f"not {PERSISTS}",
-            "lookup_retriable": "asked == 'async'",
+            "discovery_retriable": "asked == 'async'",
         },
         "COMMIT_REBALANCING": {
             "commit_rebalance_in_progress": "True",
@@ -201,8 +201,8 @@ _EVENTS: Final[Mapping[str, _Note]] = MappingProxyType(
         "commit_deadline_expired": ("True", PERSISTS, (("owed", "True"),)),
         "rebalance_given_up": ("True", "asked == 'rebalance'", (("owed", "True"),)),
         "stopped": ("True", "asked != 'nothing'", (("owed", "True"),)),
-        "lookup_retriable": ("True", "asked == 'async' and request == 'none'", (("owed", "True"),)),
-        "lookup_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'",
+        "discovery_retriable": ("True", "asked == 'async' and request == 'none'", (("owed", "True"),)),
+        "discovery_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'",
                          (("owed", "True"),)),
         "commit_retriable": (_OUT, "True", _FAILED),
         "commit_coordinator_gone": (_OUT, "True", _FAILED),

@@ -13,10 +13,11 @@ its own, from the request's side (`group_claims.py`), and the properties compare
 **What is left out.** There are two ids, a static member's and a dynamic one's: the machine asks only whether all have
 joined, whether someone has, whether one is left. (With a third id the same holds, in twenty times as many states; the
 tests look.) Who leads, whether a request names the group's generation, and whether there is room or a common protocol
-is open at each request, and not remembered. A client may send a request while another of it is parked: the first one is
-forgotten then, as its connection is. Time is left out: a timer that runs may run out. Of two writes that are under way
-only the last is followed to its end; that the group is empty is in the log at once. An Empty group is also asked by ids
-that say they are a member's, or were replaced, and may be full: that cannot be, but the table has an answer.
+is open at each request, and not remembered. A client may send a request while another of it awaits its answer: the
+first one is forgotten then, as its connection is. Time is left out: a timer that runs may run out. Of two writes that
+are under way only the last is followed to its end; that the group is empty is in the log at once. An Empty group is
+also asked by ids that say they are a member's, or were replaced, and may be full: that cannot be, but the table has an
+answer.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class _Projector:
         else:
             yield from self._of_member(number, action, before, after)
         if self.member.state_of(self.state, "connection") == "COORDINATOR_DISCOVERY":
-            yield "lookup_found", {"current": True}
+            yield "discovery_succeeded", {"current": True}
 
     def _of_member(
         self, number: int, action: str, before: State, after: State
@@ -213,20 +213,20 @@ class _Projector:
         elif action in _ACTIONS:
             for event in _ACTIONS[action]:
                 yield event, {"current": True} if "current" in vocabulary.EVENTS[event].inputs else {}
-            if action == "heartbeat_falls_due" and _of(after, "beat", self.i) == "none":
+            if action == "heartbeat_falls_due" and _of(after, "heartbeat", self.i) == "none":
                 yield "heartbeat_ok", {"current": True}
         else:
             raise NotProjectable("this is nothing that happens to a member and that it lives to see", number, action)
 
     def _answered(self, answer: str, before: State) -> dict[str, Value]:
-        told: dict[str, Value] = {"current": not _of(before, "call_late", self.i)}
+        told: dict[str, Value] = {"current": not _of(before, "request_late", self.i)}
         if answer == "sync_accepted":
             owns, share = ({p for p, yes in before[name][self.i].items() if yes} for name in ("owns", "share"))  # type: ignore[index]
             told |= {
-                "takes": bool(owns - share),
-                "retains": bool(owns & share),
-                "gains": bool(share - owns),
-                "fits": True,
+                "revokes_any": bool(owns - share),
+                "retains_any": bool(owns & share),
+                "adds_any": bool(share - owns),
+                "fits_subscription": True,
             }
         return told
 

@@ -21,7 +21,12 @@ MIXED = "mixed"
 """Each member has a rebalance protocol of its own: a rolling upgrade, in its second round."""
 
 _MACHINES = ("timeouts", "rebalance")
-_FROZEN: Mapping[str, Value] = {"coordinator_known": True, "auto_commit": False, "unwanted": False, "fits": True}
+_FROZEN: Mapping[str, Value] = {
+    "coordinator_known": True,
+    "auto_commit": False,
+    "unwanted": False,
+    "fits_subscription": True,
+}
 """Always known, nothing to commit, and one topic that nobody unsubscribes from."""
 
 

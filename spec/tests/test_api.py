@@ -55,8 +55,8 @@ def test_names_that_nobody_knows_are_told_with_those_that_are_there() -> None:
         load_machine("rebalance", "eager", "draft")
     with pytest.raises(UnknownName, match="no event 'sync_acepted'; did you mean 'sync_accepted'"):
         rebalance.step(rebalance.initial(), "sync_acepted")
-    with pytest.raises(UnknownName, match="no value of takes 3"):
-        rebalance.step(rebalance.initial(), "sync_accepted", takes=3)
+    with pytest.raises(UnknownName, match="no value of revokes_any 3"):
+        rebalance.step(rebalance.initial(), "sync_accepted", revokes_any=3)
     with pytest.raises(UnknownName, match="no variable 'generation'"):
         rebalance.initial(generation=1)
     with pytest.raises(UnknownName, match="no state 'STABEL'; did you mean 'STABLE'"):

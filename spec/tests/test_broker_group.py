@@ -31,7 +31,8 @@ _OLD: Final[dict[str, Value]] = {"generation_matches": False}
 _BAD: Final[dict[str, Value]] = {"protocol_accepted": False}
 
 # Outcome: an error (by the code of the protocol), 0 for success, `park`, `->` for "the group prepares to rebalance, the
-# request is parked", `0 ->` for "answered, and the group prepares to rebalance"; `x` where the coordinator cannot be.
+# request awaits its answer", `0 ->` for "answered, and the group prepares to rebalance"; `x` where the coordinator
+# cannot be.
 # fmt: off
 MATRIX: Final[tuple[tuple[str, str, Mapping[str, Value], tuple[str, str, str, str, str, str, str]], ...]] = (
     # request, event,            inputs                                       missing  Empty  Prep.   Compl.   Stable
@@ -67,7 +68,7 @@ MATRIX: Final[tuple[tuple[str, str, Mapping[str, Value], tuple[str, str, str, st
     ("Heartbeat unknown", "group_heartbeat", {**_UNKNOWN, **_OLD}, ("25", "25", "25", "25", "25", "16", "0")),
     ("Heartbeat pending id", "group_heartbeat", _PENDING, ("25", "25", "25", "25", "25", "16", "0")),
     ("OffsetCommit", "group_commit", {}, ("69", "25", "0 alive", "27", "0 alive", "16", "14")),
-    ("OffsetCommit v8", "group_commit", {"told_of_missing_group": False},
+    ("OffsetCommit v8", "group_commit", {"reports_missing_group": False},
      ("22", "25", "0 alive", "27", "0 alive", "16", "14")),
     ("OffsetCommit no member", "group_commit", _NEW, ("0", "0", "25", "25", "25", "16", "14")),
     ("OffsetCommit old", "group_commit", _OLD, ("69", "25", "22", "22", "22", "16", "14")),
@@ -135,7 +136,7 @@ def outcome(state: str, event: str, inputs: Mapping[str, Value]) -> str:
     if group.state == "PreparingRebalance" != state:
         return f"{answer} ->".strip()
     assert group.state == ("Empty" if state == "missing" else state)
-    if "PARK_SYNC" in emitted or "PARK_JOIN" in emitted:
+    if "AWAIT_SYNC" in emitted or "AWAIT_JOIN" in emitted:
         return "store" if "STORE_ASSIGNMENT" in emitted else "park"
     return f"{answer} alive" if "KEEP_ALIVE" in emitted else answer
 
@@ -161,14 +162,14 @@ def test_every_word_of_the_coordinator_is_emitted_and_every_request_is_answered_
     for row in table.rows:
         if row.event in requests and row.kind == "transition":
             answers = [word for word in table.emitted(row) if word in ANSWERS]
-            parked = [word for word in table.emitted(row) if word in ("PARK_JOIN", "PARK_SYNC")]
-            assert len(answers) + len(parked) == 1, row.id
+            awaiting = [word for word in table.emitted(row) if word in ("AWAIT_JOIN", "AWAIT_SYNC")]
+            assert len(answers) + len(awaiting) == 1, row.id
 
 
 def test_G1_G2_the_join_phase_ends_when_all_have_joined_and_only_then_the_generation_grows() -> None:
     group = Group("Stable")
     assert group.send("group_join", requester="pending") == (
-        "DROP_PENDING", "ADD_MEMBER", "PARK_JOIN", "START_REBALANCE_TIMER", "group_join_phase_checked",
+        "DROP_PENDING", "ADD_MEMBER", "AWAIT_JOIN", "START_REBALANCE_TIMER", "group_join_phase_checked",
     )  # fmt: skip
     assert group.send("group_join_phase_checked", all_joined=False) == ()
     assert group.state == "PreparingRebalance"
@@ -234,16 +235,16 @@ def test_G4_an_id_that_was_handed_out_is_dropped_when_its_session_ends() -> None
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance", "Stable"])
 def test_G5_who_has_a_parked_request_does_not_expire_and_who_has_none_is_removed(state: str) -> None:
     group = Group(state)
-    assert group.send("group_session_expired", waits=True) == ()
-    assert group.row.reason == "parked_is_alive"
+    assert group.send("group_session_expired", is_awaiting=True) == ()
+    assert group.row.reason == "awaiting_is_alive"
     assert group.send("group_session_expired")[0] == "REMOVE_MEMBER"
     assert group.state == "PreparingRebalance"
 
 
 def test_G9_the_barrier_of_the_sync_phase() -> None:
     group = Group("CompletingRebalance")
-    assert group.send("group_sync") == ("PARK_SYNC",)
-    assert group.send("group_sync", is_leader=True) == ("PARK_SYNC", "STORE_ASSIGNMENT")
+    assert group.send("group_sync") == ("AWAIT_SYNC",)
+    assert group.send("group_sync", is_leader=True) == ("AWAIT_SYNC", "STORE_ASSIGNMENT")
     assert group.send("group_assignment_stored", generation_matches=False) == ()
     assert group.send("group_assignment_stored") == ("ANSWER_SYNCS",)
     assert group.state == "Stable"
@@ -252,7 +253,7 @@ def test_G9_the_barrier_of_the_sync_phase() -> None:
 
 def test_G9_an_assignment_that_the_log_refuses_begins_the_rebalance_again() -> None:
     group = Group("CompletingRebalance")
-    assert group.send("group_assignment_lost")[0] == "FAIL_PARKED_NOT_COORDINATOR"
+    assert group.send("group_assignment_lost")[0] == "FAIL_AWAITING_NOT_COORDINATOR"
     assert group.state == "PreparingRebalance"
     assert group.send("group_assignment_lost") == ()
 
@@ -272,14 +273,14 @@ def test_G9_whatever_begins_the_rebalance_again_answers_the_parked_syncs(event: 
     inputs: dict[str, Value] = {"requester": "pending"} if event == "group_join" else {}
     emitted = group.send(event, **inputs)
     assert group.state == "PreparingRebalance"
-    assert emitted[-3:] == ("FAIL_PARKED_SYNCS", "START_REBALANCE_TIMER", "group_join_phase_checked")
+    assert emitted[-3:] == ("FAIL_AWAITING_SYNCS", "START_REBALANCE_TIMER", "group_join_phase_checked")
 
 
 def test_G11_a_static_member_comes_back_to_a_stable_group_without_a_rebalance() -> None:
     group = Group("Stable")
     assert group.send("group_join", **_BACK) == ("REPLACE_STATIC", "ANSWER_CURRENT_GENERATION")
     assert group.state == "Stable"
-    assert group.send("group_join", **_BACK, protocol_changes=True)[:2] == ("REPLACE_STATIC", "PARK_JOIN")
+    assert group.send("group_join", **_BACK, protocol_changes=True)[:2] == ("REPLACE_STATIC", "AWAIT_JOIN")
     assert group.state == "PreparingRebalance"
 
 
@@ -287,7 +288,7 @@ def test_G11_a_static_member_comes_back_to_a_stable_group_without_a_rebalance() 
 @pytest.mark.parametrize(("members_stored", "loaded"), [(True, "Stable"), (False, "Empty")])
 def test_G13_a_coordinator_that_moves_finds_the_last_record_only(state: str, members_stored: bool, loaded: str) -> None:
     group = Group(state, initial_delay=state == "PreparingRebalance")
-    assert "FAIL_PARKED_NOT_COORDINATOR" in group.send("group_unloaded")
+    assert "FAIL_AWAITING_NOT_COORDINATOR" in group.send("group_unloaded")
     assert group.state == "Dead"
     assert group.send("group_loading") == ()
     assert group.send("group_heartbeat") == ("ANSWER_NONE",), "nobody leaves because the log is still being read"

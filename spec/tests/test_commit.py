@@ -129,10 +129,10 @@ def test_M3_D3_who_waits_waits_until_the_deadline_and_no_longer(beginning: str, 
 def test_D3_a_commit_that_is_tried_once_does_not_wait_for_a_second_lookup() -> None:
     story = Story(coordinator=False)
     story.happens("commit_async_called")
-    assert story.happens("lookup_retriable") == ("COMMIT_RETRIABLE",)
+    assert story.happens("discovery_retriable") == ("COMMIT_RETRIABLE",)
     story.happens("rebalance_commit_due")
-    assert story.happens("lookup_retriable") == ()
-    assert story.happens("lookup_fatal") == ()
+    assert story.happens("discovery_retriable") == ()
+    assert story.happens("discovery_fatal") == ()
     assert story.happens("coordinator_found") == ("OffsetCommit",)
 
 

@@ -55,7 +55,7 @@ class TwoMembers:
         """One event, and what it does to the records."""
         known: dict[str, Value] = {
             "requester": "pending" if who in self.pending else "member" if who in self.members else "unknown",
-            "waits": who in self.joined,
+            "is_awaiting": who in self.joined,
         }
         if event == "group_join" and who in self.members:
             self.joined.add(who)

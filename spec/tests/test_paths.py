@@ -25,28 +25,45 @@ FIRST_JOIN: Chapter = (
     ("started", {}),
     ("subscribed_to_topics", {}),
     ("application_polled", {}),
-    ("lookup_found", {"current": True}),
+    ("discovery_succeeded", {"current": True}),
     ("join_accepted", {"current": True}),
-    ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": True, "fits": True}),
+    (
+        "sync_accepted",
+        {"current": True, "revokes_any": False, "retains_any": False, "adds_any": True, "fits_subscription": True},
+    ),
     ("partitions_assigned", {}),
 )
 EMPTY_HANDED: Chapter = (
     *FIRST_JOIN[:-2],
-    ("sync_accepted", {"current": True, "takes": False, "retains": False, "gains": False, "fits": True}),
+    (
+        "sync_accepted",
+        {"current": True, "revokes_any": False, "retains_any": False, "adds_any": False, "fits_subscription": True},
+    ),
 )
 """A first join that assigns nothing, and whose listener has not returned."""
 ANNOUNCED: Chapter = (("heartbeat_due", {}), ("heartbeat_rebalance_in_progress", {"current": True}))
 COMMITTED: Chapter = (("commit_settled", {"current": True}),)
 CALLBACK: Chapter = (("callback_started", {}), ("partitions_revoked", {}))
 JOINED: Chapter = (("join_accepted", {"current": True}),)
-SYNCED: Chapter = (("sync_accepted", {"current": True, "takes": False, "retains": True, "gains": True, "fits": True}),)
+SYNCED: Chapter = (
+    (
+        "sync_accepted",
+        {"current": True, "revokes_any": False, "retains_any": True, "adds_any": True, "fits_subscription": True},
+    ),
+)
 SYNCED_WITH_LESS: Chapter = (
-    ("sync_accepted", {"current": True, "takes": True, "retains": True, "gains": False, "fits": True}),
+    (
+        "sync_accepted",
+        {"current": True, "revokes_any": True, "retains_any": True, "adds_any": False, "fits_subscription": True},
+    ),
 )
 SYNCED_UNFIT: Chapter = (
-    ("sync_accepted", {"current": True, "takes": True, "retains": True, "gains": True, "fits": False}),
+    (
+        "sync_accepted",
+        {"current": True, "revokes_any": True, "retains_any": True, "adds_any": True, "fits_subscription": False},
+    ),
 )
-RESUBSCRIBED: Chapter = (("subscription_changed", {"takes": True, "retains": True}),)
+RESUBSCRIBED: Chapter = (("subscription_changed", {"revokes_any": True, "retains_any": True}),)
 ASSIGNED: Chapter = (("partitions_assigned", {}),)
 
 

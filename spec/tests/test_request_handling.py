@@ -29,5 +29,5 @@ def test_every_request_that_has_cases_says_what_follows_from_any_other_error() -
 
 def test_what_cases_and_machines_both_speak_of_is_the_coordinator_alone() -> None:
     both = {(case.request, case.error) for case in HANDLINGS} & set(RESPONSES)
-    assert {RESPONSES[answer] for answer in both} == {"ask_coordinator_gone"}
+    assert {RESPONSES[answer] for answer in both} == {"offset_fetch_coordinator_gone"}
     assert {case.then for case in HANDLINGS if (case.request, case.error) in both} == {"coordinator_forgotten"}

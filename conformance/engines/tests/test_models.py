@@ -98,7 +98,7 @@ def test_what_leads_to_what_is_confirmed_by_tlc_under_the_stated_fairness(name: 
     [
         ("open-group", "sync_timeout", "sync-phase-ends"),
         ("commits-2", "coordinator_found", "commit-1-ends"),
-        ("base-faults-stop-eager-deployed-2", "sync_timeout", "parked-is-answered"),
+        ("base-faults-stop-eager-deployed-2", "sync_timeout", "awaiting-is-answered"),
     ],
 )
 def test_without_the_fairness_of_one_action_tlc_and_the_explorer_find_the_same_violated(

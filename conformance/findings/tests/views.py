@@ -128,7 +128,7 @@ def _taken_is_revoked(events: Iterable[Event]) -> bool:
     """A cooperative member that is told at once of an assignment that takes something of what it owns."""
     return any(
         e.offer.event == "sync_accepted"
-        and dict(e.offer.inputs)["takes"]
+        and dict(e.offer.inputs)["revokes_any"]
         and e.before.owns
         and "ASSIGN_PARTITIONS" in e.sent
         for e in events

@@ -26,7 +26,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model ead84e659d94a28549af48001799def33b115317dafa8ec3f476b71c1c6e3857
+// Model 2896b259e9391ecf05b5158af4fb09e2d1108bf80eda3759c996cc5c32d114d9
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -61,7 +61,7 @@
 #define JoinGroup_again                 26
 #define SyncGroup                       27
 #define LeaveGroup                      28
-#define parked                          29
+#define awaiting                        29
 #define join_accepted                   30
 #define join_member_id_required         31
 #define join_unknown_member             32
@@ -77,9 +77,9 @@
 #define heartbeat_coordinator_gone      42
 #define absent                          43
 #define pending                         44
-#define parked_join                     45
+#define awaiting_join                   45
 #define unsynced                        46
-#define parked_sync                     47
+#define awaiting_sync                   47
 #define illegal_event                   48
 #define late_changes_nothing            49
 #define unknown                         50
@@ -104,8 +104,8 @@ bool follow_up[MEMBERS + 1] = false;  // another rebalance is due as soon as thi
 bool leaving[MEMBERS + 1] = false;  // unsubscribe() or close() waits for the last callback
 byte broker_group = Empty;  // state of broker_group
 bool initial_delay = false;  // the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined
-byte call[MEMBERS + 1] = none;  // the request of a rebalance, or its answer, that is in flight; parked: the coordinator has it
-byte beat[MEMBERS + 1] = none;  // the answer to a heartbeat that is in flight
+byte request[MEMBERS + 1] = none;  // the request of a rebalance, or its answer, that is in flight; awaiting: the coordinator has it
+byte heartbeat[MEMBERS + 1] = none;  // the answer to a heartbeat that is in flight
 bool owns[AT(MEMBERS, PARTITIONS) + 1] = false;  // the member counts the partition as its own
 bool will_have[AT(MEMBERS, PARTITIONS) + 1] = false;  // cooperative: the assignment that it goes over to when it has given up what it lacks
 byte registered[MEMBERS + 1] = absent;  // what the group knows of the member's id
@@ -142,19 +142,19 @@ byte fault = none;  // the first assertion that failed
 #define holds_knows_its_members ((broker_group != Empty) || (((registered[1] == absent) || \
     (registered[1] == pending)) && ((registered[2] == absent) || (registered[2] == pending))))
 
-// joins-are-parked-in-the-join-phase (invariant): A JoinGroup is parked in PreparingRebalance only: when the
-// phase ends, each is answered.
+// joins-await-in-the-join-phase (invariant): A JoinGroup awaits its answer in PreparingRebalance only: when
+// the phase ends, each is answered.
 // Source: Kafka GroupMetadataManager.completeClassicGroupJoin
 // Rules: G1
-#define holds_joins_are_parked_in_the_join_phase ((broker_group == PreparingRebalance) || \
-    ((registered[1] != parked_join) && (registered[2] != parked_join)))
+#define holds_joins_await_in_the_join_phase ((broker_group == PreparingRebalance) || \
+    ((registered[1] != awaiting_join) && (registered[2] != awaiting_join)))
 
-// syncs-are-parked-in-the-sync-phase (invariant): A SyncGroup is parked in CompletingRebalance only: the
+// syncs-await-in-the-sync-phase (invariant): A SyncGroup awaits its answer in CompletingRebalance only: the
 // assignment, or the next rebalance, answers each.
 // Source: Kafka GroupMetadataManager.classicGroupSync
 // Rules: G9
-#define holds_syncs_are_parked_in_the_sync_phase ((broker_group == CompletingRebalance) || \
-    ((registered[1] != parked_sync) && (registered[2] != parked_sync)))
+#define holds_syncs_await_in_the_sync_phase ((broker_group == CompletingRebalance) || \
+    ((registered[1] != awaiting_sync) && (registered[2] != awaiting_sync)))
 
 // somebody-has-not-synced (invariant): CompletingRebalance ends when the leader has synced.
 // Source: Kafka GroupMetadataManager.classicGroupSync
@@ -163,13 +163,13 @@ byte fault = none;  // the first assertion that failed
     (((registered[1] == unsynced) || (forgotten[1] != absent) || (leader == 1)) || \
     ((registered[2] == unsynced) || (forgotten[2] != absent) || (leader == 2))) || (leader == 0))
 
-// parked-call-is-parked (invariant): A request that its member believes to be with the coordinator is there:
-// none is forgotten unanswered.
+// awaiting-request-is-awaiting (invariant): A request that its member believes to be with the coordinator is
+// there: none is forgotten unanswered.
 // Source: Kafka GroupMetadataManager
 // Rules: G1, G9
-#define holds_parked_call_is_parked ((((call[1] != parked) || (registered[1] == parked_join) || \
-    (registered[1] == parked_sync)) && ((call[2] != parked) || (registered[2] == parked_join) || \
-    (registered[2] == parked_sync))))
+#define holds_awaiting_request_is_awaiting ((((request[1] != awaiting) || (registered[1] == awaiting_join) || \
+    (registered[1] == awaiting_sync)) && ((request[2] != awaiting) || (registered[2] == awaiting_join) || \
+    (registered[2] == awaiting_sync))))
 
 // leader-is-a-member (invariant): The leader is a member.
 // Source: Kafka ClassicGroup.maybeElectNewJoinedLeader
@@ -225,7 +225,7 @@ byte fault = none;  // the first assertion that failed
 
 // reaches-zombie (reachable): A member that was expelled does not know it yet, and counts partitions as its
 // own.
-// Source: Martin Kleppmann, on fencing
+// Source: 'How to do distributed locking' (Martin Kleppmann, 2016)
 #define holds_reaches_zombie ((((identity[1] == member) && (registered[1] == absent) && (owns[AT(1, 1)] || \
     owns[AT(1, 2)])) || ((identity[2] == member) && (registered[2] == absent) && (owns[AT(2, 1)] || \
     owns[AT(2, 2)]))))
@@ -253,12 +253,13 @@ inline look() {
   if :: !holds_late_changes_nothing -> c_code { note(1, "violated late-changes-nothing"); } :: else fi;
   if :: !holds_one_owner -> c_code { note(2, "violated one-owner"); } :: else fi;
   if :: !holds_knows_its_members -> c_code { note(3, "violated knows-its-members"); } :: else fi;
-  if :: !holds_joins_are_parked_in_the_join_phase -> c_code { note(4,
-      "violated joins-are-parked-in-the-join-phase"); } :: else fi;
-  if :: !holds_syncs_are_parked_in_the_sync_phase -> c_code { note(5,
-      "violated syncs-are-parked-in-the-sync-phase"); } :: else fi;
+  if :: !holds_joins_await_in_the_join_phase -> c_code { note(4,
+      "violated joins-await-in-the-join-phase"); } :: else fi;
+  if :: !holds_syncs_await_in_the_sync_phase -> c_code { note(5,
+      "violated syncs-await-in-the-sync-phase"); } :: else fi;
   if :: !holds_somebody_has_not_synced -> c_code { note(6, "violated somebody-has-not-synced"); } :: else fi;
-  if :: !holds_parked_call_is_parked -> c_code { note(7, "violated parked-call-is-parked"); } :: else fi;
+  if :: !holds_awaiting_request_is_awaiting -> c_code { note(7,
+      "violated awaiting-request-is-awaiting"); } :: else fi;
   if :: !holds_leader_is_a_member -> c_code { note(8, "violated leader-is-a-member"); } :: else fi;
   if :: !holds_given_once -> c_code { note(9, "violated given-once"); } :: else fi;
   if :: !holds_member_has_its_share -> c_code { note(10, "violated member-has-its-share"); } :: else fi;
@@ -431,8 +432,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* lose */
@@ -442,7 +443,7 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -455,15 +456,15 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && (now.identity[i] == member) && !now.leaving[i] &&
       !now.callback_running[i]) {
@@ -473,15 +474,15 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* lose_instead */
     now.lost[i] = 1;
     now.keeps[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -494,8 +495,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     timeouts_heartbeats_disabled(i);
@@ -512,8 +513,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* lose */
@@ -523,7 +524,7 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -536,15 +537,15 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && (now.identity[i] == member) && (now.owns[AT(i,
       1)] || now.owns[AT(i, 2)])) {
@@ -555,8 +556,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* lose */
@@ -566,7 +567,7 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -580,15 +581,15 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && (now.identity[i] != member)) {
     /* PREPARING_REBALANCE.poll_limit_reached.5 [P1] */
@@ -603,8 +604,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* lose */
@@ -614,7 +615,7 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -627,15 +628,15 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && (now.identity[i] == member)) {
     /* ASSIGNING_PARTITIONS.poll_limit_reached.1 [P1 H3] */
@@ -644,8 +645,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     timeouts_heartbeats_disabled(i);
@@ -662,8 +663,8 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* lose */
@@ -673,7 +674,7 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -686,15 +687,15 @@ c_code { static void rebalance_poll_limit_reached(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* await_poll */
     now.polled[i] = 0;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
   }
 } }
@@ -725,8 +726,8 @@ c_code { static void rebalance_join_needed(int i) {
     now.join_backoff[i] = 0;
     now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
-    now.beat[i] = none;
-    now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
+    now.heartbeat[i] = none;
+    now.request[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && now.subscribed[i] && now.polled[i] &&
       !now.join_backoff[i]) {
     /* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3] */
@@ -737,8 +738,8 @@ c_code { static void rebalance_join_needed(int i) {
     now.join_backoff[i] = 0;
     now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
-    now.beat[i] = none;
-    now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
+    now.heartbeat[i] = none;
+    now.request[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && now.polled[i] && !now.join_backoff[i]) {
     /* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3] */
     /* send_join_group */
@@ -747,8 +748,8 @@ c_code { static void rebalance_join_needed(int i) {
     now.join_backoff[i] = 0;
     now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
-    now.beat[i] = none;
-    now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
+    now.heartbeat[i] = none;
+    now.request[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
   } else if ((now.rebalance[i] == STABLE) && now.preparing[i] && (now.commit_step[i] == none)) {
     /* STABLE.join_needed.1 [J1 J2 D4 H3 K1] */
     now.rebalance[i] = PREPARING_REBALANCE;
@@ -758,8 +759,8 @@ c_code { static void rebalance_join_needed(int i) {
     now.join_backoff[i] = 0;
     now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
-    now.beat[i] = none;
-    now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
+    now.heartbeat[i] = none;
+    now.request[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
   }
 } }
 
@@ -838,8 +839,8 @@ c_code { static void timeouts_heartbeat_coordinator_gone(int i, int current) {
     now.timeouts[i] = IDLE;
     /* schedule_retry */
     now.heartbeat_overdue[i] = 0;
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_coordinator_lost(i);
     rebalance_coordinator_lost(i);
     timeouts_coordinator_found(i);
@@ -865,16 +866,16 @@ c_code { static void timeouts_heartbeat_due(int i) {
 c_code { static void timeouts_session_expired(int i) {
   if (now.timeouts[i] == IDLE) {
     /* IDLE.session_expired.1 [H5 D1] */
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_coordinator_lost(i);
     rebalance_coordinator_lost(i);
     timeouts_coordinator_found(i);
     rebalance_coordinator_found(i);
   } else if (now.timeouts[i] == IN_FLIGHT) {
     /* IN_FLIGHT.session_expired.1 [H5 D1] */
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_coordinator_lost(i);
     rebalance_coordinator_lost(i);
     timeouts_coordinator_found(i);
@@ -1020,8 +1021,8 @@ c_code { static void rebalance_leave_needed(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == UNJOINED) && !(now.identity[i] != none)) {
     /* UNJOINED.leave_needed.2 [L1 H3] */
@@ -1030,8 +1031,8 @@ c_code { static void rebalance_leave_needed(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_heartbeats_disabled(i);
   }
 } }
@@ -1045,8 +1046,8 @@ c_code { static void rebalance_leave_requested(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
@@ -1057,7 +1058,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1071,7 +1072,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* pause_owned */
     now.keeps[i] = 0;
     /* send_revoke_partitions */
@@ -1090,7 +1091,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1103,7 +1104,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
   } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
     /* PARTITION_REVOKED.leave_requested.1 [C7 L2] */
     now.rebalance[i] = REVOKING_PARTITION;
@@ -1113,7 +1114,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* pause_owned */
     now.keeps[i] = 0;
     /* send_revoke_partitions */
@@ -1132,7 +1133,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1146,13 +1147,13 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* lose_but_stay */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
     now.keeps[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1169,7 +1170,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1183,13 +1184,13 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* lose_but_stay */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
     now.keeps[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1206,7 +1207,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1221,7 +1222,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* pause_owned */
     now.keeps[i] = 0;
     /* send_revoke_partitions */
@@ -1237,13 +1238,13 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* lose_but_stay */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
     now.keeps[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1261,7 +1262,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1275,8 +1276,8 @@ c_code { static void rebalance_leave_requested(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
@@ -1287,7 +1288,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1301,7 +1302,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
     now.join_backoff[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     /* pause_owned */
     now.keeps[i] = 0;
     /* send_revoke_partitions */
@@ -1320,7 +1321,7 @@ c_code { static void rebalance_leave_requested(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1435,7 +1436,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1474,7 +1475,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1494,8 +1495,8 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* leave */
     now.leaving[i] = 0;
     now.subscribed[i] = 0;
@@ -1506,7 +1507,7 @@ c_code { static void rebalance_partitions_revoked(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.keeps[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1566,7 +1567,7 @@ c_code { static void rebalance_partitions_assigned(int i) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1610,7 +1611,7 @@ c_code { static void rebalance_join_accepted(int i, int current) {
     /* become_member */
     now.identity[i] = member;
     timeouts_heartbeats_enabled(i);
-    now.call[i] = SyncGroup;
+    now.request[i] = SyncGroup;
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !(now.polled[i] &&
       !now.join_backoff[i])) {
     /* PREPARING_REBALANCE.join_accepted.3 [J9] */
@@ -1669,8 +1670,8 @@ c_code { static void rebalance_join_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     rebalance_join_needed(i);
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && now.polled[i] && !now.join_backoff[i] &&
       (now.owns[AT(i, 1)] || now.owns[AT(i, 2)])) {
@@ -1684,8 +1685,8 @@ c_code { static void rebalance_join_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -1693,7 +1694,7 @@ c_code { static void rebalance_join_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -1751,8 +1752,8 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
     }
     /* back_off_join */
     now.join_backoff[i] = 1;
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_coordinator_lost(i);
     rebalance_coordinator_lost(i);
     timeouts_coordinator_found(i);
@@ -1782,7 +1783,7 @@ c_code { static void rebalance_join_coordinator_gone(int i, int current) {
 } }
 
 // rebalance hears: SyncGroup: NONE, with the assignment
-c_code { static void rebalance_sync_accepted(int i, int current, int gains) {
+c_code { static void rebalance_sync_accepted(int i, int current, int adds_any) {
   if ((now.rebalance[i] == UNJOINED) && current) {
     /* UNJOINED.sync_accepted.2 [J9] */
     if (now.fault == none) {
@@ -1871,8 +1872,8 @@ c_code { static void rebalance_sync_rebalance_in_progress(int i, int current) {
     now.join_backoff[i] = 0;
     now.keeps[i] = 0;
     timeouts_heartbeats_disabled(i);
-    now.beat[i] = none;
-    now.call[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
+    now.heartbeat[i] = none;
+    now.request[i] = ((now.identity[i] == none) ? JoinGroup : JoinGroup_again);
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current) {
     /* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9] */
     if (now.fault == none) {
@@ -1925,8 +1926,8 @@ c_code { static void rebalance_sync_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
   } else if ((now.rebalance[i] == COMPLETING_REBALANCE) && current && (now.owns[AT(i, 1)] || now.owns[AT(i,
@@ -1941,8 +1942,8 @@ c_code { static void rebalance_sync_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -1950,7 +1951,7 @@ c_code { static void rebalance_sync_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2003,8 +2004,8 @@ c_code { static void rebalance_sync_coordinator_gone(int i, int current) {
     now.rebalance[i] = PREPARING_REBALANCE;
     /* back_off_join */
     now.join_backoff[i] = 1;
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_coordinator_lost(i);
     rebalance_coordinator_lost(i);
     timeouts_coordinator_found(i);
@@ -2084,8 +2085,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -2093,7 +2094,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2110,13 +2111,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] == member) &&
@@ -2130,13 +2131,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose_instead */
     now.lost[i] = 1;
     now.keeps[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2152,8 +2153,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == REVOKING_PARTITION) && current && (now.identity[i] != member)) {
     /* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9] */
@@ -2172,8 +2173,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -2181,7 +2182,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2198,13 +2199,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && (now.identity[i] == member) &&
@@ -2219,8 +2220,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -2228,7 +2229,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2245,13 +2246,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
   } else if ((now.rebalance[i] == PREPARING_REBALANCE) && current && !((now.identity[i] == member) &&
@@ -2272,8 +2273,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -2281,7 +2282,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2298,13 +2299,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] == member)) {
@@ -2317,8 +2318,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     timeouts_heartbeats_disabled(i);
   } else if ((now.rebalance[i] == ASSIGNING_PARTITIONS) && current && (now.identity[i] != member)) {
     /* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9] */
@@ -2336,8 +2337,8 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* lose */
     now.lost[i] = 1;
     now.callback_running[i] = 0;
@@ -2345,7 +2346,7 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     for (int p = 1; p <= PARTITIONS; p++) {
       now.will_have[AT(i, p)] = 0;
     }
@@ -2361,13 +2362,13 @@ c_code { static void rebalance_heartbeat_unknown_member(int i, int current) {
     now.forgotten[i] = ((now.registered[i] != absent) ? member : now.forgotten[i]);
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
-    now.call[i] = none;
-    now.beat[i] = none;
+    now.request[i] = none;
+    now.heartbeat[i] = none;
     /* drop_rebalance */
     now.commit_step[i] = none;
     now.preparing[i] = 0;
     now.follow_up[i] = 0;
-    now.call[i] = none;
+    now.request[i] = none;
     timeouts_heartbeats_disabled(i);
     rebalance_join_needed(i);
   }
@@ -2406,15 +2407,15 @@ c_code { static void forget_registered(int i) {
   }
 } }
 
-// the id is no member any more; what is parked of it is answered
+// the id is no member any more; what it still awaits is answered
 c_code { static void drop(int i) {
   if (now.about_forgotten) {
     now.forgotten[i] = absent;
   } else {
-    if ((now.call[i] == parked) && (now.registered[i] == parked_join)) {
-      now.call[i] = join_unknown_member;
-    } else if ((now.call[i] == parked) && (now.registered[i] == parked_sync)) {
-      now.call[i] = sync_unknown_member;
+    if ((now.request[i] == awaiting) && (now.registered[i] == awaiting_join)) {
+      now.request[i] = join_unknown_member;
+    } else if ((now.request[i] == awaiting) && (now.registered[i] == awaiting_sync)) {
+      now.request[i] = sync_unknown_member;
     }
     now.registered[i] = absent;
     now.leader = ((now.leader == i) ? 0 : now.leader);
@@ -2423,26 +2424,26 @@ c_code { static void drop(int i) {
 
 // the join phase is over for one member
 c_code { static void answer_join(int j) {
-  if (now.registered[j] == parked_join) {
-    if (now.call[j] == parked) {
-      now.call[j] = join_accepted;
+  if (now.registered[j] == awaiting_join) {
+    if (now.request[j] == awaiting) {
+      now.request[j] = join_accepted;
     }
     now.registered[j] = unsynced;
   } else if (now.registered[j] != pending) {
     now.registered[j] = absent;
     now.leader = ((now.leader == j) ? 0 : now.leader);
   }
-  now.forgotten[j] = ((now.forgotten[j] == parked_join) ? unsynced : ((now.forgotten[j] == pending) ? pending : absent));
+  now.forgotten[j] = ((now.forgotten[j] == awaiting_join) ? unsynced : ((now.forgotten[j] == pending) ? pending : absent));
 } }
 
 // the next rebalance begins: nobody has to sync any more
 c_code { static void fail_sync(int j) {
-  if ((now.registered[j] == parked_sync) && (now.call[j] == parked)) {
-    now.call[j] = sync_rebalance_in_progress;
+  if ((now.registered[j] == awaiting_sync) && (now.request[j] == awaiting)) {
+    now.request[j] = sync_rebalance_in_progress;
   }
-  now.registered[j] = (((now.registered[j] == parked_sync) ||
+  now.registered[j] = (((now.registered[j] == awaiting_sync) ||
       (now.registered[j] == unsynced)) ? member : now.registered[j]);
-  now.forgotten[j] = (((now.forgotten[j] == parked_sync) ||
+  now.forgotten[j] = (((now.forgotten[j] == awaiting_sync) ||
       (now.forgotten[j] == unsynced)) ? member : now.forgotten[j]);
 } }
 
@@ -2491,7 +2492,7 @@ c_code { static void broker_group_group_join_phase_checked(int all_joined, int m
 c_code { static void broker_group_group_join(int i, int requester, int is_leader) {
   if ((now.broker_group == Empty) && (requester == unknown)) {
     /* Empty.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
+    now.request[i] = join_unknown_member;
   } else if ((now.broker_group == Empty) && (requester == none)) {
     /* Empty.group_join.8 [G3 G4] */
     now.broker_group = PreparingRebalance;
@@ -2499,8 +2500,8 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     now.initial_delay = 1;
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
   } else if ((now.broker_group == Empty) && (requester == pending)) {
     /* Empty.group_join.9 [G3 G4] */
     now.broker_group = PreparingRebalance;
@@ -2509,61 +2510,61 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     drop(i);
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
   } else if ((now.broker_group == Empty) && (requester == member)) {
     /* Empty.group_join.10 [G13] */
-    now.call[i] = join_unknown_member;
+    now.request[i] = join_unknown_member;
   } else if ((now.broker_group == PreparingRebalance) && (requester == unknown)) {
     /* PreparingRebalance.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
+    now.request[i] = join_unknown_member;
   } else if ((now.broker_group == PreparingRebalance) && (requester == none)) {
     /* PreparingRebalance.group_join.8 [G1] */
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == PreparingRebalance) && (requester == pending)) {
     /* PreparingRebalance.group_join.9 [G1 G4] */
     drop(i);
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == PreparingRebalance) && (requester == member)) {
     /* PreparingRebalance.group_join.10 [G1] */
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == CompletingRebalance) && (requester == unknown)) {
     /* CompletingRebalance.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
+    now.request[i] = join_unknown_member;
   } else if ((now.broker_group == CompletingRebalance) && (requester == none)) {
     /* CompletingRebalance.group_join.8 [G1] */
     now.broker_group = PreparingRebalance;
@@ -2571,8 +2572,8 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     now.initial_delay = 0;
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     for (int j = 1; j <= MEMBERS; j++) {
       fail_sync(j);
     }
@@ -2580,14 +2581,14 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == CompletingRebalance) && (requester == pending)) {
     /* CompletingRebalance.group_join.9 [G1 G4] */
     now.broker_group = PreparingRebalance;
@@ -2596,8 +2597,8 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     drop(i);
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     for (int j = 1; j <= MEMBERS; j++) {
       fail_sync(j);
     }
@@ -2605,20 +2606,20 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == CompletingRebalance) && (requester == member)) {
     /* CompletingRebalance.group_join.12 [G10] */
-    now.call[i] = join_accepted;
+    now.request[i] = join_accepted;
   } else if ((now.broker_group == Stable) && (requester == unknown)) {
     /* Stable.group_join.5 [G8 G13] */
-    now.call[i] = join_unknown_member;
+    now.request[i] = join_unknown_member;
   } else if ((now.broker_group == Stable) && (requester == none)) {
     /* Stable.group_join.8 [G1] */
     now.broker_group = PreparingRebalance;
@@ -2626,20 +2627,20 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     now.initial_delay = 0;
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     for (int j = 1; j <= MEMBERS; j++) {
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == Stable) && (requester == pending)) {
     /* Stable.group_join.9 [G1 G4] */
     now.broker_group = PreparingRebalance;
@@ -2648,57 +2649,57 @@ c_code { static void broker_group_group_join(int i, int requester, int is_leader
     drop(i);
     forget_registered(i);
     now.leader = ((now.leader == 0) ? i : now.leader);
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     for (int j = 1; j <= MEMBERS; j++) {
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == Stable) && (requester == member) && is_leader) {
     /* Stable.group_join.12 [G10] */
     now.broker_group = PreparingRebalance;
     /* start_rebalance_timer */
     now.initial_delay = 0;
-    now.registered[i] = parked_join;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_join;
+    now.request[i] = awaiting;
     for (int j = 1; j <= MEMBERS; j++) {
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == Stable) && (requester == member) && !is_leader) {
     /* Stable.group_join.13 [G10] */
-    now.call[i] = join_accepted;
+    now.request[i] = join_accepted;
   } else if (now.broker_group == Dead) {
     /* Dead.group_join.2 [G13 G8] */
-    now.call[i] = join_coordinator_gone;
+    now.request[i] = join_coordinator_gone;
   }
 } }
 
 // the assignment is there
 c_code { static void answer_sync(int j) {
-  if (now.registered[j] == parked_sync) {
-    if (now.call[j] == parked) {
-      now.call[j] = sync_accepted;
+  if (now.registered[j] == awaiting_sync) {
+    if (now.request[j] == awaiting) {
+      now.request[j] = sync_accepted;
     }
     now.registered[j] = member;
   }
-  if (now.forgotten[j] == parked_sync) {
+  if (now.forgotten[j] == awaiting_sync) {
     now.forgotten[j] = member;
   }
 } }
@@ -2718,46 +2719,46 @@ c_code { static void broker_group_group_assignment_stored(int generation_matches
 c_code { static void broker_group_group_sync(int i, int requester, int generation_matches, int is_leader) {
   if ((now.broker_group == Empty) && (requester != fenced_)) {
     /* Empty.group_sync.1 [G13] */
-    now.call[i] = sync_unknown_member;
+    now.request[i] = sync_unknown_member;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member) && generation_matches) {
     /* PreparingRebalance.group_sync.2 [G9 G8] */
-    now.call[i] = sync_rebalance_in_progress;
+    now.request[i] = sync_rebalance_in_progress;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
     /* PreparingRebalance.group_sync.3 [G8] */
-    now.call[i] = sync_illegal_generation;
+    now.request[i] = sync_illegal_generation;
   } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
     /* PreparingRebalance.group_sync.4 [G8 G13] */
-    now.call[i] = sync_unknown_member;
+    now.request[i] = sync_unknown_member;
   } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches &&
       !is_leader) {
     /* CompletingRebalance.group_sync.2 [G9] */
-    now.registered[i] = parked_sync;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_sync;
+    now.request[i] = awaiting;
   } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches &&
       is_leader) {
     /* CompletingRebalance.group_sync.3 [G9] */
-    now.registered[i] = parked_sync;
-    now.call[i] = parked;
+    now.registered[i] = awaiting_sync;
+    now.request[i] = awaiting;
     broker_group_group_assignment_stored(1);
   } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !generation_matches) {
     /* CompletingRebalance.group_sync.4 [G8] */
-    now.call[i] = sync_illegal_generation;
+    now.request[i] = sync_illegal_generation;
   } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
     /* CompletingRebalance.group_sync.5 [G8 G13] */
-    now.call[i] = sync_unknown_member;
+    now.request[i] = sync_unknown_member;
   } else if ((now.broker_group == Stable) && (requester == member) && generation_matches) {
     /* Stable.group_sync.2 [G9] */
     now.registered[i] = member;
-    now.call[i] = sync_accepted;
+    now.request[i] = sync_accepted;
   } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
     /* Stable.group_sync.3 [G8] */
-    now.call[i] = sync_illegal_generation;
+    now.request[i] = sync_illegal_generation;
   } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
     /* Stable.group_sync.4 [G8 G13] */
-    now.call[i] = sync_unknown_member;
+    now.request[i] = sync_unknown_member;
   } else if (now.broker_group == Dead) {
     /* Dead.group_sync.1 [G13 G8] */
-    now.call[i] = sync_coordinator_gone;
+    now.request[i] = sync_coordinator_gone;
   }
 } }
 
@@ -2765,45 +2766,46 @@ c_code { static void broker_group_group_sync(int i, int requester, int generatio
 c_code { static void broker_group_group_heartbeat(int i, int requester, int generation_matches) {
   if ((now.broker_group == Empty) && (requester != fenced_)) {
     /* Empty.group_heartbeat.1 [G13] */
-    now.beat[i] = heartbeat_unknown_member;
+    now.heartbeat[i] = heartbeat_unknown_member;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member) && generation_matches) {
     /* PreparingRebalance.group_heartbeat.1 [G7 G5] */
-    now.beat[i] = heartbeat_rebalance_in_progress;
+    now.heartbeat[i] = heartbeat_rebalance_in_progress;
   } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !generation_matches) {
     /* PreparingRebalance.group_heartbeat.2 [G8] */
-    now.beat[i] = heartbeat_illegal_generation;
+    now.heartbeat[i] = heartbeat_illegal_generation;
   } else if ((now.broker_group == PreparingRebalance) && (requester != member) && (requester != fenced_)) {
     /* PreparingRebalance.group_heartbeat.3 [G8 G13] */
-    now.beat[i] = heartbeat_unknown_member;
+    now.heartbeat[i] = heartbeat_unknown_member;
   } else if ((now.broker_group == CompletingRebalance) && (requester == member) && generation_matches) {
     /* CompletingRebalance.group_heartbeat.1 [G7 G5] */
-    now.beat[i] = none;
+    now.heartbeat[i] = none;
   } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !generation_matches) {
     /* CompletingRebalance.group_heartbeat.2 [G8] */
-    now.beat[i] = heartbeat_illegal_generation;
+    now.heartbeat[i] = heartbeat_illegal_generation;
   } else if ((now.broker_group == CompletingRebalance) && (requester != member) && (requester != fenced_)) {
     /* CompletingRebalance.group_heartbeat.3 [G8 G13] */
-    now.beat[i] = heartbeat_unknown_member;
+    now.heartbeat[i] = heartbeat_unknown_member;
   } else if ((now.broker_group == Stable) && (requester == member) && generation_matches) {
     /* Stable.group_heartbeat.1 [G7 G5] */
-    now.beat[i] = none;
+    now.heartbeat[i] = none;
   } else if ((now.broker_group == Stable) && (requester == member) && !generation_matches) {
     /* Stable.group_heartbeat.2 [G8] */
-    now.beat[i] = heartbeat_illegal_generation;
+    now.heartbeat[i] = heartbeat_illegal_generation;
   } else if ((now.broker_group == Stable) && (requester != member) && (requester != fenced_)) {
     /* Stable.group_heartbeat.3 [G8 G13] */
-    now.beat[i] = heartbeat_unknown_member;
+    now.heartbeat[i] = heartbeat_unknown_member;
   } else if (now.broker_group == Dead) {
     /* Dead.group_heartbeat.1 [G13 G8] */
-    now.beat[i] = heartbeat_coordinator_gone;
+    now.heartbeat[i] = heartbeat_coordinator_gone;
   } else if (now.broker_group == Loading) {
     /* Loading.group_heartbeat.1 [G13] */
-    now.beat[i] = none;
+    now.heartbeat[i] = none;
   }
 } }
 
 // broker_group hears: the session timeout of one member or pending id (300 s while a member is new)
-c_code { static void broker_group_group_session_expired(int i, int requester, int waits, int all_joined) {
+c_code { static void broker_group_group_session_expired(int i, int requester, int is_awaiting,
+    int all_joined) {
   if ((now.broker_group == Empty) && (requester == pending)) {
     /* Empty.group_session_expired.1 [G4] */
     drop(i);
@@ -2816,35 +2818,37 @@ c_code { static void broker_group_group_session_expired(int i, int requester, in
     now.initial_delay = 0;
     drop(i);
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
-  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !waits && !all_joined) {
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !is_awaiting &&
+      !all_joined) {
     /* PreparingRebalance.group_session_expired.3 [G5] */
     drop(i);
-  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !waits && all_joined) {
+  } else if ((now.broker_group == PreparingRebalance) && (requester == member) && !is_awaiting &&
+      all_joined) {
     /* PreparingRebalance.group_session_expired.4 [G5 G1] */
     /* end_initial_delay */
     now.initial_delay = 0;
     drop(i);
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == CompletingRebalance) && (requester == pending)) {
     /* CompletingRebalance.group_session_expired.1 [G4] */
     drop(i);
-  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !waits) {
+  } else if ((now.broker_group == CompletingRebalance) && (requester == member) && !is_awaiting) {
     /* CompletingRebalance.group_session_expired.2 [G5] */
     now.broker_group = PreparingRebalance;
     /* start_rebalance_timer */
@@ -2857,18 +2861,18 @@ c_code { static void broker_group_group_session_expired(int i, int requester, in
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == Stable) && (requester == pending)) {
     /* Stable.group_session_expired.1 [G4] */
     drop(i);
-  } else if ((now.broker_group == Stable) && (requester == member) && !waits) {
+  } else if ((now.broker_group == Stable) && (requester == member) && !is_awaiting) {
     /* Stable.group_session_expired.2 [G5] */
     now.broker_group = PreparingRebalance;
     /* start_rebalance_timer */
@@ -2878,14 +2882,14 @@ c_code { static void broker_group_group_session_expired(int i, int requester, in
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   }
 } }
 
@@ -2941,14 +2945,14 @@ c_code { static void broker_group_group_sync_timeout(int unsynced_) {
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   } else if ((now.broker_group == Stable) && unsynced_) {
     /* Stable.group_sync_timeout.1 [G9] */
     now.broker_group = PreparingRebalance;
@@ -2966,14 +2970,14 @@ c_code { static void broker_group_group_sync_timeout(int unsynced_) {
       fail_sync(j);
     }
     broker_group_group_join_phase_checked(((((now.registered[1] == absent) ||
-        (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) ||
-        (now.forgotten[1] == parked_join))) && (((now.registered[2] == absent) ||
-        (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) ||
-        (now.forgotten[2] == parked_join)))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) ||
-        (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) ||
-        (now.forgotten[2] == parked_join))));
+        (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) ||
+        (now.forgotten[1] == awaiting_join))) && (((now.registered[2] == absent) ||
+        (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) ||
+        (now.forgotten[2] == awaiting_join)))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) ||
+        (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) ||
+        (now.forgotten[2] == awaiting_join))));
   }
 } }
 
@@ -3008,11 +3012,11 @@ c_code { static void broker_group_group_initial_delay_elapsed(int members_left, 
 } }
 
 // the coordinator forgets what it has in memory
-c_code { static void fail_parked(int j) {
-  if ((now.call[j] == parked) && (now.registered[j] == parked_join)) {
-    now.call[j] = join_coordinator_gone;
-  } else if (now.call[j] == parked) {
-    now.call[j] = sync_coordinator_gone;
+c_code { static void fail_awaiting(int j) {
+  if ((now.request[j] == awaiting) && (now.registered[j] == awaiting_join)) {
+    now.request[j] = join_coordinator_gone;
+  } else if (now.request[j] == awaiting) {
+    now.request[j] = sync_coordinator_gone;
   }
   now.registered[j] = (((now.registered[j] == absent) || (now.registered[j] == pending)) ? absent : member);
   now.forgotten[j] = (((now.forgotten[j] == absent) || (now.forgotten[j] == pending)) ? absent : member);
@@ -3026,7 +3030,7 @@ c_code { static void broker_group_group_unloaded(void) {
     /* stop_timers */
     now.initial_delay = 0;
     for (int j = 1; j <= MEMBERS; j++) {
-      fail_parked(j);
+      fail_awaiting(j);
     }
   } else if (now.broker_group == PreparingRebalance) {
     /* PreparingRebalance.group_unloaded.1 [G13] */
@@ -3034,7 +3038,7 @@ c_code { static void broker_group_group_unloaded(void) {
     /* stop_timers */
     now.initial_delay = 0;
     for (int j = 1; j <= MEMBERS; j++) {
-      fail_parked(j);
+      fail_awaiting(j);
     }
   } else if (now.broker_group == CompletingRebalance) {
     /* CompletingRebalance.group_unloaded.1 [G13] */
@@ -3042,7 +3046,7 @@ c_code { static void broker_group_group_unloaded(void) {
     /* stop_timers */
     now.initial_delay = 0;
     for (int j = 1; j <= MEMBERS; j++) {
-      fail_parked(j);
+      fail_awaiting(j);
     }
   } else if (now.broker_group == Stable) {
     /* Stable.group_unloaded.1 [G13] */
@@ -3050,7 +3054,7 @@ c_code { static void broker_group_group_unloaded(void) {
     /* stop_timers */
     now.initial_delay = 0;
     for (int j = 1; j <= MEMBERS; j++) {
-      fail_parked(j);
+      fail_awaiting(j);
     }
   } else if (now.broker_group == Loading) {
     /* Loading.group_unloaded.1 [G13] */
@@ -3149,22 +3153,22 @@ active proctype system() {
             timeouts_turn_ended(2);
           } }
        // heartbeat_falls_due: the heartbeat interval is over [timer]
-       :: d_step { (fault == none) && (timeouts[1] == IDLE) && (beat[1] == none) -> c_code {
+       :: d_step { (fault == none) && (timeouts[1] == IDLE) && (heartbeat[1] == none) -> c_code {
             timeouts_heartbeat_due(1);
             timeouts_turn_ended(1);
             broker_group_group_heartbeat(1,
                 ((now.registered[1] == absent) ? unknown : ((now.registered[1] == pending) ? pending : member)), 1);
-            if (now.beat[1] == none) {
+            if (now.heartbeat[1] == none) {
               timeouts_heartbeat_ok(1, 1);
               timeouts_turn_ended(1);
             }
           } }
-       :: d_step { (fault == none) && (timeouts[2] == IDLE) && (beat[2] == none) -> c_code {
+       :: d_step { (fault == none) && (timeouts[2] == IDLE) && (heartbeat[2] == none) -> c_code {
             timeouts_heartbeat_due(2);
             timeouts_turn_ended(2);
             broker_group_group_heartbeat(2,
                 ((now.registered[2] == absent) ? unknown : ((now.registered[2] == pending) ? pending : member)), 1);
-            if (now.beat[2] == none) {
+            if (now.heartbeat[2] == none) {
               timeouts_heartbeat_ok(2, 1);
               timeouts_turn_ended(2);
             }
@@ -3197,92 +3201,92 @@ active proctype system() {
             timeouts_turn_ended(2);
           } }
        // join_arrives: JoinGroup without a member id [message]
-       :: d_step { (fault == none) && (call[1] == JoinGroup) -> c_code { broker_group_group_join(1, none,
+       :: d_step { (fault == none) && (request[1] == JoinGroup) -> c_code { broker_group_group_join(1, none,
            now.leader == 1); } }
-       :: d_step { (fault == none) && (call[2] == JoinGroup) -> c_code { broker_group_group_join(2, none,
+       :: d_step { (fault == none) && (request[2] == JoinGroup) -> c_code { broker_group_group_join(2, none,
            now.leader == 2); } }
        // join_again_arrives: JoinGroup with a member id [message]
-       :: d_step { (fault == none) && (call[1] == JoinGroup_again) -> c_code { broker_group_group_join(1,
+       :: d_step { (fault == none) && (request[1] == JoinGroup_again) -> c_code { broker_group_group_join(1,
            ((now.registered[1] == absent) ? unknown : ((now.registered[1] == pending) ? pending : member)),
            now.leader == 1); } }
-       :: d_step { (fault == none) && (call[2] == JoinGroup_again) -> c_code { broker_group_group_join(2,
+       :: d_step { (fault == none) && (request[2] == JoinGroup_again) -> c_code { broker_group_group_join(2,
            ((now.registered[2] == absent) ? unknown : ((now.registered[2] == pending) ? pending : member)),
            now.leader == 2); } }
        // sync_arrives: SyncGroup; the leader's brings the assignment [message]
-       :: d_step { (fault == none) && (call[1] == SyncGroup) && ((leader != 0) ||
+       :: d_step { (fault == none) && (request[1] == SyncGroup) && ((leader != 0) ||
            (broker_group != CompletingRebalance)) && ((1 == 1) || ((leader == 1) &&
            (broker_group == CompletingRebalance) && (registered[1] == unsynced) &&
-           ((registered[1] == unsynced) || (registered[1] == parked_sync)))) -> c_code {
+           ((registered[1] == unsynced) || (registered[1] == awaiting_sync)))) -> c_code {
             if ((now.leader == 1) && (now.broker_group == CompletingRebalance) &&
                 (now.registered[1] == unsynced)) {
               for (int m = 1; m <= MEMBERS; m++) {
                 for (int p = 1; p <= PARTITIONS; p++) {
                   now.share[AT(m, p)] = ((m == p) && (((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync))))) ||
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync))))) ||
                       ((m == 1) && !(((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync)))));
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync)))));
                 }
               }
             }
             broker_group_group_sync(1,
                 ((now.registered[1] == absent) ? unknown : ((now.registered[1] == pending) ? pending : member)), 1, now.leader == 1);
           } }
-       :: d_step { (fault == none) && (call[1] == SyncGroup) && ((leader != 0) ||
+       :: d_step { (fault == none) && (request[1] == SyncGroup) && ((leader != 0) ||
            (broker_group != CompletingRebalance)) && ((2 == 1) || ((leader == 1) &&
            (broker_group == CompletingRebalance) && (registered[1] == unsynced) &&
-           ((registered[2] == unsynced) || (registered[2] == parked_sync)))) -> c_code {
+           ((registered[2] == unsynced) || (registered[2] == awaiting_sync)))) -> c_code {
             if ((now.leader == 1) && (now.broker_group == CompletingRebalance) &&
                 (now.registered[1] == unsynced)) {
               for (int m = 1; m <= MEMBERS; m++) {
                 for (int p = 1; p <= PARTITIONS; p++) {
                   now.share[AT(m, p)] = ((m == p) && (((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync))))) ||
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync))))) ||
                       ((m == 2) && !(((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync)))));
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync)))));
                 }
               }
             }
             broker_group_group_sync(1,
                 ((now.registered[1] == absent) ? unknown : ((now.registered[1] == pending) ? pending : member)), 1, now.leader == 1);
           } }
-       :: d_step { (fault == none) && (call[2] == SyncGroup) && ((leader != 0) ||
+       :: d_step { (fault == none) && (request[2] == SyncGroup) && ((leader != 0) ||
            (broker_group != CompletingRebalance)) && ((1 == 2) || ((leader == 2) &&
            (broker_group == CompletingRebalance) && (registered[2] == unsynced) &&
-           ((registered[1] == unsynced) || (registered[1] == parked_sync)))) -> c_code {
+           ((registered[1] == unsynced) || (registered[1] == awaiting_sync)))) -> c_code {
             if ((now.leader == 2) && (now.broker_group == CompletingRebalance) &&
                 (now.registered[2] == unsynced)) {
               for (int m = 1; m <= MEMBERS; m++) {
                 for (int p = 1; p <= PARTITIONS; p++) {
                   now.share[AT(m, p)] = ((m == p) && (((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync))))) ||
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync))))) ||
                       ((m == 1) && !(((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync)))));
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync)))));
                 }
               }
             }
             broker_group_group_sync(2,
                 ((now.registered[2] == absent) ? unknown : ((now.registered[2] == pending) ? pending : member)), 1, now.leader == 2);
           } }
-       :: d_step { (fault == none) && (call[2] == SyncGroup) && ((leader != 0) ||
+       :: d_step { (fault == none) && (request[2] == SyncGroup) && ((leader != 0) ||
            (broker_group != CompletingRebalance)) && ((2 == 2) || ((leader == 2) &&
            (broker_group == CompletingRebalance) && (registered[2] == unsynced) &&
-           ((registered[2] == unsynced) || (registered[2] == parked_sync)))) -> c_code {
+           ((registered[2] == unsynced) || (registered[2] == awaiting_sync)))) -> c_code {
             if ((now.leader == 2) && (now.broker_group == CompletingRebalance) &&
                 (now.registered[2] == unsynced)) {
               for (int m = 1; m <= MEMBERS; m++) {
                 for (int p = 1; p <= PARTITIONS; p++) {
                   now.share[AT(m, p)] = ((m == p) && (((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync))))) ||
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync))))) ||
                       ((m == 2) && !(((1 == p) && ((now.registered[1] == unsynced) ||
-                      (now.registered[1] == parked_sync))) || ((2 == p) &&
-                      ((now.registered[2] == unsynced) || (now.registered[2] == parked_sync)))));
+                      (now.registered[1] == awaiting_sync))) || ((2 == p) &&
+                      ((now.registered[2] == unsynced) || (now.registered[2] == awaiting_sync)))));
                 }
               }
             }
@@ -3290,136 +3294,136 @@ active proctype system() {
                 ((now.registered[2] == absent) ? unknown : ((now.registered[2] == pending) ? pending : member)), 1, now.leader == 2);
           } }
        // join_accepted_arrives: JoinGroup: NONE [message]
-       :: d_step { (fault == none) && (call[1] == join_accepted) -> c_code {
-            now.call[1] = none;
+       :: d_step { (fault == none) && (request[1] == join_accepted) -> c_code {
+            now.request[1] = none;
             rebalance_join_accepted(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (call[2] == join_accepted) -> c_code {
-            now.call[2] = none;
+       :: d_step { (fault == none) && (request[2] == join_accepted) -> c_code {
+            now.request[2] = none;
             rebalance_join_accepted(2, 1);
             timeouts_turn_ended(2);
           } }
        // join_unknown_member_arrives: JoinGroup: the coordinator does not know this id [message]
-       :: d_step { (fault == none) && (call[1] == join_unknown_member) -> c_code {
-            now.call[1] = none;
+       :: d_step { (fault == none) && (request[1] == join_unknown_member) -> c_code {
+            now.request[1] = none;
             rebalance_join_unknown_member(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (call[2] == join_unknown_member) -> c_code {
-            now.call[2] = none;
+       :: d_step { (fault == none) && (request[2] == join_unknown_member) -> c_code {
+            now.request[2] = none;
             rebalance_join_unknown_member(2, 1);
             timeouts_turn_ended(2);
           } }
        // sync_accepted_arrives: SyncGroup: NONE, with the assignment [message]
-       :: d_step { (fault == none) && (call[1] == sync_accepted) -> c_code {
-            now.call[1] = none;
+       :: d_step { (fault == none) && (request[1] == sync_accepted) -> c_code {
+            now.request[1] = none;
             rebalance_sync_accepted(1, 1, ((now.share[AT(1, 1)] && !now.owns[AT(1, 1)]) || (now.share[AT(1,
                 2)] && !now.owns[AT(1, 2)])));
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (call[2] == sync_accepted) -> c_code {
-            now.call[2] = none;
+       :: d_step { (fault == none) && (request[2] == sync_accepted) -> c_code {
+            now.request[2] = none;
             rebalance_sync_accepted(2, 1, ((now.share[AT(2, 1)] && !now.owns[AT(2, 1)]) || (now.share[AT(2,
                 2)] && !now.owns[AT(2, 2)])));
             timeouts_turn_ended(2);
           } }
        // sync_rebalance_in_progress_arrives: SyncGroup: the next rebalance has begun [message]
-       :: d_step { (fault == none) && (call[1] == sync_rebalance_in_progress) -> c_code {
-            now.call[1] = none;
+       :: d_step { (fault == none) && (request[1] == sync_rebalance_in_progress) -> c_code {
+            now.request[1] = none;
             rebalance_sync_rebalance_in_progress(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (call[2] == sync_rebalance_in_progress) -> c_code {
-            now.call[2] = none;
+       :: d_step { (fault == none) && (request[2] == sync_rebalance_in_progress) -> c_code {
+            now.request[2] = none;
             rebalance_sync_rebalance_in_progress(2, 1);
             timeouts_turn_ended(2);
           } }
        // sync_unknown_member_arrives: SyncGroup: the coordinator does not know this id [message]
-       :: d_step { (fault == none) && (call[1] == sync_unknown_member) -> c_code {
-            now.call[1] = none;
+       :: d_step { (fault == none) && (request[1] == sync_unknown_member) -> c_code {
+            now.request[1] = none;
             rebalance_sync_unknown_member(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (call[2] == sync_unknown_member) -> c_code {
-            now.call[2] = none;
+       :: d_step { (fault == none) && (request[2] == sync_unknown_member) -> c_code {
+            now.request[2] = none;
             rebalance_sync_unknown_member(2, 1);
             timeouts_turn_ended(2);
           } }
        // heartbeat_rebalance_in_progress_arrives: Heartbeat: a rebalance is announced [message]
-       :: d_step { (fault == none) && (beat[1] == heartbeat_rebalance_in_progress) -> c_code {
-            now.beat[1] = none;
+       :: d_step { (fault == none) && (heartbeat[1] == heartbeat_rebalance_in_progress) -> c_code {
+            now.heartbeat[1] = none;
             timeouts_heartbeat_rebalance_in_progress(1, 1);
             rebalance_heartbeat_rebalance_in_progress(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (beat[2] == heartbeat_rebalance_in_progress) -> c_code {
-            now.beat[2] = none;
+       :: d_step { (fault == none) && (heartbeat[2] == heartbeat_rebalance_in_progress) -> c_code {
+            now.heartbeat[2] = none;
             timeouts_heartbeat_rebalance_in_progress(2, 1);
             rebalance_heartbeat_rebalance_in_progress(2, 1);
             timeouts_turn_ended(2);
           } }
        // heartbeat_unknown_member_arrives: Heartbeat: the coordinator does not know this id [message]
-       :: d_step { (fault == none) && (beat[1] == heartbeat_unknown_member) -> c_code {
-            now.beat[1] = none;
+       :: d_step { (fault == none) && (heartbeat[1] == heartbeat_unknown_member) -> c_code {
+            now.heartbeat[1] = none;
             timeouts_heartbeat_unknown_member(1, 1);
             rebalance_heartbeat_unknown_member(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && (beat[2] == heartbeat_unknown_member) -> c_code {
-            now.beat[2] = none;
+       :: d_step { (fault == none) && (heartbeat[2] == heartbeat_unknown_member) -> c_code {
+            now.heartbeat[2] = none;
             timeouts_heartbeat_unknown_member(2, 1);
             rebalance_heartbeat_unknown_member(2, 1);
             timeouts_turn_ended(2);
           } }
        // connection_breaks_in_join: everything in flight is lost, and JoinGroup fails [network]
-       :: d_step { (fault == none) && ((call[1] == JoinGroup) || (call[1] == JoinGroup_again) ||
-           (call[1] == join_accepted) || (call[1] == join_member_id_required) ||
-           (call[1] == join_unknown_member) || (call[1] == join_coordinator_gone) || ((call[1] == parked) &&
-           (rebalance[1] == PREPARING_REBALANCE))) -> c_code {
-            now.call[1] = none;
-            now.beat[1] = none;
+       :: d_step { (fault == none) && ((request[1] == JoinGroup) || (request[1] == JoinGroup_again) ||
+           (request[1] == join_accepted) || (request[1] == join_member_id_required) ||
+           (request[1] == join_unknown_member) || (request[1] == join_coordinator_gone) ||
+           ((request[1] == awaiting) && (rebalance[1] == PREPARING_REBALANCE))) -> c_code {
+            now.request[1] = none;
+            now.heartbeat[1] = none;
             rebalance_join_coordinator_gone(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && ((call[2] == JoinGroup) || (call[2] == JoinGroup_again) ||
-           (call[2] == join_accepted) || (call[2] == join_member_id_required) ||
-           (call[2] == join_unknown_member) || (call[2] == join_coordinator_gone) || ((call[2] == parked) &&
-           (rebalance[2] == PREPARING_REBALANCE))) -> c_code {
-            now.call[2] = none;
-            now.beat[2] = none;
+       :: d_step { (fault == none) && ((request[2] == JoinGroup) || (request[2] == JoinGroup_again) ||
+           (request[2] == join_accepted) || (request[2] == join_member_id_required) ||
+           (request[2] == join_unknown_member) || (request[2] == join_coordinator_gone) ||
+           ((request[2] == awaiting) && (rebalance[2] == PREPARING_REBALANCE))) -> c_code {
+            now.request[2] = none;
+            now.heartbeat[2] = none;
             rebalance_join_coordinator_gone(2, 1);
             timeouts_turn_ended(2);
           } }
        // connection_breaks_in_sync: everything in flight is lost, and SyncGroup fails [network]
-       :: d_step { (fault == none) && ((call[1] == SyncGroup) || (call[1] == sync_accepted) ||
-           (call[1] == sync_rebalance_in_progress) || (call[1] == sync_unknown_member) ||
-           (call[1] == sync_illegal_generation) || (call[1] == sync_coordinator_gone) ||
-           ((call[1] == parked) && (rebalance[1] == COMPLETING_REBALANCE))) -> c_code {
-            now.call[1] = none;
-            now.beat[1] = none;
+       :: d_step { (fault == none) && ((request[1] == SyncGroup) || (request[1] == sync_accepted) ||
+           (request[1] == sync_rebalance_in_progress) || (request[1] == sync_unknown_member) ||
+           (request[1] == sync_illegal_generation) || (request[1] == sync_coordinator_gone) ||
+           ((request[1] == awaiting) && (rebalance[1] == COMPLETING_REBALANCE))) -> c_code {
+            now.request[1] = none;
+            now.heartbeat[1] = none;
             rebalance_sync_coordinator_gone(1, 1);
             timeouts_turn_ended(1);
           } }
-       :: d_step { (fault == none) && ((call[2] == SyncGroup) || (call[2] == sync_accepted) ||
-           (call[2] == sync_rebalance_in_progress) || (call[2] == sync_unknown_member) ||
-           (call[2] == sync_illegal_generation) || (call[2] == sync_coordinator_gone) ||
-           ((call[2] == parked) && (rebalance[2] == COMPLETING_REBALANCE))) -> c_code {
-            now.call[2] = none;
-            now.beat[2] = none;
+       :: d_step { (fault == none) && ((request[2] == SyncGroup) || (request[2] == sync_accepted) ||
+           (request[2] == sync_rebalance_in_progress) || (request[2] == sync_unknown_member) ||
+           (request[2] == sync_illegal_generation) || (request[2] == sync_coordinator_gone) ||
+           ((request[2] == awaiting) && (rebalance[2] == COMPLETING_REBALANCE))) -> c_code {
+            now.request[2] = none;
+            now.heartbeat[2] = none;
             rebalance_sync_coordinator_gone(2, 1);
             timeouts_turn_ended(2);
           } }
        // connection_breaks_in_heartbeat: everything in flight is lost, and the heartbeat fails [network]
        :: d_step { (fault == none) && (timeouts[1] == IN_FLIGHT) -> c_code {
-            now.call[1] = none;
-            now.beat[1] = none;
+            now.request[1] = none;
+            now.heartbeat[1] = none;
             timeouts_heartbeat_coordinator_gone(1, 1);
             timeouts_turn_ended(1);
           } }
        :: d_step { (fault == none) && (timeouts[2] == IN_FLIGHT) -> c_code {
-            now.call[2] = none;
-            now.beat[2] = none;
+            now.request[2] = none;
+            now.heartbeat[2] = none;
             timeouts_heartbeat_coordinator_gone(2, 1);
             timeouts_turn_ended(2);
           } }
@@ -3427,36 +3431,36 @@ active proctype system() {
        :: d_step { (fault == none) && ((registered[1] == pending) || (registered[1] == unsynced) ||
            (registered[1] == member)) -> c_code { broker_group_group_session_expired(1,
            ((now.registered[1] == absent) ? unknown : ((now.registered[1] == pending) ? pending : member)),
-           0, (((now.registered[2] == absent) || (now.registered[2] == parked_join)) &&
-           ((now.forgotten[2] == absent) || (now.forgotten[2] == parked_join))) &&
-           ((now.forgotten[1] == absent) || (now.forgotten[1] == parked_join))); } }
+           0, (((now.registered[2] == absent) || (now.registered[2] == awaiting_join)) &&
+           ((now.forgotten[2] == absent) || (now.forgotten[2] == awaiting_join))) &&
+           ((now.forgotten[1] == absent) || (now.forgotten[1] == awaiting_join))); } }
        :: d_step { (fault == none) && ((registered[2] == pending) || (registered[2] == unsynced) ||
            (registered[2] == member)) -> c_code { broker_group_group_session_expired(2,
            ((now.registered[2] == absent) ? unknown : ((now.registered[2] == pending) ? pending : member)),
-           0, (((now.registered[1] == absent) || (now.registered[1] == parked_join)) &&
-           ((now.forgotten[1] == absent) || (now.forgotten[1] == parked_join))) &&
-           ((now.forgotten[2] == absent) || (now.forgotten[2] == parked_join))); } }
+           0, (((now.registered[1] == absent) || (now.registered[1] == awaiting_join)) &&
+           ((now.forgotten[1] == absent) || (now.forgotten[1] == awaiting_join))) &&
+           ((now.forgotten[2] == absent) || (now.forgotten[2] == awaiting_join))); } }
        // forgotten_session_expires: the session of an id that nobody uses any more runs out [timer]
        :: d_step { (fault == none) && ((forgotten[1] == pending) || (forgotten[1] == unsynced) ||
            (forgotten[1] == member)) -> c_code {
             now.about_forgotten = 1;
             broker_group_group_session_expired(1,
-                ((now.forgotten[1] == absent) ? unknown : ((now.forgotten[1] == pending) ? pending : member)), 0, (((now.registered[2] == absent) || (now.registered[2] == parked_join)) && ((now.forgotten[2] == absent) || (now.forgotten[2] == parked_join))) && ((now.registered[1] == absent) || (now.registered[1] == parked_join)));
+                ((now.forgotten[1] == absent) ? unknown : ((now.forgotten[1] == pending) ? pending : member)), 0, (((now.registered[2] == absent) || (now.registered[2] == awaiting_join)) && ((now.forgotten[2] == absent) || (now.forgotten[2] == awaiting_join))) && ((now.registered[1] == absent) || (now.registered[1] == awaiting_join)));
             now.about_forgotten = 0;
           } }
        :: d_step { (fault == none) && ((forgotten[2] == pending) || (forgotten[2] == unsynced) ||
            (forgotten[2] == member)) -> c_code {
             now.about_forgotten = 1;
             broker_group_group_session_expired(2,
-                ((now.forgotten[2] == absent) ? unknown : ((now.forgotten[2] == pending) ? pending : member)), 0, (((now.registered[1] == absent) || (now.registered[1] == parked_join)) && ((now.forgotten[1] == absent) || (now.forgotten[1] == parked_join))) && ((now.registered[2] == absent) || (now.registered[2] == parked_join)));
+                ((now.forgotten[2] == absent) ? unknown : ((now.forgotten[2] == pending) ? pending : member)), 0, (((now.registered[1] == absent) || (now.registered[1] == awaiting_join)) && ((now.forgotten[1] == absent) || (now.forgotten[1] == awaiting_join))) && ((now.registered[2] == absent) || (now.registered[2] == awaiting_join)));
             now.about_forgotten = 0;
           } }
        // rebalance_timeout: the join phase has lasted long enough [timer]
        :: d_step { (fault == none) && (broker_group == PreparingRebalance) &&
-           !initial_delay -> c_code { broker_group_group_rebalance_timeout((((now.registered[1] == parked_join) || (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) || (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) || (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) || (now.forgotten[2] == parked_join)))); } }
+           !initial_delay -> c_code { broker_group_group_rebalance_timeout((((now.registered[1] == awaiting_join) || (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) || (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) || (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) || (now.forgotten[2] == awaiting_join)))); } }
        // initial_delay_ends: the initial rebalance delay is over [timer]
        :: d_step { (fault == none) && (broker_group == PreparingRebalance) &&
-           initial_delay -> c_code { broker_group_group_initial_delay_elapsed((((now.registered[1] == parked_join) || (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) || (now.forgotten[2] == parked_join))), (((now.registered[1] == parked_join) || (now.forgotten[1] == parked_join)) || ((now.registered[2] == parked_join) || (now.forgotten[2] == parked_join)))); } }
+           initial_delay -> c_code { broker_group_group_initial_delay_elapsed((((now.registered[1] == awaiting_join) || (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) || (now.forgotten[2] == awaiting_join))), (((now.registered[1] == awaiting_join) || (now.forgotten[1] == awaiting_join)) || ((now.registered[2] == awaiting_join) || (now.forgotten[2] == awaiting_join)))); } }
        // sync_timeout: somebody has not sent SyncGroup in time [timer]
        :: d_step { (fault == none) && ((broker_group == CompletingRebalance) || (broker_group == Stable)) &&
            (((registered[1] == unsynced) || (forgotten[1] == unsynced)) || ((registered[2] == unsynced) ||
@@ -3487,8 +3491,8 @@ active proctype system() {
             now.callback_running[1] = 0;
             now.follow_up[1] = 0;
             now.leaving[1] = 0;
-            now.call[1] = none;
-            now.beat[1] = none;
+            now.request[1] = none;
+            now.heartbeat[1] = none;
             for (int p = 1; p <= PARTITIONS; p++) {
               now.owns[AT(1, p)] = 0;
               now.will_have[AT(1, p)] = 0;
@@ -3512,8 +3516,8 @@ active proctype system() {
             now.callback_running[2] = 0;
             now.follow_up[2] = 0;
             now.leaving[2] = 0;
-            now.call[2] = none;
-            now.beat[2] = none;
+            now.request[2] = none;
+            now.heartbeat[2] = none;
             for (int p = 1; p <= PARTITIONS; p++) {
               now.owns[AT(2, p)] = 0;
               now.will_have[AT(2, p)] = 0;
@@ -3527,25 +3531,26 @@ active proctype system() {
             broker_group_group_loaded((((now.registered[1] != absent) || (now.forgotten[1] != absent)) ||
                 ((now.registered[2] != absent) || (now.forgotten[2] != absent))));
             for (int i = 1; i <= MEMBERS; i++) {
-              if ((now.call[i] == JoinGroup) || (now.call[i] == JoinGroup_again) ||
-                  (now.call[i] == join_accepted) || (now.call[i] == join_member_id_required) ||
-                  (now.call[i] == join_unknown_member) || (now.call[i] == join_coordinator_gone) ||
-                  ((now.call[i] == parked) && (now.rebalance[i] == PREPARING_REBALANCE))) {
-                now.call[i] = none;
-                now.beat[i] = none;
+              if ((now.request[i] == JoinGroup) || (now.request[i] == JoinGroup_again) ||
+                  (now.request[i] == join_accepted) || (now.request[i] == join_member_id_required) ||
+                  (now.request[i] == join_unknown_member) || (now.request[i] == join_coordinator_gone) ||
+                  ((now.request[i] == awaiting) && (now.rebalance[i] == PREPARING_REBALANCE))) {
+                now.request[i] = none;
+                now.heartbeat[i] = none;
                 rebalance_join_coordinator_gone(i, 1);
                 timeouts_turn_ended(i);
-              } else if ((now.call[i] == SyncGroup) || (now.call[i] == sync_accepted) ||
-                  (now.call[i] == sync_rebalance_in_progress) || (now.call[i] == sync_unknown_member) ||
-                  (now.call[i] == sync_illegal_generation) || (now.call[i] == sync_coordinator_gone) ||
-                  ((now.call[i] == parked) && (now.rebalance[i] == COMPLETING_REBALANCE))) {
-                now.call[i] = none;
-                now.beat[i] = none;
+              } else if ((now.request[i] == SyncGroup) || (now.request[i] == sync_accepted) ||
+                  (now.request[i] == sync_rebalance_in_progress) ||
+                  (now.request[i] == sync_unknown_member) || (now.request[i] == sync_illegal_generation) ||
+                  (now.request[i] == sync_coordinator_gone) || ((now.request[i] == awaiting) &&
+                  (now.rebalance[i] == COMPLETING_REBALANCE))) {
+                now.request[i] = none;
+                now.heartbeat[i] = none;
                 rebalance_sync_coordinator_gone(i, 1);
                 timeouts_turn_ended(i);
               } else if (now.timeouts[i] == IN_FLIGHT) {
-                now.call[i] = none;
-                now.beat[i] = none;
+                now.request[i] = none;
+                now.heartbeat[i] = none;
                 timeouts_heartbeat_coordinator_gone(i, 1);
                 timeouts_turn_ended(i);
               }

@@ -23,7 +23,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model ead84e659d94a28549af48001799def33b115317dafa8ec3f476b71c1c6e3857
+\* Model 2896b259e9391ecf05b5158af4fb09e2d1108bf80eda3759c996cc5c32d114d9
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -75,24 +75,25 @@ TypeOK ==
                                "Loading"}
     \* the join phase began in Empty: it waits for the initial rebalance delay, whoever has joined
     /\ state.initial_delay \in {FALSE, TRUE}
-    \* the request of a rebalance, or its answer, that is in flight; parked: the coordinator has it
-    /\ state.call \in [Members -> {"none", "JoinGroup", "JoinGroup_again", "SyncGroup", "LeaveGroup",
-                                   "parked", "join_accepted", "join_member_id_required",
-                                   "join_unknown_member", "join_coordinator_gone", "sync_accepted",
-                                   "sync_rebalance_in_progress", "sync_unknown_member",
-                                   "sync_illegal_generation", "sync_coordinator_gone"}]
+    \* the request of a rebalance, or its answer, that is in flight; awaiting: the coordinator has it
+    /\ state.request \in [Members -> {"none", "JoinGroup", "JoinGroup_again", "SyncGroup", "LeaveGroup",
+                                      "awaiting", "join_accepted", "join_member_id_required",
+                                      "join_unknown_member", "join_coordinator_gone", "sync_accepted",
+                                      "sync_rebalance_in_progress", "sync_unknown_member",
+                                      "sync_illegal_generation", "sync_coordinator_gone"}]
     \* the answer to a heartbeat that is in flight
-    /\ state.beat \in [Members -> {"none", "heartbeat_rebalance_in_progress", "heartbeat_unknown_member",
-                                   "heartbeat_illegal_generation", "heartbeat_coordinator_gone"}]
+    /\ state.heartbeat \in [Members -> {"none", "heartbeat_rebalance_in_progress",
+                                        "heartbeat_unknown_member", "heartbeat_illegal_generation",
+                                        "heartbeat_coordinator_gone"}]
     \* the member counts the partition as its own
     /\ state.owns \in [Members -> [Partitions -> {FALSE, TRUE}]]
     \* cooperative: the assignment that it goes over to when it has given up what it lacks
     /\ state.will_have \in [Members -> [Partitions -> {FALSE, TRUE}]]
     \* what the group knows of the member's id
-    /\ state.registered \in [Members -> {"absent", "pending", "parked_join", "unsynced", "parked_sync",
+    /\ state.registered \in [Members -> {"absent", "pending", "awaiting_join", "unsynced", "awaiting_sync",
                                          "member"}]
     \* what the group knows of an id that the member has no more
-    /\ state.forgotten \in [Members -> {"absent", "pending", "parked_join", "unsynced", "parked_sync",
+    /\ state.forgotten \in [Members -> {"absent", "pending", "awaiting_join", "unsynced", "awaiting_sync",
                                         "member"}]
     \* whose SyncGroup brings the assignment; 0: not chosen
     /\ state.leader \in {0, 1, 2}
@@ -122,8 +123,8 @@ Init ==
              leaving |-> [m \in Members |-> FALSE],
              broker_group |-> "Empty",
              initial_delay |-> FALSE,
-             call |-> [m \in Members |-> "none"],
-             beat |-> [m \in Members |-> "none"],
+             request |-> [m \in Members |-> "none"],
+             heartbeat |-> [m \in Members |-> "none"],
              owns |-> [m \in Members |-> [p \in Partitions |-> FALSE]],
              will_have |-> [m \in Members |-> [p \in Partitions |-> FALSE]],
              registered |-> [m \in Members |-> "absent"],
@@ -328,8 +329,8 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* lose
@@ -339,7 +340,7 @@ RebalancePollLimitReached(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s1, i)
                \* PREPARE_REVOCATION.poll_limit_reached.3 [P1 H3]
@@ -352,15 +353,15 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* drop_rebalance
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none"]
+                                        !.request[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s2, i)
                ELSE s
           [] at = "REVOKING_PARTITION" ->
@@ -373,15 +374,15 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* lose_instead
                                         !.lost[i] = TRUE,
                                         !.keeps[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s3, i)
                \* REVOKING_PARTITION.poll_limit_reached.3 [P1 H3]
@@ -393,8 +394,8 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE]
                     IN  TimeoutsHeartbeatsDisabled(s4, i)
@@ -415,8 +416,8 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* lose
@@ -426,7 +427,7 @@ RebalancePollLimitReached(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s5, i)
                \* PARTITION_REVOKED.poll_limit_reached.3 [P1 H3]
@@ -439,15 +440,15 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* drop_rebalance
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none"]
+                                        !.request[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s6, i)
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
@@ -461,8 +462,8 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* lose
@@ -472,7 +473,7 @@ RebalancePollLimitReached(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s7, i)
                \* PREPARING_REBALANCE.poll_limit_reached.3 [P1 H3]
@@ -485,15 +486,15 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* drop_rebalance
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none"]
+                                        !.request[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s8, i)
                \* PREPARING_REBALANCE.poll_limit_reached.5 [P1]
                ELSE IF s.identity[i] /= "member"
@@ -512,8 +513,8 @@ RebalancePollLimitReached(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* await_poll
                                         !.polled[i] = FALSE,
                                         \* lose
@@ -523,7 +524,7 @@ RebalancePollLimitReached(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s9, i)
                \* COMPLETING_REBALANCE.poll_limit_reached.3 [P1 H3]
@@ -536,15 +537,15 @@ RebalancePollLimitReached(s, i) ==
                                                           ELSE s.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* await_poll
                                          !.polled[i] = FALSE,
                                          \* drop_rebalance
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none"]
+                                         !.request[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s10, i)
                ELSE s
           [] at = "ASSIGNING_PARTITIONS" ->
@@ -557,8 +558,8 @@ RebalancePollLimitReached(s, i) ==
                                                           ELSE s.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* await_poll
                                          !.polled[i] = FALSE]
                     IN  TimeoutsHeartbeatsDisabled(s11, i)
@@ -579,8 +580,8 @@ RebalancePollLimitReached(s, i) ==
                                                           ELSE s.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* await_poll
                                          !.polled[i] = FALSE,
                                          \* lose
@@ -590,7 +591,7 @@ RebalancePollLimitReached(s, i) ==
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none",
+                                         !.request[i] = "none",
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s12, i)
                \* STABLE.poll_limit_reached.3 [P1 H3]
@@ -603,15 +604,15 @@ RebalancePollLimitReached(s, i) ==
                                                           ELSE s.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* await_poll
                                          !.polled[i] = FALSE,
                                          \* drop_rebalance
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none"]
+                                         !.request[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s13, i)
                ELSE s
           [] OTHER -> s
@@ -643,10 +644,10 @@ RebalanceJoinNeeded(s, i) ==
                                         !.join_backoff[i] = FALSE,
                                         !.keeps[i] = FALSE]
                         s2 == TimeoutsHeartbeatsDisabled(s1, i)
-                    IN  [s2 EXCEPT !.beat[i] = "none",
-                                   !.call[i] = IF s2.identity[i] = "none"
-                                               THEN "JoinGroup"
-                                               ELSE "JoinGroup_again"]
+                    IN  [s2 EXCEPT !.heartbeat[i] = "none",
+                                   !.request[i] = IF s2.identity[i] = "none"
+                                                  THEN "JoinGroup"
+                                                  ELSE "JoinGroup_again"]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.join_needed.1 [J1 J7 D4 H3]
@@ -658,10 +659,10 @@ RebalanceJoinNeeded(s, i) ==
                                         !.join_backoff[i] = FALSE,
                                         !.keeps[i] = FALSE]
                         s4 == TimeoutsHeartbeatsDisabled(s3, i)
-                    IN  [s4 EXCEPT !.beat[i] = "none",
-                                   !.call[i] = IF s4.identity[i] = "none"
-                                               THEN "JoinGroup"
-                                               ELSE "JoinGroup_again"]
+                    IN  [s4 EXCEPT !.heartbeat[i] = "none",
+                                   !.request[i] = IF s4.identity[i] = "none"
+                                                  THEN "JoinGroup"
+                                                  ELSE "JoinGroup_again"]
                ELSE s
           [] at = "PREPARING_REBALANCE" ->
                \* PREPARING_REBALANCE.join_needed.1 [J1 J2 D4 H3]
@@ -672,10 +673,10 @@ RebalanceJoinNeeded(s, i) ==
                                         !.join_backoff[i] = FALSE,
                                         !.keeps[i] = FALSE]
                         s6 == TimeoutsHeartbeatsDisabled(s5, i)
-                    IN  [s6 EXCEPT !.beat[i] = "none",
-                                   !.call[i] = IF s6.identity[i] = "none"
-                                               THEN "JoinGroup"
-                                               ELSE "JoinGroup_again"]
+                    IN  [s6 EXCEPT !.heartbeat[i] = "none",
+                                   !.request[i] = IF s6.identity[i] = "none"
+                                                  THEN "JoinGroup"
+                                                  ELSE "JoinGroup_again"]
                ELSE s
           [] at = "STABLE" ->
                \* STABLE.join_needed.1 [J1 J2 D4 H3 K1]
@@ -687,10 +688,10 @@ RebalanceJoinNeeded(s, i) ==
                                         !.join_backoff[i] = FALSE,
                                         !.keeps[i] = FALSE]
                         s8 == TimeoutsHeartbeatsDisabled(s7, i)
-                    IN  [s8 EXCEPT !.beat[i] = "none",
-                                   !.call[i] = IF s8.identity[i] = "none"
-                                               THEN "JoinGroup"
-                                               ELSE "JoinGroup_again"]
+                    IN  [s8 EXCEPT !.heartbeat[i] = "none",
+                                   !.request[i] = IF s8.identity[i] = "none"
+                                                  THEN "JoinGroup"
+                                                  ELSE "JoinGroup_again"]
                ELSE s
           [] OTHER -> s
 
@@ -792,8 +793,8 @@ TimeoutsHeartbeatCoordinatorGone(s, i, current) ==
                         s2 == [s1 EXCEPT !.timeouts[i] = "IDLE",
                                          \* schedule_retry
                                          !.heartbeat_overdue[i] = FALSE,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none"]
                         s3 == TimeoutsCoordinatorLost(s2, i)
                         s4 == RebalanceCoordinatorLost(s3, i)
                         s5 == TimeoutsCoordinatorFound(s4, i)
@@ -818,16 +819,16 @@ TimeoutsHeartbeatDue(s, i) ==
 TimeoutsSessionExpired(s, i) ==
     \* IDLE.session_expired.1 [H5 D1]
     IF s.timeouts[i] = "IDLE"
-    THEN LET s1 == [s EXCEPT !.call[i] = "none",
-                             !.beat[i] = "none"]
+    THEN LET s1 == [s EXCEPT !.request[i] = "none",
+                             !.heartbeat[i] = "none"]
              s2 == TimeoutsCoordinatorLost(s1, i)
              s3 == RebalanceCoordinatorLost(s2, i)
              s4 == TimeoutsCoordinatorFound(s3, i)
          IN  RebalanceCoordinatorFound(s4, i)
     \* IN_FLIGHT.session_expired.1 [H5 D1]
     ELSE IF s.timeouts[i] = "IN_FLIGHT"
-    THEN LET s5 == [s EXCEPT !.call[i] = "none",
-                             !.beat[i] = "none"]
+    THEN LET s5 == [s EXCEPT !.request[i] = "none",
+                             !.heartbeat[i] = "none"]
              s6 == TimeoutsCoordinatorLost(s5, i)
              s7 == RebalanceCoordinatorLost(s6, i)
              s8 == TimeoutsCoordinatorFound(s7, i)
@@ -994,8 +995,8 @@ RebalanceLeaveNeeded(s, i) ==
                                               ELSE s.forgotten[i],
                              !.registered[i] = "absent",
                              !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                             !.call[i] = "none",
-                             !.beat[i] = "none"]
+                             !.request[i] = "none",
+                             !.heartbeat[i] = "none"]
          IN  TimeoutsHeartbeatsDisabled(s1, i)
     \* UNJOINED.leave_needed.2 [L1 H3]
     ELSE IF s.rebalance[i] = "UNJOINED" /\ ~(s.identity[i] /= "none")
@@ -1006,8 +1007,8 @@ RebalanceLeaveNeeded(s, i) ==
                                               ELSE s.forgotten[i],
                              !.registered[i] = "absent",
                              !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                             !.call[i] = "none",
-                             !.beat[i] = "none"]
+                             !.request[i] = "none",
+                             !.heartbeat[i] = "none"]
          IN  TimeoutsHeartbeatsDisabled(s2, i)
     ELSE s
 
@@ -1024,8 +1025,8 @@ RebalanceLeaveRequested(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -1036,7 +1037,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s1, i)
                ELSE s
@@ -1050,7 +1051,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* pause_owned
                               !.keeps[i] = FALSE,
                               \* send_revoke_partitions
@@ -1069,7 +1070,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s2, i)
                ELSE s
@@ -1082,7 +1083,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none"]
+                              !.request[i] = "none"]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.leave_requested.1 [C7 L2]
@@ -1094,7 +1095,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* pause_owned
                               !.keeps[i] = FALSE,
                               \* send_revoke_partitions
@@ -1113,7 +1114,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s3, i)
                ELSE s
@@ -1127,13 +1128,13 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* lose_but_stay
                               !.lost[i] = TRUE,
                               !.callback_running[i] = FALSE,
                               !.keeps[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* PREPARING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
@@ -1148,7 +1149,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
                ELSE s
@@ -1162,13 +1163,13 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* lose_but_stay
                               !.lost[i] = TRUE,
                               !.callback_running[i] = FALSE,
                               !.keeps[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* COMPLETING_REBALANCE.leave_requested.2 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p])
@@ -1183,7 +1184,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s5, i)
                ELSE s
@@ -1197,7 +1198,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* pause_owned
                               !.keeps[i] = FALSE,
                               \* send_revoke_partitions
@@ -1212,13 +1213,13 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* lose_but_stay
                               !.lost[i] = TRUE,
                               !.callback_running[i] = FALSE,
                               !.keeps[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               !.will_have[i] = [p \in Partitions |-> FALSE]]
                \* ASSIGNING_PARTITIONS.leave_requested.3 [L1 L2 L3]
                ELSE IF ~(\E p \in Partitions : s.owns[i][p]) /\ s.identity[i] = "member"
@@ -1233,7 +1234,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s6, i)
                \* ASSIGNING_PARTITIONS.leave_requested.4 [L1 L2 L3]
@@ -1246,8 +1247,8 @@ RebalanceLeaveRequested(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -1258,7 +1259,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s7, i)
                ELSE s
@@ -1272,7 +1273,7 @@ RebalanceLeaveRequested(s, i) ==
                               !.preparing[i] = FALSE,
                               !.follow_up[i] = FALSE,
                               !.join_backoff[i] = FALSE,
-                              !.call[i] = "none",
+                              !.request[i] = "none",
                               \* pause_owned
                               !.keeps[i] = FALSE,
                               \* send_revoke_partitions
@@ -1291,7 +1292,7 @@ RebalanceLeaveRequested(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s8, i)
                ELSE s
@@ -1406,7 +1407,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s3, i)
                \* REVOKING_PARTITION.partitions_revoked.4 [C1 C7]
@@ -1446,7 +1447,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s4, i)
                \* REVOKING_PARTITION.partitions_revoked.6 [C7 L1]
@@ -1468,8 +1469,8 @@ RebalancePartitionsRevoked(s, i) ==
                                                          ELSE s.forgotten[i],
                                         !.registered[i] = "absent",
                                         !.leader = IF s.leader = i THEN 0 ELSE s.leader,
-                                        !.call[i] = "none",
-                                        !.beat[i] = "none",
+                                        !.request[i] = "none",
+                                        !.heartbeat[i] = "none",
                                         \* leave
                                         !.leaving[i] = FALSE,
                                         !.subscribed[i] = FALSE,
@@ -1480,7 +1481,7 @@ RebalancePartitionsRevoked(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.keeps[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  RebalanceLeaveNeeded(s5, i)
                \* REVOKING_PARTITION.partitions_revoked.7 [Q1]
@@ -1539,7 +1540,7 @@ RebalancePartitionsAssigned(s, i) ==
                                         !.commit_step[i] = "none",
                                         !.preparing[i] = FALSE,
                                         !.follow_up[i] = FALSE,
-                                        !.call[i] = "none",
+                                        !.request[i] = "none",
                                         !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s2, i)
                \* ASSIGNING_PARTITIONS.partitions_assigned.4 [J2]
@@ -1590,7 +1591,7 @@ RebalanceJoinAccepted(s, i, current) ==
                                          \* become_member
                                          !.identity[i] = "member"]
                         s3 == TimeoutsHeartbeatsEnabled(s2, i)
-                    IN  [s3 EXCEPT !.call[i] = "SyncGroup"]
+                    IN  [s3 EXCEPT !.request[i] = "SyncGroup"]
                \* PREPARING_REBALANCE.join_accepted.3 [J9]
                ELSE IF current /\ ~(s.polled[i] /\ ~s.join_backoff[i])
                THEN IF s.fault = "none"
@@ -1665,8 +1666,8 @@ RebalanceJoinUnknownMember(s, i, current) ==
                                                           ELSE s1.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s1.leader = i THEN 0 ELSE s1.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none"]
                     IN  RebalanceJoinNeeded(s2, i)
                \* PREPARING_REBALANCE.join_unknown_member.2 [J4 C2 K1]
                ELSE IF current /\ s.polled[i] /\ ~s.join_backoff[i] /\ (\E p \in Partitions : s.owns[i][p])
@@ -1681,8 +1682,8 @@ RebalanceJoinUnknownMember(s, i, current) ==
                                                           ELSE s3.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s3.leader = i THEN 0 ELSE s3.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* lose
                                          !.lost[i] = TRUE,
                                          !.callback_running[i] = FALSE,
@@ -1690,7 +1691,7 @@ RebalanceJoinUnknownMember(s, i, current) ==
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none",
+                                         !.request[i] = "none",
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s4, i)
                \* PREPARING_REBALANCE.join_unknown_member.4 [J9]
@@ -1761,8 +1762,8 @@ RebalanceJoinCoordinatorGone(s, i, current) ==
                               ELSE s
                         s2 == \* back_off_join
                               [s1 EXCEPT !.join_backoff[i] = TRUE,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none"]
                         s3 == TimeoutsCoordinatorLost(s2, i)
                         s4 == RebalanceCoordinatorLost(s3, i)
                         s5 == TimeoutsCoordinatorFound(s4, i)
@@ -1797,7 +1798,7 @@ RebalanceJoinCoordinatorGone(s, i, current) ==
           [] OTHER -> s
 
 \* rebalance hears: SyncGroup: NONE, with the assignment
-RebalanceSyncAccepted(s, i, current, gains) ==
+RebalanceSyncAccepted(s, i, current, adds_any) ==
     LET at == s.rebalance[i]
     IN  CASE at = "UNJOINED" ->
                \* UNJOINED.sync_accepted.2 [J9]
@@ -1912,10 +1913,10 @@ RebalanceSyncRebalanceInProgress(s, i, current) ==
                                          !.join_backoff[i] = FALSE,
                                          !.keeps[i] = FALSE]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
-                    IN  [s3 EXCEPT !.beat[i] = "none",
-                                   !.call[i] = IF s3.identity[i] = "none"
-                                               THEN "JoinGroup"
-                                               ELSE "JoinGroup_again"]
+                    IN  [s3 EXCEPT !.heartbeat[i] = "none",
+                                   !.request[i] = IF s3.identity[i] = "none"
+                                                  THEN "JoinGroup"
+                                                  ELSE "JoinGroup_again"]
                ELSE s
           [] at = "ASSIGNING_PARTITIONS" ->
                \* ASSIGNING_PARTITIONS.sync_rebalance_in_progress.2 [J9]
@@ -1985,8 +1986,8 @@ RebalanceSyncUnknownMember(s, i, current) ==
                                                           ELSE s1.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s1.leader = i THEN 0 ELSE s1.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none"]
                         s3 == TimeoutsHeartbeatsDisabled(s2, i)
                     IN  RebalanceJoinNeeded(s3, i)
                \* COMPLETING_REBALANCE.sync_unknown_member.2 [J4 C2 H3]
@@ -2002,8 +2003,8 @@ RebalanceSyncUnknownMember(s, i, current) ==
                                                           ELSE s4.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s4.leader = i THEN 0 ELSE s4.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* lose
                                          !.lost[i] = TRUE,
                                          !.callback_running[i] = FALSE,
@@ -2011,7 +2012,7 @@ RebalanceSyncUnknownMember(s, i, current) ==
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none",
+                                         !.request[i] = "none",
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s5, i)
                ELSE s
@@ -2078,8 +2079,8 @@ RebalanceSyncCoordinatorGone(s, i, current) ==
                         s2 == [s1 EXCEPT !.rebalance[i] = "PREPARING_REBALANCE",
                                          \* back_off_join
                                          !.join_backoff[i] = TRUE,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none"]
                         s3 == TimeoutsCoordinatorLost(s2, i)
                         s4 == RebalanceCoordinatorLost(s3, i)
                         s5 == TimeoutsCoordinatorFound(s4, i)
@@ -2176,8 +2177,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                           ELSE s1.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s1.leader = i THEN 0 ELSE s1.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* lose
                                          !.lost[i] = TRUE,
                                          !.callback_running[i] = FALSE,
@@ -2185,7 +2186,7 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none",
+                                         !.request[i] = "none",
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s2, i)
                \* PREPARE_REVOCATION.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -2201,13 +2202,13 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                           ELSE s3.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s3.leader = i THEN 0 ELSE s3.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* drop_rebalance
                                          !.commit_step[i] = "none",
                                          !.preparing[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none"]
+                                         !.request[i] = "none"]
                         s5 == TimeoutsHeartbeatsDisabled(s4, i)
                     IN  RebalanceJoinNeeded(s5, i)
                ELSE s
@@ -2224,13 +2225,13 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                           ELSE s6.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s6.leader = i THEN 0 ELSE s6.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none",
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none",
                                          \* lose_instead
                                          !.lost[i] = TRUE,
                                          !.keeps[i] = FALSE,
                                          !.follow_up[i] = FALSE,
-                                         !.call[i] = "none",
+                                         !.request[i] = "none",
                                          !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s7, i)
                \* REVOKING_PARTITION.heartbeat_unknown_member.2 [J4 C2 H3]
@@ -2245,8 +2246,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                           ELSE s8.forgotten[i],
                                          !.registered[i] = "absent",
                                          !.leader = IF s8.leader = i THEN 0 ELSE s8.leader,
-                                         !.call[i] = "none",
-                                         !.beat[i] = "none"]
+                                         !.request[i] = "none",
+                                         !.heartbeat[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s9, i)
                \* REVOKING_PARTITION.heartbeat_unknown_member.4 [J9]
                ELSE IF current /\ s.identity[i] /= "member"
@@ -2268,8 +2269,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s10.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s10.leader = i THEN 0 ELSE s10.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* lose
                                            !.lost[i] = TRUE,
                                            !.callback_running[i] = FALSE,
@@ -2277,7 +2278,7 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none",
+                                           !.request[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s11, i)
                \* PARTITION_REVOKED.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -2293,13 +2294,13 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s12.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s12.leader = i THEN 0 ELSE s12.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* drop_rebalance
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none"]
+                                           !.request[i] = "none"]
                         s14 == TimeoutsHeartbeatsDisabled(s13, i)
                     IN  RebalanceJoinNeeded(s14, i)
                ELSE s
@@ -2320,8 +2321,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s15.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s15.leader = i THEN 0 ELSE s15.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* lose
                                            !.lost[i] = TRUE,
                                            !.callback_running[i] = FALSE,
@@ -2329,7 +2330,7 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none",
+                                           !.request[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s16, i)
                \* PREPARING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 H3 J2]
@@ -2348,13 +2349,13 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s17.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s17.leader = i THEN 0 ELSE s17.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* drop_rebalance
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none"]
+                                           !.request[i] = "none"]
                         s19 == TimeoutsHeartbeatsDisabled(s18, i)
                     IN  RebalanceJoinNeeded(s19, i)
                \* PREPARING_REBALANCE.heartbeat_unknown_member.4 [H3]
@@ -2377,8 +2378,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s20.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s20.leader = i THEN 0 ELSE s20.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* lose
                                            !.lost[i] = TRUE,
                                            !.callback_running[i] = FALSE,
@@ -2386,7 +2387,7 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none",
+                                           !.request[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s21, i)
                \* COMPLETING_REBALANCE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -2402,13 +2403,13 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s22.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s22.leader = i THEN 0 ELSE s22.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* drop_rebalance
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none"]
+                                           !.request[i] = "none"]
                         s24 == TimeoutsHeartbeatsDisabled(s23, i)
                     IN  RebalanceJoinNeeded(s24, i)
                ELSE s
@@ -2425,8 +2426,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s25.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s25.leader = i THEN 0 ELSE s25.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none"]
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none"]
                     IN  TimeoutsHeartbeatsDisabled(s26, i)
                \* ASSIGNING_PARTITIONS.heartbeat_unknown_member.3 [J9]
                ELSE IF current /\ s.identity[i] /= "member"
@@ -2448,8 +2449,8 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s27.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s27.leader = i THEN 0 ELSE s27.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* lose
                                            !.lost[i] = TRUE,
                                            !.callback_running[i] = FALSE,
@@ -2457,7 +2458,7 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none",
+                                           !.request[i] = "none",
                                            !.will_have[i] = [p \in Partitions |-> FALSE]]
                     IN  TimeoutsHeartbeatsDisabled(s28, i)
                \* STABLE.heartbeat_unknown_member.2 [J4 H4 M2 H3 J2]
@@ -2473,13 +2474,13 @@ RebalanceHeartbeatUnknownMember(s, i, current) ==
                                                             ELSE s29.forgotten[i],
                                            !.registered[i] = "absent",
                                            !.leader = IF s29.leader = i THEN 0 ELSE s29.leader,
-                                           !.call[i] = "none",
-                                           !.beat[i] = "none",
+                                           !.request[i] = "none",
+                                           !.heartbeat[i] = "none",
                                            \* drop_rebalance
                                            !.commit_step[i] = "none",
                                            !.preparing[i] = FALSE,
                                            !.follow_up[i] = FALSE,
-                                           !.call[i] = "none"]
+                                           !.request[i] = "none"]
                         s31 == TimeoutsHeartbeatsDisabled(s30, i)
                     IN  RebalanceJoinNeeded(s31, i)
                ELSE s
@@ -2525,42 +2526,42 @@ ForgetRegistered(s, i) ==
                    !.leader = IF s.leader = i THEN 0 ELSE s.leader]
     ELSE s
 
-\* the id is no member any more; what is parked of it is answered
+\* the id is no member any more; what it still awaits is answered
 Drop(s, i) ==
     IF s.about_forgotten
     THEN [s EXCEPT !.forgotten[i] = "absent"]
-    ELSE LET s1 == IF s.call[i] = "parked" /\ s.registered[i] = "parked_join"
-                   THEN [s EXCEPT !.call[i] = "join_unknown_member"]
-                   ELSE IF s.call[i] = "parked" /\ s.registered[i] = "parked_sync"
-                   THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+    ELSE LET s1 == IF s.request[i] = "awaiting" /\ s.registered[i] = "awaiting_join"
+                   THEN [s EXCEPT !.request[i] = "join_unknown_member"]
+                   ELSE IF s.request[i] = "awaiting" /\ s.registered[i] = "awaiting_sync"
+                   THEN [s EXCEPT !.request[i] = "sync_unknown_member"]
                    ELSE s
          IN  [s1 EXCEPT !.registered[i] = "absent",
                         !.leader = IF s1.leader = i THEN 0 ELSE s1.leader]
 
 \* the join phase is over for one member
 AnswerJoin(s, j) ==
-    LET s2 == IF s.registered[j] = "parked_join"
-              THEN LET s1 == IF s.call[j] = "parked"
-                             THEN [s EXCEPT !.call[j] = "join_accepted"]
+    LET s2 == IF s.registered[j] = "awaiting_join"
+              THEN LET s1 == IF s.request[j] = "awaiting"
+                             THEN [s EXCEPT !.request[j] = "join_accepted"]
                              ELSE s
                    IN  [s1 EXCEPT !.registered[j] = "unsynced"]
               ELSE IF s.registered[j] /= "pending"
               THEN [s EXCEPT !.registered[j] = "absent",
                              !.leader = IF s.leader = j THEN 0 ELSE s.leader]
               ELSE s
-    IN  [s2 EXCEPT !.forgotten[j] = IF s2.forgotten[j] = "parked_join"
+    IN  [s2 EXCEPT !.forgotten[j] = IF s2.forgotten[j] = "awaiting_join"
                                     THEN "unsynced"
                                     ELSE IF s2.forgotten[j] = "pending" THEN "pending" ELSE "absent"]
 
 \* the next rebalance begins: nobody has to sync any more
 FailSync(s, j) ==
-    LET s1 == IF s.registered[j] = "parked_sync" /\ s.call[j] = "parked"
-              THEN [s EXCEPT !.call[j] = "sync_rebalance_in_progress"]
+    LET s1 == IF s.registered[j] = "awaiting_sync" /\ s.request[j] = "awaiting"
+              THEN [s EXCEPT !.request[j] = "sync_rebalance_in_progress"]
               ELSE s
-    IN  [s1 EXCEPT !.registered[j] = IF s1.registered[j] = "parked_sync" \/ s1.registered[j] = "unsynced"
+    IN  [s1 EXCEPT !.registered[j] = IF s1.registered[j] = "awaiting_sync" \/ s1.registered[j] = "unsynced"
                                      THEN "member"
                                      ELSE s1.registered[j],
-                   !.forgotten[j] = IF s1.forgotten[j] = "parked_sync" \/ s1.forgotten[j] = "unsynced"
+                   !.forgotten[j] = IF s1.forgotten[j] = "awaiting_sync" \/ s1.forgotten[j] = "unsynced"
                                     THEN "member"
                                     ELSE s1.forgotten[j]]
 
@@ -2606,7 +2607,7 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
     IN  CASE at = "Empty" ->
                \* Empty.group_join.5 [G8 G13]
                IF requester = "unknown"
-               THEN [s EXCEPT !.call[i] = "join_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "join_unknown_member"]
                \* Empty.group_join.8 [G3 G4]
                ELSE IF requester = "none"
                THEN LET s1 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -2614,8 +2615,8 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                                         !.initial_delay = TRUE]
                         s2 == ForgetRegistered(s1, i)
                     IN  [s2 EXCEPT !.leader = IF s2.leader = 0 THEN i ELSE s2.leader,
-                                   !.registered[i] = "parked_join",
-                                   !.call[i] = "parked"]
+                                   !.registered[i] = "awaiting_join",
+                                   !.request[i] = "awaiting"]
                \* Empty.group_join.9 [G3 G4]
                ELSE IF requester = "pending"
                THEN LET s3 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -2624,50 +2625,50 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                         s4 == Drop(s3, i)
                         s5 == ForgetRegistered(s4, i)
                     IN  [s5 EXCEPT !.leader = IF s5.leader = 0 THEN i ELSE s5.leader,
-                                   !.registered[i] = "parked_join",
-                                   !.call[i] = "parked"]
+                                   !.registered[i] = "awaiting_join",
+                                   !.request[i] = "awaiting"]
                \* Empty.group_join.10 [G13]
                ELSE IF requester = "member"
-               THEN [s EXCEPT !.call[i] = "join_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "join_unknown_member"]
                ELSE s
           [] at = "PreparingRebalance" ->
                \* PreparingRebalance.group_join.5 [G8 G13]
                IF requester = "unknown"
-               THEN [s EXCEPT !.call[i] = "join_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "join_unknown_member"]
                \* PreparingRebalance.group_join.8 [G1]
                ELSE IF requester = "none"
                THEN LET s6 == ForgetRegistered(s, i)
                         s7 == [s6 EXCEPT !.leader = IF s6.leader = 0 THEN i ELSE s6.leader,
-                                         !.registered[i] = "parked_join",
-                                         !.call[i] = "parked"]
+                                         !.registered[i] = "awaiting_join",
+                                         !.request[i] = "awaiting"]
                     IN  BrokerGroupGroupJoinPhaseChecked(s7,
-                                                         \A j \in Members : (s7.registered[j] = "absent" \/ s7.registered[j] = "parked_join") /\ (s7.forgotten[j] = "absent" \/ s7.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s7.registered[j] = "parked_join" \/ s7.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s7.registered[j] = "parked_join" \/ s7.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s7.registered[j] = "absent" \/ s7.registered[j] = "awaiting_join") /\ (s7.forgotten[j] = "absent" \/ s7.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s7.registered[j] = "awaiting_join" \/ s7.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s7.registered[j] = "awaiting_join" \/ s7.forgotten[j] = "awaiting_join")
                \* PreparingRebalance.group_join.9 [G1 G4]
                ELSE IF requester = "pending"
                THEN LET s8 == Drop(s, i)
                         s9 == ForgetRegistered(s8, i)
                         s10 == [s9 EXCEPT !.leader = IF s9.leader = 0 THEN i ELSE s9.leader,
-                                          !.registered[i] = "parked_join",
-                                          !.call[i] = "parked"]
+                                          !.registered[i] = "awaiting_join",
+                                          !.request[i] = "awaiting"]
                     IN  BrokerGroupGroupJoinPhaseChecked(s10,
-                                                         \A j \in Members : (s10.registered[j] = "absent" \/ s10.registered[j] = "parked_join") /\ (s10.forgotten[j] = "absent" \/ s10.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s10.registered[j] = "absent" \/ s10.registered[j] = "awaiting_join") /\ (s10.forgotten[j] = "absent" \/ s10.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s10.registered[j] = "awaiting_join" \/ s10.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s10.registered[j] = "awaiting_join" \/ s10.forgotten[j] = "awaiting_join")
                \* PreparingRebalance.group_join.10 [G1]
                ELSE IF requester = "member"
-               THEN LET s11 == [s EXCEPT !.registered[i] = "parked_join",
-                                         !.call[i] = "parked"]
+               THEN LET s11 == [s EXCEPT !.registered[i] = "awaiting_join",
+                                         !.request[i] = "awaiting"]
                     IN  BrokerGroupGroupJoinPhaseChecked(s11,
-                                                         \A j \in Members : (s11.registered[j] = "absent" \/ s11.registered[j] = "parked_join") /\ (s11.forgotten[j] = "absent" \/ s11.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s11.registered[j] = "parked_join" \/ s11.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s11.registered[j] = "parked_join" \/ s11.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s11.registered[j] = "absent" \/ s11.registered[j] = "awaiting_join") /\ (s11.forgotten[j] = "absent" \/ s11.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s11.registered[j] = "awaiting_join" \/ s11.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s11.registered[j] = "awaiting_join" \/ s11.forgotten[j] = "awaiting_join")
                ELSE s
           [] at = "CompletingRebalance" ->
                \* CompletingRebalance.group_join.5 [G8 G13]
                IF requester = "unknown"
-               THEN [s EXCEPT !.call[i] = "join_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "join_unknown_member"]
                \* CompletingRebalance.group_join.8 [G1]
                ELSE IF requester = "none"
                THEN LET s12 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -2675,8 +2676,8 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                                          !.initial_delay = FALSE]
                         s13 == ForgetRegistered(s12, i)
                         s14 == [s13 EXCEPT !.leader = IF s13.leader = 0 THEN i ELSE s13.leader,
-                                           !.registered[i] = "parked_join",
-                                           !.call[i] = "parked"]
+                                           !.registered[i] = "awaiting_join",
+                                           !.request[i] = "awaiting"]
                         s16 == LET Each1(s15, j) ==
                                        FailSync(s15, j)
                                IN  Each1(Each1(s14, 1), 2)
@@ -2684,9 +2685,9 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                                        FailSync(s17, j)
                                IN  Each2(Each2(s16, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s18,
-                                                         \A j \in Members : (s18.registered[j] = "absent" \/ s18.registered[j] = "parked_join") /\ (s18.forgotten[j] = "absent" \/ s18.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s18.registered[j] = "parked_join" \/ s18.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s18.registered[j] = "parked_join" \/ s18.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s18.registered[j] = "absent" \/ s18.registered[j] = "awaiting_join") /\ (s18.forgotten[j] = "absent" \/ s18.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s18.registered[j] = "awaiting_join" \/ s18.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s18.registered[j] = "awaiting_join" \/ s18.forgotten[j] = "awaiting_join")
                \* CompletingRebalance.group_join.9 [G1 G4]
                ELSE IF requester = "pending"
                THEN LET s19 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -2695,8 +2696,8 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                         s20 == Drop(s19, i)
                         s21 == ForgetRegistered(s20, i)
                         s22 == [s21 EXCEPT !.leader = IF s21.leader = 0 THEN i ELSE s21.leader,
-                                           !.registered[i] = "parked_join",
-                                           !.call[i] = "parked"]
+                                           !.registered[i] = "awaiting_join",
+                                           !.request[i] = "awaiting"]
                         s24 == LET Each3(s23, j) ==
                                        FailSync(s23, j)
                                IN  Each3(Each3(s22, 1), 2)
@@ -2704,17 +2705,17 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                                        FailSync(s25, j)
                                IN  Each4(Each4(s24, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s26,
-                                                         \A j \in Members : (s26.registered[j] = "absent" \/ s26.registered[j] = "parked_join") /\ (s26.forgotten[j] = "absent" \/ s26.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s26.registered[j] = "parked_join" \/ s26.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s26.registered[j] = "parked_join" \/ s26.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s26.registered[j] = "absent" \/ s26.registered[j] = "awaiting_join") /\ (s26.forgotten[j] = "absent" \/ s26.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s26.registered[j] = "awaiting_join" \/ s26.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s26.registered[j] = "awaiting_join" \/ s26.forgotten[j] = "awaiting_join")
                \* CompletingRebalance.group_join.12 [G10]
                ELSE IF requester = "member"
-               THEN [s EXCEPT !.call[i] = "join_accepted"]
+               THEN [s EXCEPT !.request[i] = "join_accepted"]
                ELSE s
           [] at = "Stable" ->
                \* Stable.group_join.5 [G8 G13]
                IF requester = "unknown"
-               THEN [s EXCEPT !.call[i] = "join_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "join_unknown_member"]
                \* Stable.group_join.8 [G1]
                ELSE IF requester = "none"
                THEN LET s27 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -2722,15 +2723,15 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                                          !.initial_delay = FALSE]
                         s28 == ForgetRegistered(s27, i)
                         s29 == [s28 EXCEPT !.leader = IF s28.leader = 0 THEN i ELSE s28.leader,
-                                           !.registered[i] = "parked_join",
-                                           !.call[i] = "parked"]
+                                           !.registered[i] = "awaiting_join",
+                                           !.request[i] = "awaiting"]
                         s31 == LET Each5(s30, j) ==
                                        FailSync(s30, j)
                                IN  Each5(Each5(s29, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s31,
-                                                         \A j \in Members : (s31.registered[j] = "absent" \/ s31.registered[j] = "parked_join") /\ (s31.forgotten[j] = "absent" \/ s31.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s31.registered[j] = "parked_join" \/ s31.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s31.registered[j] = "parked_join" \/ s31.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s31.registered[j] = "absent" \/ s31.registered[j] = "awaiting_join") /\ (s31.forgotten[j] = "absent" \/ s31.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s31.registered[j] = "awaiting_join" \/ s31.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s31.registered[j] = "awaiting_join" \/ s31.forgotten[j] = "awaiting_join")
                \* Stable.group_join.9 [G1 G4]
                ELSE IF requester = "pending"
                THEN LET s32 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -2739,47 +2740,47 @@ BrokerGroupGroupJoin(s, i, requester, is_leader) ==
                         s33 == Drop(s32, i)
                         s34 == ForgetRegistered(s33, i)
                         s35 == [s34 EXCEPT !.leader = IF s34.leader = 0 THEN i ELSE s34.leader,
-                                           !.registered[i] = "parked_join",
-                                           !.call[i] = "parked"]
+                                           !.registered[i] = "awaiting_join",
+                                           !.request[i] = "awaiting"]
                         s37 == LET Each6(s36, j) ==
                                        FailSync(s36, j)
                                IN  Each6(Each6(s35, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s37,
-                                                         \A j \in Members : (s37.registered[j] = "absent" \/ s37.registered[j] = "parked_join") /\ (s37.forgotten[j] = "absent" \/ s37.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s37.registered[j] = "parked_join" \/ s37.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s37.registered[j] = "parked_join" \/ s37.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s37.registered[j] = "absent" \/ s37.registered[j] = "awaiting_join") /\ (s37.forgotten[j] = "absent" \/ s37.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s37.registered[j] = "awaiting_join" \/ s37.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s37.registered[j] = "awaiting_join" \/ s37.forgotten[j] = "awaiting_join")
                \* Stable.group_join.12 [G10]
                ELSE IF requester = "member" /\ is_leader
                THEN LET s38 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                          \* start_rebalance_timer
                                          !.initial_delay = FALSE,
-                                         !.registered[i] = "parked_join",
-                                         !.call[i] = "parked"]
+                                         !.registered[i] = "awaiting_join",
+                                         !.request[i] = "awaiting"]
                         s40 == LET Each7(s39, j) ==
                                        FailSync(s39, j)
                                IN  Each7(Each7(s38, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s40,
-                                                         \A j \in Members : (s40.registered[j] = "absent" \/ s40.registered[j] = "parked_join") /\ (s40.forgotten[j] = "absent" \/ s40.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s40.registered[j] = "parked_join" \/ s40.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s40.registered[j] = "parked_join" \/ s40.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s40.registered[j] = "absent" \/ s40.registered[j] = "awaiting_join") /\ (s40.forgotten[j] = "absent" \/ s40.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s40.registered[j] = "awaiting_join" \/ s40.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s40.registered[j] = "awaiting_join" \/ s40.forgotten[j] = "awaiting_join")
                \* Stable.group_join.13 [G10]
                ELSE IF requester = "member" /\ ~is_leader
-               THEN [s EXCEPT !.call[i] = "join_accepted"]
+               THEN [s EXCEPT !.request[i] = "join_accepted"]
                ELSE s
           [] at = "Dead" ->
                \* Dead.group_join.2 [G13 G8]
-               [s EXCEPT !.call[i] = "join_coordinator_gone"]
+               [s EXCEPT !.request[i] = "join_coordinator_gone"]
           [] OTHER -> s
 
 \* the assignment is there
 AnswerSync(s, j) ==
-    LET s2 == IF s.registered[j] = "parked_sync"
-              THEN LET s1 == IF s.call[j] = "parked"
-                             THEN [s EXCEPT !.call[j] = "sync_accepted"]
+    LET s2 == IF s.registered[j] = "awaiting_sync"
+              THEN LET s1 == IF s.request[j] = "awaiting"
+                             THEN [s EXCEPT !.request[j] = "sync_accepted"]
                              ELSE s
                    IN  [s1 EXCEPT !.registered[j] = "member"]
               ELSE s
-    IN  IF s2.forgotten[j] = "parked_sync"
+    IN  IF s2.forgotten[j] = "awaiting_sync"
         THEN [s2 EXCEPT !.forgotten[j] = "member"]
         ELSE s2
 
@@ -2799,51 +2800,51 @@ BrokerGroupGroupSync(s, i, requester, generation_matches, is_leader) ==
     IN  CASE at = "Empty" ->
                \* Empty.group_sync.1 [G13]
                IF requester /= "fenced"
-               THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "sync_unknown_member"]
                ELSE s
           [] at = "PreparingRebalance" ->
                \* PreparingRebalance.group_sync.2 [G9 G8]
                IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.call[i] = "sync_rebalance_in_progress"]
+               THEN [s EXCEPT !.request[i] = "sync_rebalance_in_progress"]
                \* PreparingRebalance.group_sync.3 [G8]
                ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.call[i] = "sync_illegal_generation"]
+               THEN [s EXCEPT !.request[i] = "sync_illegal_generation"]
                \* PreparingRebalance.group_sync.4 [G8 G13]
                ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "sync_unknown_member"]
                ELSE s
           [] at = "CompletingRebalance" ->
                \* CompletingRebalance.group_sync.2 [G9]
                IF requester = "member" /\ generation_matches /\ ~is_leader
-               THEN [s EXCEPT !.registered[i] = "parked_sync",
-                              !.call[i] = "parked"]
+               THEN [s EXCEPT !.registered[i] = "awaiting_sync",
+                              !.request[i] = "awaiting"]
                \* CompletingRebalance.group_sync.3 [G9]
                ELSE IF requester = "member" /\ generation_matches /\ is_leader
-               THEN LET s1 == [s EXCEPT !.registered[i] = "parked_sync",
-                                        !.call[i] = "parked"]
+               THEN LET s1 == [s EXCEPT !.registered[i] = "awaiting_sync",
+                                        !.request[i] = "awaiting"]
                     IN  BrokerGroupGroupAssignmentStored(s1, TRUE)
                \* CompletingRebalance.group_sync.4 [G8]
                ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.call[i] = "sync_illegal_generation"]
+               THEN [s EXCEPT !.request[i] = "sync_illegal_generation"]
                \* CompletingRebalance.group_sync.5 [G8 G13]
                ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "sync_unknown_member"]
                ELSE s
           [] at = "Stable" ->
                \* Stable.group_sync.2 [G9]
                IF requester = "member" /\ generation_matches
                THEN [s EXCEPT !.registered[i] = "member",
-                              !.call[i] = "sync_accepted"]
+                              !.request[i] = "sync_accepted"]
                \* Stable.group_sync.3 [G8]
                ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.call[i] = "sync_illegal_generation"]
+               THEN [s EXCEPT !.request[i] = "sync_illegal_generation"]
                \* Stable.group_sync.4 [G8 G13]
                ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.call[i] = "sync_unknown_member"]
+               THEN [s EXCEPT !.request[i] = "sync_unknown_member"]
                ELSE s
           [] at = "Dead" ->
                \* Dead.group_sync.1 [G13 G8]
-               [s EXCEPT !.call[i] = "sync_coordinator_gone"]
+               [s EXCEPT !.request[i] = "sync_coordinator_gone"]
           [] OTHER -> s
 
 \* broker_group hears: Heartbeat
@@ -2852,51 +2853,51 @@ BrokerGroupGroupHeartbeat(s, i, requester, generation_matches) ==
     IN  CASE at = "Empty" ->
                \* Empty.group_heartbeat.1 [G13]
                IF requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_unknown_member"]
                ELSE s
           [] at = "PreparingRebalance" ->
                \* PreparingRebalance.group_heartbeat.1 [G7 G5]
                IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_rebalance_in_progress"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_rebalance_in_progress"]
                \* PreparingRebalance.group_heartbeat.2 [G8]
                ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_illegal_generation"]
                \* PreparingRebalance.group_heartbeat.3 [G8 G13]
                ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_unknown_member"]
                ELSE s
           [] at = "CompletingRebalance" ->
                \* CompletingRebalance.group_heartbeat.1 [G7 G5]
                IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.beat[i] = "none"]
+               THEN [s EXCEPT !.heartbeat[i] = "none"]
                \* CompletingRebalance.group_heartbeat.2 [G8]
                ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_illegal_generation"]
                \* CompletingRebalance.group_heartbeat.3 [G8 G13]
                ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_unknown_member"]
                ELSE s
           [] at = "Stable" ->
                \* Stable.group_heartbeat.1 [G7 G5]
                IF requester = "member" /\ generation_matches
-               THEN [s EXCEPT !.beat[i] = "none"]
+               THEN [s EXCEPT !.heartbeat[i] = "none"]
                \* Stable.group_heartbeat.2 [G8]
                ELSE IF requester = "member" /\ ~generation_matches
-               THEN [s EXCEPT !.beat[i] = "heartbeat_illegal_generation"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_illegal_generation"]
                \* Stable.group_heartbeat.3 [G8 G13]
                ELSE IF requester /= "member" /\ requester /= "fenced"
-               THEN [s EXCEPT !.beat[i] = "heartbeat_unknown_member"]
+               THEN [s EXCEPT !.heartbeat[i] = "heartbeat_unknown_member"]
                ELSE s
           [] at = "Dead" ->
                \* Dead.group_heartbeat.1 [G13 G8]
-               [s EXCEPT !.beat[i] = "heartbeat_coordinator_gone"]
+               [s EXCEPT !.heartbeat[i] = "heartbeat_coordinator_gone"]
           [] at = "Loading" ->
                \* Loading.group_heartbeat.1 [G13]
-               [s EXCEPT !.beat[i] = "none"]
+               [s EXCEPT !.heartbeat[i] = "none"]
           [] OTHER -> s
 
 \* broker_group hears: the session timeout of one member or pending id (300 s while a member is new)
-BrokerGroupGroupSessionExpired(s, i, requester, waits, all_joined) ==
+BrokerGroupGroupSessionExpired(s, i, requester, is_awaiting, all_joined) ==
     LET at == s.broker_group
     IN  CASE at = "Empty" ->
                \* Empty.group_session_expired.1 [G4]
@@ -2913,28 +2914,28 @@ BrokerGroupGroupSessionExpired(s, i, requester, waits, all_joined) ==
                               [s EXCEPT !.initial_delay = FALSE]
                         s2 == Drop(s1, i)
                     IN  BrokerGroupGroupJoinPhaseChecked(s2,
-                                                         \A j \in Members : (s2.registered[j] = "absent" \/ s2.registered[j] = "parked_join") /\ (s2.forgotten[j] = "absent" \/ s2.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s2.registered[j] = "parked_join" \/ s2.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s2.registered[j] = "parked_join" \/ s2.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s2.registered[j] = "absent" \/ s2.registered[j] = "awaiting_join") /\ (s2.forgotten[j] = "absent" \/ s2.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s2.registered[j] = "awaiting_join" \/ s2.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s2.registered[j] = "awaiting_join" \/ s2.forgotten[j] = "awaiting_join")
                \* PreparingRebalance.group_session_expired.3 [G5]
-               ELSE IF requester = "member" /\ ~waits /\ ~all_joined
+               ELSE IF requester = "member" /\ ~is_awaiting /\ ~all_joined
                THEN Drop(s, i)
                \* PreparingRebalance.group_session_expired.4 [G5 G1]
-               ELSE IF requester = "member" /\ ~waits /\ all_joined
+               ELSE IF requester = "member" /\ ~is_awaiting /\ all_joined
                THEN LET s3 == \* end_initial_delay
                               [s EXCEPT !.initial_delay = FALSE]
                         s4 == Drop(s3, i)
                     IN  BrokerGroupGroupJoinPhaseChecked(s4,
-                                                         \A j \in Members : (s4.registered[j] = "absent" \/ s4.registered[j] = "parked_join") /\ (s4.forgotten[j] = "absent" \/ s4.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s4.registered[j] = "parked_join" \/ s4.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s4.registered[j] = "parked_join" \/ s4.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s4.registered[j] = "absent" \/ s4.registered[j] = "awaiting_join") /\ (s4.forgotten[j] = "absent" \/ s4.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s4.registered[j] = "awaiting_join" \/ s4.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s4.registered[j] = "awaiting_join" \/ s4.forgotten[j] = "awaiting_join")
                ELSE s
           [] at = "CompletingRebalance" ->
                \* CompletingRebalance.group_session_expired.1 [G4]
                IF requester = "pending"
                THEN Drop(s, i)
                \* CompletingRebalance.group_session_expired.2 [G5]
-               ELSE IF requester = "member" /\ ~waits
+               ELSE IF requester = "member" /\ ~is_awaiting
                THEN LET s5 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                         \* start_rebalance_timer
                                         !.initial_delay = FALSE]
@@ -2946,16 +2947,16 @@ BrokerGroupGroupSessionExpired(s, i, requester, waits, all_joined) ==
                                        FailSync(s9, j)
                                IN  Each2(Each2(s8, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s10,
-                                                         \A j \in Members : (s10.registered[j] = "absent" \/ s10.registered[j] = "parked_join") /\ (s10.forgotten[j] = "absent" \/ s10.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s10.registered[j] = "parked_join" \/ s10.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s10.registered[j] = "absent" \/ s10.registered[j] = "awaiting_join") /\ (s10.forgotten[j] = "absent" \/ s10.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s10.registered[j] = "awaiting_join" \/ s10.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s10.registered[j] = "awaiting_join" \/ s10.forgotten[j] = "awaiting_join")
                ELSE s
           [] at = "Stable" ->
                \* Stable.group_session_expired.1 [G4]
                IF requester = "pending"
                THEN Drop(s, i)
                \* Stable.group_session_expired.2 [G5]
-               ELSE IF requester = "member" /\ ~waits
+               ELSE IF requester = "member" /\ ~is_awaiting
                THEN LET s11 == [s EXCEPT !.broker_group = "PreparingRebalance",
                                          \* start_rebalance_timer
                                          !.initial_delay = FALSE]
@@ -2964,9 +2965,9 @@ BrokerGroupGroupSessionExpired(s, i, requester, waits, all_joined) ==
                                        FailSync(s13, j)
                                IN  Each3(Each3(s12, 1), 2)
                     IN  BrokerGroupGroupJoinPhaseChecked(s14,
-                                                         \A j \in Members : (s14.registered[j] = "absent" \/ s14.registered[j] = "parked_join") /\ (s14.forgotten[j] = "absent" \/ s14.forgotten[j] = "parked_join"),
-                                                         \E j \in Members : s14.registered[j] = "parked_join" \/ s14.forgotten[j] = "parked_join",
-                                                         \E j \in Members : s14.registered[j] = "parked_join" \/ s14.forgotten[j] = "parked_join")
+                                                         \A j \in Members : (s14.registered[j] = "absent" \/ s14.registered[j] = "awaiting_join") /\ (s14.forgotten[j] = "absent" \/ s14.forgotten[j] = "awaiting_join"),
+                                                         \E j \in Members : s14.registered[j] = "awaiting_join" \/ s14.forgotten[j] = "awaiting_join",
+                                                         \E j \in Members : s14.registered[j] = "awaiting_join" \/ s14.forgotten[j] = "awaiting_join")
                ELSE s
           [] OTHER -> s
 
@@ -3025,9 +3026,9 @@ BrokerGroupGroupSyncTimeout(s, unsynced) ==
                            FailSync(s6, j)
                    IN  Each3(Each3(s5, 1), 2)
          IN  BrokerGroupGroupJoinPhaseChecked(s7,
-                                              \A j \in Members : (s7.registered[j] = "absent" \/ s7.registered[j] = "parked_join") /\ (s7.forgotten[j] = "absent" \/ s7.forgotten[j] = "parked_join"),
-                                              \E j \in Members : s7.registered[j] = "parked_join" \/ s7.forgotten[j] = "parked_join",
-                                              \E j \in Members : s7.registered[j] = "parked_join" \/ s7.forgotten[j] = "parked_join")
+                                              \A j \in Members : (s7.registered[j] = "absent" \/ s7.registered[j] = "awaiting_join") /\ (s7.forgotten[j] = "absent" \/ s7.forgotten[j] = "awaiting_join"),
+                                              \E j \in Members : s7.registered[j] = "awaiting_join" \/ s7.forgotten[j] = "awaiting_join",
+                                              \E j \in Members : s7.registered[j] = "awaiting_join" \/ s7.forgotten[j] = "awaiting_join")
     \* Stable.group_sync_timeout.1 [G9]
     ELSE IF s.broker_group = "Stable" /\ unsynced
     THEN LET s8 == [s EXCEPT !.broker_group = "PreparingRebalance",
@@ -3048,9 +3049,9 @@ BrokerGroupGroupSyncTimeout(s, unsynced) ==
                             FailSync(s11, j)
                     IN  Each5(Each5(s10, 1), 2)
          IN  BrokerGroupGroupJoinPhaseChecked(s12,
-                                              \A j \in Members : (s12.registered[j] = "absent" \/ s12.registered[j] = "parked_join") /\ (s12.forgotten[j] = "absent" \/ s12.forgotten[j] = "parked_join"),
-                                              \E j \in Members : s12.registered[j] = "parked_join" \/ s12.forgotten[j] = "parked_join",
-                                              \E j \in Members : s12.registered[j] = "parked_join" \/ s12.forgotten[j] = "parked_join")
+                                              \A j \in Members : (s12.registered[j] = "absent" \/ s12.registered[j] = "awaiting_join") /\ (s12.forgotten[j] = "absent" \/ s12.forgotten[j] = "awaiting_join"),
+                                              \E j \in Members : s12.registered[j] = "awaiting_join" \/ s12.forgotten[j] = "awaiting_join",
+                                              \E j \in Members : s12.registered[j] = "awaiting_join" \/ s12.forgotten[j] = "awaiting_join")
     ELSE s
 
 \* broker_group hears: group.initial.rebalance.delay.ms
@@ -3084,11 +3085,11 @@ BrokerGroupGroupInitialDelayElapsed(s, members_left, some_rejoined) ==
           [] OTHER -> s
 
 \* the coordinator forgets what it has in memory
-FailParked(s, j) ==
-    LET s1 == IF s.call[j] = "parked" /\ s.registered[j] = "parked_join"
-              THEN [s EXCEPT !.call[j] = "join_coordinator_gone"]
-              ELSE IF s.call[j] = "parked"
-              THEN [s EXCEPT !.call[j] = "sync_coordinator_gone"]
+FailAwaiting(s, j) ==
+    LET s1 == IF s.request[j] = "awaiting" /\ s.registered[j] = "awaiting_join"
+              THEN [s EXCEPT !.request[j] = "join_coordinator_gone"]
+              ELSE IF s.request[j] = "awaiting"
+              THEN [s EXCEPT !.request[j] = "sync_coordinator_gone"]
               ELSE s
     IN  [s1 EXCEPT !.registered[j] = IF s1.registered[j] = "absent" \/ s1.registered[j] = "pending"
                                      THEN "absent"
@@ -3106,7 +3107,7 @@ BrokerGroupGroupUnloaded(s) ==
                                    \* stop_timers
                                    !.initial_delay = FALSE]
                IN  LET Each1(s2, j) ==
-                           FailParked(s2, j)
+                           FailAwaiting(s2, j)
                    IN  Each1(Each1(s1, 1), 2)
           [] at = "PreparingRebalance" ->
                \* PreparingRebalance.group_unloaded.1 [G13]
@@ -3114,7 +3115,7 @@ BrokerGroupGroupUnloaded(s) ==
                                    \* stop_timers
                                    !.initial_delay = FALSE]
                IN  LET Each2(s4, j) ==
-                           FailParked(s4, j)
+                           FailAwaiting(s4, j)
                    IN  Each2(Each2(s3, 1), 2)
           [] at = "CompletingRebalance" ->
                \* CompletingRebalance.group_unloaded.1 [G13]
@@ -3122,7 +3123,7 @@ BrokerGroupGroupUnloaded(s) ==
                                    \* stop_timers
                                    !.initial_delay = FALSE]
                IN  LET Each3(s6, j) ==
-                           FailParked(s6, j)
+                           FailAwaiting(s6, j)
                    IN  Each3(Each3(s5, 1), 2)
           [] at = "Stable" ->
                \* Stable.group_unloaded.1 [G13]
@@ -3130,7 +3131,7 @@ BrokerGroupGroupUnloaded(s) ==
                                    \* stop_timers
                                    !.initial_delay = FALSE]
                IN  LET Each4(s8, j) ==
-                           FailParked(s8, j)
+                           FailAwaiting(s8, j)
                    IN  Each4(Each4(s7, 1), 2)
           [] at = "Loading" ->
                \* Loading.group_unloaded.1 [G13]
@@ -3213,14 +3214,14 @@ AssignedCallbackEnds(i) ==
 HeartbeatFallsDue(i) ==
     /\ state.fault = "none"
     /\ state.timeouts[i] = "IDLE"
-    /\ state.beat[i] = "none"
+    /\ state.heartbeat[i] = "none"
     /\ state' = LET s1 == TimeoutsHeartbeatDue(state, i)
                     s2 == TimeoutsTurnEnded(s1, i)
                     s3 == BrokerGroupGroupHeartbeat(s2,
                                                     i,
                                                     IF s2.registered[i] = "absent" THEN "unknown" ELSE IF s2.registered[i] = "pending" THEN "pending" ELSE "member",
                                                     TRUE)
-                IN  IF s3.beat[i] = "none"
+                IN  IF s3.heartbeat[i] = "none"
                     THEN LET s4 == TimeoutsHeartbeatOk(s3, i, TRUE)
                          IN  TimeoutsTurnEnded(s4, i)
                     ELSE s3
@@ -3249,13 +3250,13 @@ JoinBackoffEnds(i) ==
 \* JoinGroup without a member id [message]
 JoinArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "JoinGroup"
+    /\ state.request[i] = "JoinGroup"
     /\ state' = BrokerGroupGroupJoin(state, i, "none", state.leader = i)
 
 \* JoinGroup with a member id [message]
 JoinAgainArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "JoinGroup_again"
+    /\ state.request[i] = "JoinGroup_again"
     /\ state' = BrokerGroupGroupJoin(state,
                                      i,
                                      IF state.registered[i] = "absent" THEN "unknown" ELSE IF state.registered[i] = "pending" THEN "pending" ELSE "member",
@@ -3264,13 +3265,13 @@ JoinAgainArrives(i) ==
 \* SyncGroup; the leader's brings the assignment [message]
 SyncArrives(i, k) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "SyncGroup"
+    /\ state.request[i] = "SyncGroup"
     /\ state.leader /= 0 \/ state.broker_group /= "CompletingRebalance"
     /\ \/ k = i
        \/ /\ state.leader = i
           /\ state.broker_group = "CompletingRebalance"
           /\ state.registered[i] = "unsynced"
-          /\ state.registered[k] = "unsynced" \/ state.registered[k] = "parked_sync"
+          /\ state.registered[k] = "unsynced" \/ state.registered[k] = "awaiting_sync"
     /\ state' = LET s2 == IF /\ state.leader = i
                              /\ state.broker_group = "CompletingRebalance"
                              /\ state.registered[i] = "unsynced"
@@ -3279,12 +3280,12 @@ SyncArrives(i, k) ==
                                                                                         /\ \E h \in Members :
                                                                                                (h = p)
                                                                                                /\ (\/ s1.registered[h] = "unsynced"
-                                                                                                   \/ s1.registered[h] = "parked_sync")
+                                                                                                   \/ s1.registered[h] = "awaiting_sync")
                                                                                      \/ /\ m = k
                                                                                         /\ ~(\E h \in Members :
                                                                                                  (h = p)
                                                                                                  /\ (\/ s1.registered[h] = "unsynced"
-                                                                                                     \/ s1.registered[h] = "parked_sync"))]]
+                                                                                                     \/ s1.registered[h] = "awaiting_sync"))]]
                                IN  Each1(Each1(state, 1), 2)
                           ELSE state
                 IN  BrokerGroupGroupSync(s2,
@@ -3296,24 +3297,24 @@ SyncArrives(i, k) ==
 \* JoinGroup: NONE [message]
 JoinAcceptedArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "join_accepted"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none"]
+    /\ state.request[i] = "join_accepted"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none"]
                     s2 == RebalanceJoinAccepted(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
 \* JoinGroup: the coordinator does not know this id [message]
 JoinUnknownMemberArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "join_unknown_member"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none"]
+    /\ state.request[i] = "join_unknown_member"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none"]
                     s2 == RebalanceJoinUnknownMember(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
 \* SyncGroup: NONE, with the assignment [message]
 SyncAcceptedArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "sync_accepted"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none"]
+    /\ state.request[i] = "sync_accepted"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none"]
                     s2 == RebalanceSyncAccepted(s1,
                                                 i,
                                                 TRUE,
@@ -3323,24 +3324,24 @@ SyncAcceptedArrives(i) ==
 \* SyncGroup: the next rebalance has begun [message]
 SyncRebalanceInProgressArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "sync_rebalance_in_progress"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none"]
+    /\ state.request[i] = "sync_rebalance_in_progress"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none"]
                     s2 == RebalanceSyncRebalanceInProgress(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
 \* SyncGroup: the coordinator does not know this id [message]
 SyncUnknownMemberArrives(i) ==
     /\ state.fault = "none"
-    /\ state.call[i] = "sync_unknown_member"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none"]
+    /\ state.request[i] = "sync_unknown_member"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none"]
                     s2 == RebalanceSyncUnknownMember(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
 \* Heartbeat: a rebalance is announced [message]
 HeartbeatRebalanceInProgressArrives(i) ==
     /\ state.fault = "none"
-    /\ state.beat[i] = "heartbeat_rebalance_in_progress"
-    /\ state' = LET s1 == [state EXCEPT !.beat[i] = "none"]
+    /\ state.heartbeat[i] = "heartbeat_rebalance_in_progress"
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat[i] = "none"]
                     s2 == TimeoutsHeartbeatRebalanceInProgress(s1, i, TRUE)
                     s3 == RebalanceHeartbeatRebalanceInProgress(s2, i, TRUE)
                 IN  TimeoutsTurnEnded(s3, i)
@@ -3348,8 +3349,8 @@ HeartbeatRebalanceInProgressArrives(i) ==
 \* Heartbeat: the coordinator does not know this id [message]
 HeartbeatUnknownMemberArrives(i) ==
     /\ state.fault = "none"
-    /\ state.beat[i] = "heartbeat_unknown_member"
-    /\ state' = LET s1 == [state EXCEPT !.beat[i] = "none"]
+    /\ state.heartbeat[i] = "heartbeat_unknown_member"
+    /\ state' = LET s1 == [state EXCEPT !.heartbeat[i] = "none"]
                     s2 == TimeoutsHeartbeatUnknownMember(s1, i, TRUE)
                     s3 == RebalanceHeartbeatUnknownMember(s2, i, TRUE)
                 IN  TimeoutsTurnEnded(s3, i)
@@ -3357,30 +3358,30 @@ HeartbeatUnknownMemberArrives(i) ==
 \* everything in flight is lost, and JoinGroup fails [network]
 ConnectionBreaksInJoin(i) ==
     /\ state.fault = "none"
-    /\ \/ state.call[i] = "JoinGroup"
-       \/ state.call[i] = "JoinGroup_again"
-       \/ state.call[i] = "join_accepted"
-       \/ state.call[i] = "join_member_id_required"
-       \/ state.call[i] = "join_unknown_member"
-       \/ state.call[i] = "join_coordinator_gone"
-       \/ state.call[i] = "parked" /\ state.rebalance[i] = "PREPARING_REBALANCE"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none",
-                                        !.beat[i] = "none"]
+    /\ \/ state.request[i] = "JoinGroup"
+       \/ state.request[i] = "JoinGroup_again"
+       \/ state.request[i] = "join_accepted"
+       \/ state.request[i] = "join_member_id_required"
+       \/ state.request[i] = "join_unknown_member"
+       \/ state.request[i] = "join_coordinator_gone"
+       \/ state.request[i] = "awaiting" /\ state.rebalance[i] = "PREPARING_REBALANCE"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none",
+                                        !.heartbeat[i] = "none"]
                     s2 == RebalanceJoinCoordinatorGone(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
 \* everything in flight is lost, and SyncGroup fails [network]
 ConnectionBreaksInSync(i) ==
     /\ state.fault = "none"
-    /\ \/ state.call[i] = "SyncGroup"
-       \/ state.call[i] = "sync_accepted"
-       \/ state.call[i] = "sync_rebalance_in_progress"
-       \/ state.call[i] = "sync_unknown_member"
-       \/ state.call[i] = "sync_illegal_generation"
-       \/ state.call[i] = "sync_coordinator_gone"
-       \/ state.call[i] = "parked" /\ state.rebalance[i] = "COMPLETING_REBALANCE"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none",
-                                        !.beat[i] = "none"]
+    /\ \/ state.request[i] = "SyncGroup"
+       \/ state.request[i] = "sync_accepted"
+       \/ state.request[i] = "sync_rebalance_in_progress"
+       \/ state.request[i] = "sync_unknown_member"
+       \/ state.request[i] = "sync_illegal_generation"
+       \/ state.request[i] = "sync_coordinator_gone"
+       \/ state.request[i] = "awaiting" /\ state.rebalance[i] = "COMPLETING_REBALANCE"
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none",
+                                        !.heartbeat[i] = "none"]
                     s2 == RebalanceSyncCoordinatorGone(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
@@ -3388,8 +3389,8 @@ ConnectionBreaksInSync(i) ==
 ConnectionBreaksInHeartbeat(i) ==
     /\ state.fault = "none"
     /\ state.timeouts[i] = "IN_FLIGHT"
-    /\ state' = LET s1 == [state EXCEPT !.call[i] = "none",
-                                        !.beat[i] = "none"]
+    /\ state' = LET s1 == [state EXCEPT !.request[i] = "none",
+                                        !.heartbeat[i] = "none"]
                     s2 == TimeoutsHeartbeatCoordinatorGone(s1, i, TRUE)
                 IN  TimeoutsTurnEnded(s2, i)
 
@@ -3401,7 +3402,7 @@ SessionExpires(i) ==
                                                i,
                                                IF state.registered[i] = "absent" THEN "unknown" ELSE IF state.registered[i] = "pending" THEN "pending" ELSE "member",
                                                FALSE,
-                                               (\A j \in Members : j /= i => ((state.registered[j] = "absent" \/ state.registered[j] = "parked_join") /\ (state.forgotten[j] = "absent" \/ state.forgotten[j] = "parked_join"))) /\ (state.forgotten[i] = "absent" \/ state.forgotten[i] = "parked_join"))
+                                               (\A j \in Members : j /= i => ((state.registered[j] = "absent" \/ state.registered[j] = "awaiting_join") /\ (state.forgotten[j] = "absent" \/ state.forgotten[j] = "awaiting_join"))) /\ (state.forgotten[i] = "absent" \/ state.forgotten[i] = "awaiting_join"))
 
 \* the session of an id that nobody uses any more runs out [timer]
 ForgottenSessionExpires(i) ==
@@ -3412,7 +3413,7 @@ ForgottenSessionExpires(i) ==
                                                          i,
                                                          IF s1.forgotten[i] = "absent" THEN "unknown" ELSE IF s1.forgotten[i] = "pending" THEN "pending" ELSE "member",
                                                          FALSE,
-                                                         (\A j \in Members : j /= i => ((s1.registered[j] = "absent" \/ s1.registered[j] = "parked_join") /\ (s1.forgotten[j] = "absent" \/ s1.forgotten[j] = "parked_join"))) /\ (s1.registered[i] = "absent" \/ s1.registered[i] = "parked_join"))
+                                                         (\A j \in Members : j /= i => ((s1.registered[j] = "absent" \/ s1.registered[j] = "awaiting_join") /\ (s1.forgotten[j] = "absent" \/ s1.forgotten[j] = "awaiting_join"))) /\ (s1.registered[i] = "absent" \/ s1.registered[i] = "awaiting_join"))
                 IN  [s2 EXCEPT !.about_forgotten = FALSE]
 
 \* the join phase has lasted long enough [timer]
@@ -3421,8 +3422,8 @@ RebalanceTimeout ==
     /\ state.broker_group = "PreparingRebalance"
     /\ ~state.initial_delay
     /\ state' = BrokerGroupGroupRebalanceTimeout(state,
-                                                 \E j \in Members : state.registered[j] = "parked_join" \/ state.forgotten[j] = "parked_join",
-                                                 \E j \in Members : state.registered[j] = "parked_join" \/ state.forgotten[j] = "parked_join")
+                                                 \E j \in Members : state.registered[j] = "awaiting_join" \/ state.forgotten[j] = "awaiting_join",
+                                                 \E j \in Members : state.registered[j] = "awaiting_join" \/ state.forgotten[j] = "awaiting_join")
 
 \* the initial rebalance delay is over [timer]
 InitialDelayEnds ==
@@ -3430,8 +3431,8 @@ InitialDelayEnds ==
     /\ state.broker_group = "PreparingRebalance"
     /\ state.initial_delay
     /\ state' = BrokerGroupGroupInitialDelayElapsed(state,
-                                                    \E j \in Members : state.registered[j] = "parked_join" \/ state.forgotten[j] = "parked_join",
-                                                    \E j \in Members : state.registered[j] = "parked_join" \/ state.forgotten[j] = "parked_join")
+                                                    \E j \in Members : state.registered[j] = "awaiting_join" \/ state.forgotten[j] = "awaiting_join",
+                                                    \E j \in Members : state.registered[j] = "awaiting_join" \/ state.forgotten[j] = "awaiting_join")
 
 \* somebody has not sent SyncGroup in time [timer]
 SyncTimeout ==
@@ -3470,8 +3471,8 @@ ProcessDies(i) ==
                                !.callback_running[i] = FALSE,
                                !.follow_up[i] = FALSE,
                                !.leaving[i] = FALSE,
-                               !.call[i] = "none",
-                               !.beat[i] = "none",
+                               !.request[i] = "none",
+                               !.heartbeat[i] = "none",
                                !.owns[i] = [p \in Partitions |-> FALSE],
                                !.will_have[i] = [p \in Partitions |-> FALSE]]
 
@@ -3485,31 +3486,31 @@ CoordinatorRestarts ==
                     s3 == BrokerGroupGroupLoaded(s2,
                                                  \E j \in Members : s2.registered[j] /= "absent" \/ s2.forgotten[j] /= "absent")
                 IN  LET Each1(s4, i) ==
-                            IF \/ s4.call[i] = "JoinGroup"
-                               \/ s4.call[i] = "JoinGroup_again"
-                               \/ s4.call[i] = "join_accepted"
-                               \/ s4.call[i] = "join_member_id_required"
-                               \/ s4.call[i] = "join_unknown_member"
-                               \/ s4.call[i] = "join_coordinator_gone"
-                               \/ s4.call[i] = "parked" /\ s4.rebalance[i] = "PREPARING_REBALANCE"
-                            THEN LET s5 == [s4 EXCEPT !.call[i] = "none",
-                                                      !.beat[i] = "none"]
+                            IF \/ s4.request[i] = "JoinGroup"
+                               \/ s4.request[i] = "JoinGroup_again"
+                               \/ s4.request[i] = "join_accepted"
+                               \/ s4.request[i] = "join_member_id_required"
+                               \/ s4.request[i] = "join_unknown_member"
+                               \/ s4.request[i] = "join_coordinator_gone"
+                               \/ s4.request[i] = "awaiting" /\ s4.rebalance[i] = "PREPARING_REBALANCE"
+                            THEN LET s5 == [s4 EXCEPT !.request[i] = "none",
+                                                      !.heartbeat[i] = "none"]
                                      s6 == RebalanceJoinCoordinatorGone(s5, i, TRUE)
                                  IN  TimeoutsTurnEnded(s6, i)
-                            ELSE IF \/ s4.call[i] = "SyncGroup"
-                                    \/ s4.call[i] = "sync_accepted"
-                                    \/ s4.call[i] = "sync_rebalance_in_progress"
-                                    \/ s4.call[i] = "sync_unknown_member"
-                                    \/ s4.call[i] = "sync_illegal_generation"
-                                    \/ s4.call[i] = "sync_coordinator_gone"
-                                    \/ s4.call[i] = "parked" /\ s4.rebalance[i] = "COMPLETING_REBALANCE"
-                            THEN LET s7 == [s4 EXCEPT !.call[i] = "none",
-                                                      !.beat[i] = "none"]
+                            ELSE IF \/ s4.request[i] = "SyncGroup"
+                                    \/ s4.request[i] = "sync_accepted"
+                                    \/ s4.request[i] = "sync_rebalance_in_progress"
+                                    \/ s4.request[i] = "sync_unknown_member"
+                                    \/ s4.request[i] = "sync_illegal_generation"
+                                    \/ s4.request[i] = "sync_coordinator_gone"
+                                    \/ s4.request[i] = "awaiting" /\ s4.rebalance[i] = "COMPLETING_REBALANCE"
+                            THEN LET s7 == [s4 EXCEPT !.request[i] = "none",
+                                                      !.heartbeat[i] = "none"]
                                      s8 == RebalanceSyncCoordinatorGone(s7, i, TRUE)
                                  IN  TimeoutsTurnEnded(s8, i)
                             ELSE IF s4.timeouts[i] = "IN_FLIGHT"
-                            THEN LET s9 == [s4 EXCEPT !.call[i] = "none",
-                                                      !.beat[i] = "none"]
+                            THEN LET s9 == [s4 EXCEPT !.request[i] = "none",
+                                                      !.heartbeat[i] = "none"]
                                      s10 == TimeoutsHeartbeatCoordinatorGone(s9, i, TRUE)
                                  IN  TimeoutsTurnEnded(s10, i)
                             ELSE s4
@@ -3612,19 +3613,19 @@ KnowsItsMembers ==
     \/ state.broker_group /= "Empty"
     \/ \A i \in Members : state.registered[i] = "absent" \/ state.registered[i] = "pending"
 
-\* joins-are-parked-in-the-join-phase (invariant): A JoinGroup is parked in PreparingRebalance only: when the
-\* phase ends, each is answered.
+\* joins-await-in-the-join-phase (invariant): A JoinGroup awaits its answer in PreparingRebalance only: when
+\* the phase ends, each is answered.
 \* Source: Kafka GroupMetadataManager.completeClassicGroupJoin
 \* Rules: G1
-JoinsAreParkedInTheJoinPhase ==
-    state.broker_group = "PreparingRebalance" \/ (\A i \in Members : state.registered[i] /= "parked_join")
+JoinsAwaitInTheJoinPhase ==
+    state.broker_group = "PreparingRebalance" \/ (\A i \in Members : state.registered[i] /= "awaiting_join")
 
-\* syncs-are-parked-in-the-sync-phase (invariant): A SyncGroup is parked in CompletingRebalance only: the
+\* syncs-await-in-the-sync-phase (invariant): A SyncGroup awaits its answer in CompletingRebalance only: the
 \* assignment, or the next rebalance, answers each.
 \* Source: Kafka GroupMetadataManager.classicGroupSync
 \* Rules: G9
-SyncsAreParkedInTheSyncPhase ==
-    state.broker_group = "CompletingRebalance" \/ (\A i \in Members : state.registered[i] /= "parked_sync")
+SyncsAwaitInTheSyncPhase ==
+    state.broker_group = "CompletingRebalance" \/ (\A i \in Members : state.registered[i] /= "awaiting_sync")
 
 \* somebody-has-not-synced (invariant): CompletingRebalance ends when the leader has synced.
 \* Source: Kafka GroupMetadataManager.classicGroupSync
@@ -3635,15 +3636,15 @@ SomebodyHasNotSynced ==
            state.registered[i] = "unsynced" \/ state.forgotten[i] /= "absent" \/ state.leader = i
     \/ state.leader = 0
 
-\* parked-call-is-parked (invariant): A request that its member believes to be with the coordinator is there:
-\* none is forgotten unanswered.
+\* awaiting-request-is-awaiting (invariant): A request that its member believes to be with the coordinator is
+\* there: none is forgotten unanswered.
 \* Source: Kafka GroupMetadataManager
 \* Rules: G1, G9
-ParkedCallIsParked ==
+AwaitingRequestIsAwaiting ==
     \A i \in Members :
-        \/ state.call[i] /= "parked"
-        \/ state.registered[i] = "parked_join"
-        \/ state.registered[i] = "parked_sync"
+        \/ state.request[i] /= "awaiting"
+        \/ state.registered[i] = "awaiting_join"
+        \/ state.registered[i] = "awaiting_sync"
 
 \* leader-is-a-member (invariant): The leader is a member.
 \* Source: Kafka ClassicGroup.maybeElectNewJoinedLeader
@@ -3713,7 +3714,7 @@ ReachesFollowUp ==
 
 \* reaches-zombie (reachable): A member that was expelled does not know it yet, and counts partitions as its
 \* own.
-\* Source: Martin Kleppmann, on fencing
+\* Source: 'How to do distributed locking' (Martin Kleppmann, 2016)
 ReachesZombie ==
     \E i \in Members :
         /\ state.identity[i] = "member"
@@ -3743,10 +3744,10 @@ WatchIllegalEvent == Watch(1, "violated", "illegal-event", ~IllegalEvent)
 WatchLateChangesNothing == Watch(2, "violated", "late-changes-nothing", ~LateChangesNothing)
 WatchOneOwner == Watch(3, "violated", "one-owner", ~OneOwner)
 WatchKnowsItsMembers == Watch(4, "violated", "knows-its-members", ~KnowsItsMembers)
-WatchJoinsAreParkedInTheJoinPhase == Watch(5, "violated", "joins-are-parked-in-the-join-phase", ~JoinsAreParkedInTheJoinPhase)
-WatchSyncsAreParkedInTheSyncPhase == Watch(6, "violated", "syncs-are-parked-in-the-sync-phase", ~SyncsAreParkedInTheSyncPhase)
+WatchJoinsAwaitInTheJoinPhase == Watch(5, "violated", "joins-await-in-the-join-phase", ~JoinsAwaitInTheJoinPhase)
+WatchSyncsAwaitInTheSyncPhase == Watch(6, "violated", "syncs-await-in-the-sync-phase", ~SyncsAwaitInTheSyncPhase)
 WatchSomebodyHasNotSynced == Watch(7, "violated", "somebody-has-not-synced", ~SomebodyHasNotSynced)
-WatchParkedCallIsParked == Watch(8, "violated", "parked-call-is-parked", ~ParkedCallIsParked)
+WatchAwaitingRequestIsAwaiting == Watch(8, "violated", "awaiting-request-is-awaiting", ~AwaitingRequestIsAwaiting)
 WatchLeaderIsAMember == Watch(9, "violated", "leader-is-a-member", ~LeaderIsAMember)
 WatchGivenOnce == Watch(10, "violated", "given-once", ~GivenOnce)
 WatchMemberHasItsShare == Watch(11, "violated", "member-has-its-share", ~MemberHasItsShare)

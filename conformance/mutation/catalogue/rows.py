@@ -13,7 +13,7 @@ rows_mutant("Q4-row-commit-left-out", "Q4", "rebalance",
     doing("commit", "skip_commit"),
     "A deployed eager member revokes without the commit before it.")
 rows_mutant("M8-row-committed-once", "M8", "rebalance",
-    cell("COMPLETING_REBALANCE", "sync_accepted", guard="takes and auto_commit"), doing("commit", "skip_commit"),
+    cell("COMPLETING_REBALANCE", "sync_accepted", guard="revokes_any and auto_commit"), doing("commit", "skip_commit"),
     "A cooperative member revokes after SyncGroup without a commit.")
 rows_mutant("Q4-row-published", "Q4", "rebalance",
     cell("REVOKING_PARTITION", "partitions_revoked", guard="published"), doing("commit", "go_on"),
@@ -28,7 +28,7 @@ rows_mutant("Q4-row-keeps-unwanted", "Q4", "rebalance",
     cell("STABLE", "subscription_changed", guard="not preparing"), without("note_unwanted"),
     "A cooperative member joins with what it does not subscribe to any more.")
 rows_mutant("J1-row-unfit-is-taken", "J1", "rebalance",
-    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not fits"), to("ASSIGNING_PARTITIONS"),
+    cell("COMPLETING_REBALANCE", "sync_accepted", guard="not fits_subscription"), to("ASSIGNING_PARTITIONS"),
     "A member waits for the listener of an assignment that it has dropped.")
 rows_mutant("K2-row-no-follow-up", "K2", "rebalance",
     cell("PARTITION_REVOKED", "revocation_done", guard="deployed"), without("want_follow_up"),
@@ -53,7 +53,7 @@ rows_mutant("H3-row-beats-before", "H3", "timeouts", cell("STOPPED", "started"),
 rows_mutant("C2-row-lost-committed", "C2", "commit",
     cell("SENT", "commit_standing_changed", guard="standing_now == 'outside'"), ignored,
     "An automatic commit goes on although the membership is lost.")
-rows_mutant("D3-row-second-lookup", "D3", "commit", cell("WAITING", "lookup_retriable"), ignored,
+rows_mutant("D3-row-second-lookup", "D3", "commit", cell("WAITING", "discovery_retriable"), ignored,
     "An asynchronous commit survives any number of failed lookups.")
 rows_mutant("J9-row-late-rejection", "J9", "commit",
     cell("SENT", "commit_fenced", guard="not identity_kept"), doing("end_as_failed", "end_as_fenced"),
@@ -64,7 +64,7 @@ rows_mutant("L2-row-left-open", "L2", "commit", cell("SENT", "stopped"), ignored
     "A commit that is under way when the consumer ends is never answered.")
 rows_mutant("M1-row-as-nobody", "M1 X1", "commit",
     cell("WAITING", "turn_ended", guard="standing == 'member'"),
-    doing("send_commit_as_member", "send_commit_as_nobody"),
+    doing("send_commit_as_member", "send_commit_without_identity"),
     "A member's commit carries no identity.")
 rows_mutant("M3-row-no-deadline", "M3", "commit", cell("WAITING", "commit_deadline_expired"), ignored,
     "A commit that waits has no time limit.")
@@ -119,7 +119,7 @@ rows_mutant("G5-for-ever", "G5", "broker_group",
     "A member of a stable group whose session has expired stays.")
 rows_mutant("G5-parked", "G5", "broker_group",
     cell("PreparingRebalance", "group_session_expired", guard="requester == 'member'"), guard("not waits and ", ""),
-    "A member whose JoinGroup is parked expires.")
+    "A member whose JoinGroup awaits its answer expires.")
 rows_mutant("G6-for-ever", "G1 G6", "broker_group", cell("PreparingRebalance", "group_rebalance_timeout"), ignored,
     "A member that sends heartbeats and never rejoins delays the group without end.")
 rows_mutant("G6-removed-at-once", "G6", "broker_group",
@@ -133,16 +133,16 @@ rows_mutant("G8-old-generation", "G8", "broker_group",
     doing("answer_illegal_generation", "answer_rebalance_in_progress"),
     "In PreparingRebalance the state is checked before the generation.")
 rows_mutant("G9-no-barrier", "G9", "broker_group",
-    cell("CompletingRebalance", "group_sync"), doing("park_sync", "answer_stored_assignment"),
+    cell("CompletingRebalance", "group_sync"), doing("await_sync", "answer_stored_assignment"),
     "SyncGroup is answered before the leader has brought the assignment.")
 rows_mutant("G9-nobody-is-answered", "G9", "broker_group",
     cell("CompletingRebalance", "group_assignment_stored"), without("answer_syncs"),
-    "The parked SyncGroups stay unanswered when the assignment is stored.")
+    "The awaiting SyncGroups stay unanswered when the assignment is stored.")
 rows_mutant("G9-unsynced-stay", "G9", "broker_group", cell("Stable", "group_sync_timeout"), ignored,
     "A member that has not synced stays in a stable group.")
 rows_mutant("G9-parked-forgotten", "G9", "broker_group",
-    cell("CompletingRebalance", "group_join", "group_leave", "group_sync_timeout"), without("fail_parked_syncs"),
-    "A rebalance that begins in the sync phase leaves the parked SyncGroups unanswered.")
+    cell("CompletingRebalance", "group_join", "group_leave", "group_sync_timeout"), without("fail_awaiting_syncs"),
+    "A rebalance that begins in the sync phase leaves the awaiting SyncGroups unanswered.")
 rows_mutant("G11-always-rebalances", "G11", "broker_group",
     cell("Stable", "group_join", guard="not protocol_changes"), to("PreparingRebalance"),
     "A static member that returns to a stable group starts a rebalance.")
@@ -157,8 +157,8 @@ rows_mutant("G9-log-ignored", "G9", "broker_group", cell("CompletingRebalance", 
 rows_mutant("G13-deleted-is-dead", "G13", "broker_group", cell("Empty", "group_deleted"), to("Dead"),
     "A group whose records are deleted is not there for its next member.")
 rows_mutant("G13-moved-in-silence", "G13", "broker_group",
-    cell("Stable", "group_unloaded"), without("fail_parked_not_coordinator"),
-    "A coordinator that moves does not answer the parked requests.")
+    cell("Stable", "group_unloaded"), without("fail_awaiting_not_coordinator"),
+    "A coordinator that moves does not answer the awaiting requests.")
 rows_mutant("G13-empty-accepts", "G13", "broker_group",
     cell("Empty", "group_commit", guard="not group_known and told_of"),
     doing("answer_group_id_not_found", "answer_none"),

@@ -20,7 +20,14 @@ from groupspec.spec.compiler.member import IllegalEvent, MemberState, Offer
 from groupspec.spec.compiler.table import Row
 
 GAINED: Offer = Offer(
-    "sync_accepted", (("current", True), ("takes", False), ("retains", False), ("gains", True), ("fits", True))
+    "sync_accepted",
+    (
+        ("current", True),
+        ("revokes_any", False),
+        ("retains_any", False),
+        ("adds_any", True),
+        ("fits_subscription", True),
+    ),
 )
 CURRENT = (("current", True),)
 
@@ -29,7 +36,7 @@ PRELUDE: tuple[Offer, ...] = (
     # a JoinGroup that nobody waits for any more
     Offer("subscribed_to_topics"),
     Offer("application_polled"),
-    Offer("lookup_found", CURRENT),
+    Offer("discovery_succeeded", CURRENT),
     Offer("leave_requested"),
     # a SyncGroup
     Offer("subscribed_to_topics"),

@@ -53,7 +53,7 @@ class CommitAdapter(CoreWithCommit):
                 if self._closing or self._refused:
                     return self.newest("FindCoordinator") is not None
                 return not self.knows_coordinator
-            case "lookup_retriable" | "lookup_fatal":
+            case "discovery_retriable" | "discovery_fatal":
                 return self.newest("FindCoordinator") is not None and self.earlier is None
             case "coordinator_lost":
                 return self.knows_coordinator and not self._closing and self.standing != "in_round"
@@ -171,9 +171,9 @@ class CommitAdapter(CoreWithCommit):
             if self.watched.future_id is None and not (passing and self.watched.purpose != "auto_commit_due"):
                 self.watched = None
             self._answer(out, error_named("OffsetCommit", names[variant % len(names)]))
-        elif event in ("coordinator_found", "lookup_retriable", "lookup_fatal"):
-            said = {"coordinator_found": ErrorCode.NONE, "lookup_retriable": ErrorCode.COORDINATOR_NOT_AVAILABLE}
-            self._refused = event == "lookup_fatal"
+        elif event in ("coordinator_found", "discovery_retriable", "discovery_fatal"):
+            said = {"coordinator_found": ErrorCode.NONE, "discovery_retriable": ErrorCode.COORDINATOR_NOT_AVAILABLE}
+            self._refused = event == "discovery_fatal"
             if self.newest("FindCoordinator") is None:
                 self._ask()
             self._answer(self.newest("FindCoordinator"), said.get(event, ErrorCode.GROUP_AUTHORIZATION_FAILED))

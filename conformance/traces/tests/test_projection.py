@@ -52,8 +52,8 @@ class Walk:
         """Sends the event and what follows from it; the requests are shown. False: the machine refuses it."""
         self._let_others_change()
         drawn = {name: self.rng.choice(VARIABLES[name].domain) for name in SPEC_EVENTS[event].inputs}
-        if event == "sync_accepted" and not drawn["fits"]:
-            drawn["takes"] = drawn["takes"] and self._has_other_topics()
+        if event == "sync_accepted" and not drawn["fits_subscription"]:
+            drawn["revokes_any"] = drawn["revokes_any"] and self._has_other_topics()
         result = self.machine.send(event, {**drawn, **inputs})
         if not result.allowed:
             return False

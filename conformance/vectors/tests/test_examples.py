@@ -116,13 +116,13 @@ GIVES_UP = {
 }
 """Ways into a group and out of it that leave a request behind whose answer nobody waits for."""
 FORGETS_THE_COORDINATOR = [
-    "commit_or_fetch_asked",
-    "asks_settled",
-    "commit_or_fetch_asked",
-    "ask_coordinator_gone",
-    "lookup_retriable",
-    "asks_settled",
-    "lookup_backoff_elapsed",
+    "commit_or_fetch_requested",
+    "requests_settled",
+    "commit_or_fetch_requested",
+    "offset_fetch_coordinator_gone",
+    "discovery_retriable",
+    "requests_settled",
+    "discovery_backoff_elapsed",
 ]
 
 
@@ -131,10 +131,10 @@ def past(run: Run, start: VectorState) -> list[Step]:
     lives = [*GIVES_UP["JoinGroup"] * 9, *GIVES_UP["SyncGroup and Heartbeat"] * 9]
     if start.config["auto_commit"]:
         lives += GIVES_UP["OffsetCommit"] * 9
-    names = [*lives[:2], "lookup_found", *lives[2:], *FORGETS_THE_COORDINATOR]
+    names = [*lives[:2], "discovery_succeeded", *lives[2:], *FORGETS_THE_COORDINATOR]
     here, steps = start, list[Step]()
     for name in names:
-        step = next(s for s in here.does if s.event.name == name and s.event.inputs.get("gains", True))
+        step = next(s for s in here.does if s.event.name == name and s.event.inputs.get("adds_any", True))
         steps.append(step)
         here = run.file.states[step.target]
     assert here is start
@@ -157,5 +157,5 @@ def test_J9_late_answers_change_nothing_in_a_core_that_has_lived(rebalance: str)
     assert run.failures == []
     # Lookups are never given up while the consumer runs; every other kind of answer has come too late.
     late = {event.name for event in run.file.events if event.inputs.get("current") is False}
-    assert late - kinds == {"lookup_found", "lookup_retriable", "lookup_fatal"}
+    assert late - kinds == {"discovery_succeeded", "discovery_retriable", "discovery_fatal"}
     assert run.counts["late answers: passed"] >= 20 * len(run.file.states[::25])

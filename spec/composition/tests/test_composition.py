@@ -100,8 +100,8 @@ def test_a_frozen_variable_is_gone_with_what_it_decides() -> None:
     assert fold("x if late[i] else y", {"late": False}) == "y"
     assert fold("all(done[j] or stopped for j in members)", {"stopped": True}) == "True"
     model = composition.models()["base-late-eager-deployed-2"]()
-    frozen = freeze(model, {"call_late": False})
-    assert "call_late" not in {v.name for v in frozen.variables}
+    frozen = freeze(model, {"request_late": False})
+    assert "request_late" not in {v.name for v in frozen.variables}
     assert {a.name for a in frozen.actions} < {a.name for a in model.actions}
 
 

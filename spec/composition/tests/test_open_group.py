@@ -73,7 +73,7 @@ SLIPS = {
     "a loading group frightens its members": ("Loading", "group_heartbeat", "answer_none",
                                               "answer_coordinator_load_in_progress", "loading-group-keeps-its-members"),
     "a deleted group has pending ids": ("Empty", "group_deleted", "restore", "stop_timers", "deleted-is-forgotten"),
-    "a lost write is a rebalance": ("CompletingRebalance", "group_assignment_lost", "fail_parked_not_coordinator", "",
+    "a lost write is a rebalance": ("CompletingRebalance", "group_assignment_lost", "fail_awaiting_not_coordinator", "",
                                     "lost-write-is-told"),
     "the sync phase is not timed": ("PreparingRebalance", "group_join_phase_checked", "start_sync_timer", "",
                                     "sync-phase-is-timed"),

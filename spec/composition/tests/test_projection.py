@@ -11,7 +11,7 @@ from groupspec.spec.composition.projection import NotProjectable, project
 from groupspec.spec.explorer.exploration import Step, Trace
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 
-FEATURES = ("late", "callbacks", "parked", "leave", "static", "ids", "log")
+FEATURES = ("late", "callbacks", "awaiting", "leave", "static", "ids", "log")
 MODELS = [
     "base-cooperative-published-2",
     "base-mixed-deployed-2",
@@ -61,7 +61,7 @@ def test_D1_a_coordinator_that_restarts_is_noticed_by_who_waits_for_it() -> None
     """The model breaks everybody's connection in one step; a member hears so from the request that it has out."""
     model = models()["base-eager-deployed-2"]()
     joins = replay(model, [("subscribes", ONE), ("coordinator_restarts", {})])
-    assert [event.event for event in project(joins).events][-2:] == ["join_coordinator_gone", "lookup_found"]
+    assert [event.event for event in project(joins).events][-2:] == ["join_coordinator_gone", "discovery_succeeded"]
     assert said(replay(model, [*IN, ("coordinator_restarts", {})])) == [], "who has nothing out hears nothing"
 
 
@@ -79,7 +79,7 @@ def test_G13_a_coordinator_that_falls_back_to_its_log_is_told_by_its_answers_onl
     answered = [*dies, ("coordinator_returns", {}), ("heartbeat_coordinator_gone_arrives", ONE)]
     assert said(replay(model, answered))[1:] == [
         ("heartbeat_coordinator_gone", ("FindCoordinator",)),
-        ("lookup_found", ()),
+        ("discovery_succeeded", ()),
     ]
 
 

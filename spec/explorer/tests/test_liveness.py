@@ -38,7 +38,7 @@ def test_a_run_that_may_just_stop_breaks_liveness() -> None:
 def test_a_group_that_is_disturbed_no_more_becomes_stable(rebalance: str) -> None:
     """J2 K2 L2 G5.
 
-    The group becomes stable once faults stop, closing ends, the parked are answered, the dead forgotten, the expelled
+    The group becomes stable once faults stop, closing ends, the awaiting are answered, the dead forgotten, the expelled
     learn it.
     """
     assert Graph(composition.models()[f"base-faults-stop-{rebalance}-deployed-2"]()).broken() == {}

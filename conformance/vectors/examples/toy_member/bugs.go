@@ -10,7 +10,7 @@ import (
 var bugs = []struct{ name, row, wrong string }{
 	{"commit-without-deadline", "commit_deadline_expired | !no_commit | committed()", ""},
 	{"heartbeat-while-joining", "!keeps silence() >JoinGroup", "!keeps >JoinGroup"},
-	{"joins-with-what-it-does-not-want", "unwanted keeps=retains", "!unwanted !keeps"},
+	{"joins-with-what-it-does-not-want", "unwanted keeps=retains_any", "!unwanted !keeps"},
 	{"late-answers-count", "*_* | !current |", ""},
 	{"leaves-with-a-kept-id", "!static member/PREPARING_REBALANCE !nobody", "!static !nobody"},
 	{"lookup-without-backoff", "INITIALIZED lookup_backoff\n", "INITIALIZED look_up()\n"},

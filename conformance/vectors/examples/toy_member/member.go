@@ -10,143 +10,143 @@ DOWN/INITIALIZED/COORDINATOR_DISCOVERY/KNOWN lookup_now/lookup_backoff/lookup_at
 UNJOINED/PREPARE_REVOCATION/REVOKING_PARTITION/PARTITION_REVOKED/PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS/STABLE
 STOPPED/DISABLED/IDLE/IN_FLIGHT nobody/id_given/member no_commit/commit_out/commit_backoff/commit_blocked
 cooperative auto_commit static subscribed polled fenced wanted asked join_backoff preparing follow_up leaving
-owned will_own unwanted keeps lost callback_running beat_due poll_due current takes retains gains fits`
+owned will_own unwanted keeps lost callback_running beat_due poll_due current revokes_any retains_any adds_any fits_subscription`
 
 // Event | what holds | what follows: the first row that fits. No event: that of the row above. Answers are called request_answer.
 // a/b: a or b. !a: not a; in the third column, a ends. a=b: a holds if b does, and else ends. >X: send X. x(): x happens now.
 // After each event turn_ended happens. >REFUSED is said to an environment that does what it never may.
 const table = `
-created                  |                              | DOWN lookup_now UNJOINED STOPPED nobody no_commit
-started                  | DOWN                         | INITIALIZED DISABLED
-stopped                  | IDLE/IN_FLIGHT/!UNJOINED/subscribed/!nobody | >REFUSED
-                         |                              | DOWN STOPPED lookup_now !wanted !asked
-subscribed_to_topics application_polled commit_or_fetch_asked subscription_changed rejoin_requested leave_requested | DOWN | >REFUSED
-subscribed_to_topics     | UNJOINED !subscribed         | subscribed !polled
-application_polled       | fenced                       | !poll_due >ERROR poll_waited()
-                         |                              | !poll_due poll() poll_waited()
-poll                     | UNJOINED !subscribed         |
-                         | !polled                      | polled coordinator_needed() join()
-poll_waited              | INITIALIZED lookup_at_poll   | look_up()
-poll_raised              |                              | !poll_due
-*_*                      | !current                     |
+created                    |                               | DOWN lookup_now UNJOINED STOPPED nobody no_commit
+started                    | DOWN                          | INITIALIZED DISABLED
+stopped                    | IDLE/IN_FLIGHT/!UNJOINED/subscribed/!nobody | >REFUSED
+                           |                               | DOWN STOPPED lookup_now !wanted !asked
+subscribed_to_topics application_polled commit_or_fetch_requested subscription_changed rejoin_requested leave_requested | DOWN | >REFUSED
+subscribed_to_topics       | UNJOINED !subscribed          | subscribed !polled
+application_polled         | fenced                        | !poll_due >ERROR poll_waited()
+                           |                               | !poll_due poll() poll_waited()
+poll                       | UNJOINED !subscribed          |
+                           | !polled                       | polled coordinator_needed() join()
+poll_waited                | INITIALIZED lookup_at_poll    | look_up()
+poll_raised                |                               | !poll_due
+*_*                        | !current                      |
 
 -- the coordinator is looked up, and lost
-coordinator_needed       |                              | wanted look_up_soon()
-commit_or_fetch_asked    |                              | asked look_up_soon()
-look_up_soon             | INITIALIZED !lookup_backoff  | look_up()
-asks_settled             |                              | !asked
-ask_*                    | !KNOWN/!asked                | >REFUSED
-look_up                  | wanted/asked                 | COORDINATOR_DISCOVERY lookup_now >FindCoordinator
-                         |                              | lookup_now
-lookup_backoff_elapsed   | INITIALIZED lookup_backoff   | look_up()
-lookup_*                 | !COORDINATOR_DISCOVERY       | >REFUSED
-lookup_retriable         |                              | INITIALIZED lookup_backoff
-lookup_fatal             |                              | INITIALIZED lookup_at_poll !asked >ERROR
-lookup_found             |                              | KNOWN stall() go_on()
-go_on                    | commit_blocked               | commit()
-                         |                              | join()
-session_expired          | IDLE/IN_FLIGHT               | coordinator_gone()
-*_coordinator_gone       |                              | coordinator_gone()
-coordinator_gone         | KNOWN                        | INITIALIZED heartbeat_lost() commit_lost() join_lost() look_up()
+coordinator_needed         |                               | wanted look_up_soon()
+commit_or_fetch_requested  |                               | asked look_up_soon()
+look_up_soon               | INITIALIZED !lookup_backoff   | look_up()
+requests_settled           |                               | !asked
+offset_fetch_*             | !KNOWN/!asked                 | >REFUSED
+look_up                    | wanted/asked                  | COORDINATOR_DISCOVERY lookup_now >FindCoordinator
+                           |                               | lookup_now
+discovery_backoff_elapsed  | INITIALIZED lookup_backoff    | look_up()
+discovery_*                | !COORDINATOR_DISCOVERY        | >REFUSED
+discovery_retriable        |                               | INITIALIZED lookup_backoff
+discovery_fatal            |                               | INITIALIZED lookup_at_poll !asked >ERROR
+discovery_succeeded        |                               | KNOWN stall() go_on()
+go_on                      | commit_blocked                | commit()
+                           |                               | join()
+session_expired            | IDLE/IN_FLIGHT                | coordinator_gone()
+*_coordinator_gone         |                               | coordinator_gone()
+coordinator_gone           | KNOWN                         | INITIALIZED heartbeat_lost() commit_lost() join_lost() look_up()
 heartbeat_lost heartbeat_retriable | IN_FLIGHT          | IDLE !beat_due
 commit_lost commit_retriable | commit_out               | commit_backoff
-join_lost                | COMPLETING_REBALANCE/PREPARING_REBALANCE polled | PREPARING_REBALANCE join_backoff
+join_lost                  | COMPLETING_REBALANCE/PREPARING_REBALANCE polled | PREPARING_REBALANCE join_backoff
 
 -- joining
-join                     | !KNOWN                       |
-                         | STABLE preparing no_commit   | send_join()
-                         | UNJOINED/PARTITION_REVOKED/PREPARING_REBALANCE polled !join_backoff | send_join()
-send_join                |                              | PREPARING_REBALANCE !preparing !follow_up !join_backoff !keeps silence() >JoinGroup
-join_backoff_elapsed     | join_backoff                 | !join_backoff join()
-join_*                   | !PREPARING_REBALANCE/!KNOWN/!polled/join_backoff | >REFUSED
-join_accepted            |                              | COMPLETING_REBALANCE member IDLE >SyncGroup
-join_member_id_required  |                              | id_given send_join()
-join_coordinator_loading |                              | join_backoff
-sync_*                   | !COMPLETING_REBALANCE        | >REFUSED
-sync_accepted            | !fits                        | STABLE note_unwanted() rejoin()
-                         | takes retains                | will_own keeps PREPARE_REVOCATION commit_first()
-                         | takes                        | will_own=gains PREPARE_REVOCATION commit_first()
-                         | owned                        | ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
-                         |                              | ASSIGNING_PARTITIONS owned=gains >ASSIGN_PARTITIONS
+join                       | !KNOWN                        |
+                           | STABLE preparing no_commit    | send_join()
+                           | UNJOINED/PARTITION_REVOKED/PREPARING_REBALANCE polled !join_backoff | send_join()
+send_join                  |                               | PREPARING_REBALANCE !preparing !follow_up !join_backoff !keeps silence() >JoinGroup
+join_backoff_elapsed       | join_backoff                  | !join_backoff join()
+join_*                     | !PREPARING_REBALANCE/!KNOWN/!polled/join_backoff | >REFUSED
+join_accepted              |                               | COMPLETING_REBALANCE member IDLE >SyncGroup
+join_member_id_required    |                               | id_given send_join()
+join_coordinator_loading   |                               | join_backoff
+sync_*                     | !COMPLETING_REBALANCE         | >REFUSED
+sync_accepted              | !fits_subscription            | STABLE note_unwanted() rejoin()
+                           | revokes_any retains_any       | will_own keeps PREPARE_REVOCATION commit_first()
+                           | revokes_any                   | will_own=adds_any PREPARE_REVOCATION commit_first()
+                           | owned                         | ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
+                           |                               | ASSIGNING_PARTITIONS owned=adds_any >ASSIGN_PARTITIONS
 join_rebalance_in_progress sync_rebalance_in_progress |  | send_join()
-join_fatal sync_fatal    |                              | PREPARING_REBALANCE !polled >ERROR
+join_fatal sync_fatal      |                               | PREPARING_REBALANCE !polled >ERROR
 
 -- a rebalance, and the commit before it
-rejoin_requested         |                              | rebalance()
-subscription_changed     | STABLE !preparing            | note_unwanted() rejoin()
-                         | STABLE takes no_commit       | note_unwanted() revoke()
-                         | STABLE takes                 | note_unwanted() PREPARE_REVOCATION
-                         | ASSIGNING_PARTITIONS         | note_unwanted() follow_up
-                         | PREPARING_REBALANCE/COMPLETING_REBALANCE | follow_up
-note_unwanted            | cooperative owned takes      | !preparing unwanted keeps=retains
-                         |                              | !preparing !unwanted !keeps
-rejoin                   |                              | !follow_up rebalance()
-rebalance                | PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS | follow_up
-                         | !STABLE/preparing            |
-                         | cooperative !unwanted        | preparing commit_first()
-                         |                              | PREPARE_REVOCATION commit_first()
-commit_first             | owned auto_commit            | commit()
-                         |                              | committed()
-commit                   | KNOWN                        | commit_out >OffsetCommit
-                         |                              | commit_blocked
-committed                | STABLE                       | no_commit join()
-                         |                              | no_commit revoke()
-commit_backoff_elapsed   | commit_backoff               | commit()
-commit_deadline_expired  | !no_commit                   | committed()
-commit_*                 | UNJOINED/PREPARING_REBALANCE/COMPLETING_REBALANCE/!KNOWN/commit_backoff/commit_blocked | >REFUSED
-                         | no_commit !owned/!member     | >REFUSED
+rejoin_requested           |                               | rebalance()
+subscription_changed       | STABLE !preparing             | note_unwanted() rejoin()
+                           | STABLE revokes_any no_commit  | note_unwanted() revoke()
+                           | STABLE revokes_any            | note_unwanted() PREPARE_REVOCATION
+                           | ASSIGNING_PARTITIONS          | note_unwanted() follow_up
+                           | PREPARING_REBALANCE/COMPLETING_REBALANCE | follow_up
+note_unwanted              | cooperative owned revokes_any | !preparing unwanted keeps=retains_any
+                           |                               | !preparing !unwanted !keeps
+rejoin                     |                               | !follow_up rebalance()
+rebalance                  | PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS | follow_up
+                           | !STABLE/preparing             |
+                           | cooperative !unwanted         | preparing commit_first()
+                           |                               | PREPARE_REVOCATION commit_first()
+commit_first               | owned auto_commit             | commit()
+                           |                               | committed()
+commit                     | KNOWN                         | commit_out >OffsetCommit
+                           |                               | commit_blocked
+committed                  | STABLE                        | no_commit join()
+                           |                               | no_commit revoke()
+commit_backoff_elapsed     | commit_backoff                | commit()
+commit_deadline_expired    | !no_commit                    | committed()
+commit_*                   | UNJOINED/PREPARING_REBALANCE/COMPLETING_REBALANCE/!KNOWN/commit_backoff/commit_blocked | >REFUSED
+                           | no_commit !owned/!member      | >REFUSED
 commit_settled commit_rebalance_in_progress | commit_out | committed()
-commit_rebalance_in_progress |                          | rebalance()
+commit_rebalance_in_progress |                               | rebalance()
 
 -- callbacks
-revoke                   |                              | REVOKING_PARTITION !lost !callback_running >REVOKE_PARTITIONS
-lose                     |                              | revoke() lost forget_rebalance() !will_own !keeps
-forget_rebalance         |                              | no_commit !preparing !follow_up
-callback_started         | !REVOKING_PARTITION/callback_running | >REFUSED
-                         | lost                         | callback_running >onPartitionsLost
-                         |                              | callback_running >onPartitionsRevoked
-partitions_revoked       | !REVOKING_PARTITION/!callback_running | >REFUSED
-                         |                              | owned=keeps !callback_running revoked()
-revoked                  | leaving !keeps               | leave()
-                         | leaving member               | !keeps revoke()
-                         | lost                         | !lost unjoin()
-                         | !member keeps                | silence() lose()
-                         | !member                      | unjoin()
-                         | cooperative !unwanted        | owned=will_own !will_own !keeps follow_up ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
-                         |                              | PARTITION_REVOKED join()
-partitions_assigned      | !ASSIGNING_PARTITIONS        |
-                         | member follow_up             | STABLE rejoin()
-                         | member                       | STABLE
-                         | owned                        | lose()
-                         |                              | unjoin()
-unjoin                   |                              | UNJOINED !follow_up join()
+revoke                     |                               | REVOKING_PARTITION !lost !callback_running >REVOKE_PARTITIONS
+lose                       |                               | revoke() lost forget_rebalance() !will_own !keeps
+forget_rebalance           |                               | no_commit !preparing !follow_up
+callback_started           | !REVOKING_PARTITION/callback_running | >REFUSED
+                           | lost                          | callback_running >onPartitionsLost
+                           |                               | callback_running >onPartitionsRevoked
+partitions_revoked         | !REVOKING_PARTITION/!callback_running | >REFUSED
+                           |                               | owned=keeps !callback_running revoked()
+revoked                    | leaving !keeps                | leave()
+                           | leaving member                | !keeps revoke()
+                           | lost                          | !lost unjoin()
+                           | !member keeps                 | silence() lose()
+                           | !member                       | unjoin()
+                           | cooperative !unwanted         | owned=will_own !will_own !keeps follow_up ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
+                           |                               | PARTITION_REVOKED join()
+partitions_assigned        | !ASSIGNING_PARTITIONS         |
+                           | member follow_up              | STABLE rejoin()
+                           | member                        | STABLE
+                           | owned                         | lose()
+                           |                               | unjoin()
+unjoin                     |                               | UNJOINED !follow_up join()
 
 -- the membership is lost, or given up
-*_unknown_member         |                              | nobody membership_lost()
-*_illegal_generation     |                              | id_given membership_lost()
-*_fenced                 |                              | nobody fenced !polled !wanted >ERROR membership_lost()
-membership_lost          | REVOKING_PARTITION !callback_running | silence() lost !will_own !keeps !follow_up
-                         | REVOKING_PARTITION/ASSIGNING_PARTITIONS | silence()
-                         | owned                        | silence() lose()
-                         |                              | silence() forget_rebalance() unjoin()
-poll_interval_expired    | IDLE/IN_FLIGHT !poll_due     | poll_due stall()
-stall                    | !KNOWN/!poll_due/leaving     |
-                         |                              | say_goodbye() nobody !polled membership_lost()
-leave_requested          | REVOKING_PARTITION           | give_up()
-                         | UNJOINED/!owned              | leave()
-                         | PREPARING_REBALANCE/COMPLETING_REBALANCE/!member | give_up() lose()
-                         |                              | give_up() !keeps revoke()
-give_up                  |                              | leaving forget_rebalance() !join_backoff !unwanted
-leave                    |                              | say_goodbye() forget_rebalance() forget_subscription() UNJOINED nobody silence()
-say_goodbye              | !static member/PREPARING_REBALANCE !nobody KNOWN | >LeaveGroup
-forget_subscription      |                              | !subscribed !polled !fenced !wanted !join_backoff !leaving !lost !will_own !keeps
+*_unknown_member           |                               | nobody membership_lost()
+*_illegal_generation       |                               | id_given membership_lost()
+*_fenced                   |                               | nobody fenced !polled !wanted >ERROR membership_lost()
+membership_lost            | REVOKING_PARTITION !callback_running | silence() lost !will_own !keeps !follow_up
+                           | REVOKING_PARTITION/ASSIGNING_PARTITIONS | silence()
+                           | owned                         | silence() lose()
+                           |                               | silence() forget_rebalance() unjoin()
+poll_interval_expired      | IDLE/IN_FLIGHT !poll_due      | poll_due stall()
+stall                      | !KNOWN/!poll_due/leaving      |
+                           |                               | say_goodbye() nobody !polled membership_lost()
+leave_requested            | REVOKING_PARTITION            | give_up()
+                           | UNJOINED/!owned               | leave()
+                           | PREPARING_REBALANCE/COMPLETING_REBALANCE/!member | give_up() lose()
+                           |                               | give_up() !keeps revoke()
+give_up                    |                               | leaving forget_rebalance() !join_backoff !unwanted
+leave                      |                               | say_goodbye() forget_rebalance() forget_subscription() UNJOINED nobody silence()
+say_goodbye                | !static member/PREPARING_REBALANCE !nobody KNOWN | >LeaveGroup
+forget_subscription        |                               | !subscribed !polled !fenced !wanted !join_backoff !leaving !lost !will_own !keeps
 
 -- heartbeats
-heartbeat_due            | IDLE/IN_FLIGHT               | beat_due
-turn_ended               | IDLE KNOWN beat_due          | IN_FLIGHT !beat_due >Heartbeat
-heartbeat_*              | !IN_FLIGHT                   | >REFUSED
-heartbeat_ok             |                              | IDLE
-heartbeat_error          |                              | IDLE !beat_due >ERROR
+heartbeat_due              | IDLE/IN_FLIGHT                | beat_due
+turn_ended                 | IDLE KNOWN beat_due           | IN_FLIGHT !beat_due >Heartbeat
+heartbeat_*                | !IN_FLIGHT                    | >REFUSED
+heartbeat_ok               |                               | IDLE
+heartbeat_error            |                               | IDLE !beat_due >ERROR
 heartbeat_rebalance_in_progress | PREPARING_REBALANCE/COMPLETING_REBALANCE | IDLE
-                         |                              | IDLE rebalance()
-silence                  |                              | DISABLED !beat_due !poll_due !unwanted`
+                           |                               | IDLE rebalance()
+silence                    |                               | DISABLED !beat_due !poll_due !unwanted`
