@@ -26,7 +26,6 @@ from groupspec.conformance.book.search import search_index
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.findings import FINDINGS, Finding
 from groupspec.conformance.reports.templating import template_text
-from groupspec.spec.compiler.model import Model
 
 
 @dataclass(frozen=True)
@@ -216,16 +215,10 @@ CHAPTERS = (
 
 def book() -> dict[str, str]:
     """Every file of the site: name to text. The same sources give the same text, byte for byte."""
-    return site(
-        {chapter: list(chapter.pages()) for chapter in CHAPTERS},
-        claims.models(),
-        tuple(FINDINGS.values()),
-    )
+    return site({chapter: list(chapter.pages()) for chapter in CHAPTERS}, FINDINGS.values())
 
 
-def site(
-    listed: Mapping[Chapter, Sequence[Page]], models: Mapping[str, Model], found: Iterable[Finding]
-) -> dict[str, str]:
+def site(listed: Mapping[Chapter, Sequence[Page]], found: Iterable[Finding]) -> dict[str, str]:
     """The files of these pages; a chapter without pages is not listed."""
     made = book_environment()
     chapters = [chapter for chapter, pages in listed.items() if pages]
@@ -237,7 +230,7 @@ def site(
         files[page.path] = template.render(page.context, page=page)
     files["book.css"] = template_text("base.css", "book/book.css")
     files["book.js"] = template_text("book/search.js", "book/book.js")
-    files["search-index.js"] = search_index(models, found)
+    files["search-index.js"] = search_index()
     return files
 
 

@@ -172,6 +172,7 @@ def _exception(name: str) -> Explanation:
         "exception of clients",
         name,
         found.means,
+        f"answers.html#{name}",
         code=(*code.defining(cls), *code.constructing(cls)) if cls else (),
         rules=found.rules,
         known_bugs=tuple(dict.fromkeys(bug for rule in found.rules for bug in RULES[rule].known_bugs)),
@@ -185,13 +186,12 @@ def _exception(name: str) -> Explanation:
 def _setting(name: str) -> Explanation:
     setting = SETTINGS[name]
     default = {field.name: field.default for field in fields(Config)}.get(name.replace(".", "_"), MISSING)
-    term = next((term for term in TERMS.values() if f"`{name}`" in term.means), None)
     said = {entry.id: " ".join(statement.says for statement in entry.statements) for entry in DIFFERENCES.values()}
     return Explanation(
         "setting",
         name,
         setting.means,
-        addresses.term(term.anchor) if term else "",
+        addresses.word(name),
         rules=tuple(dict.fromkeys((*setting.rules, *_mentioning(name)))),
         known_bugs=_bugs_naming(name),
         differences=tuple(DIFFERENCES[entry] for entry, text in said.items() if name in text),
