@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Literal
 
 from groupspec.conformance.book import (
     api_pages,
@@ -26,30 +26,32 @@ from groupspec.conformance.book.search import search_index
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.findings import FINDINGS, Finding
 from groupspec.conformance.reports.templating import template_text
+from groupspec.spec.datafile import Record, read_entries
 
 
-@dataclass(frozen=True)
-class Chapter:
+class Chapter(Record, frozen=True):
     """An entry of the book's navigation.
 
     Attributes:
-        part: The heading that it stands under: a key of `PARTS`.
         key: What pages name it by.
+        part: The heading that it stands under: a key of `PARTS`.
         title: In the navigation.
         page: Where it begins.
         about: One line for the map.
-        pages: Makes its pages; none: it is not listed.
     """
 
-    part: str
     key: str
+    part: Literal["start", "protocol", "tests", "proof"]
     title: str
     page: str
     about: str
-    pages: Callable[[], Iterator[Page]]
+
+    def pages(self) -> Iterator[Page]:
+        """Its pages; none: it is not listed."""
+        return _PAGES[self.key]()
 
 
-PARTS = {
+PARTS: Final = {
     "start": "Begin here",
     "protocol": "The protocol",
     "tests": "Testing a client",
@@ -80,136 +82,25 @@ def _start() -> Iterator[Page]:
     )
 
 
-CHAPTERS = (
-    Chapter(
-        "start",
-        "start",
-        "Start",
-        "index.html",
-        "Where to look, and how to read.",
-        _start,
-    ),
-    Chapter(
-        "start",
-        "use",
-        "Use it",
-        "use.html",
-        "What to do first, second and third: for each kind of user.",
-        guides.pages,
-    ),
-    Chapter(
-        "start",
-        "api",
-        "Python API",
-        "api.html",
-        "What Python programs and tests can import.",
-        api_pages.pages,
-    ),
-    Chapter(
-        "protocol",
-        "machines",
-        "State machines",
-        "machines.html",
-        "What a member and its group do: prose, picture, matrix and rows of each machine; who says what to whom.",
-        machines.pages,
-    ),
-    Chapter(
-        "protocol",
-        "rules",
-        "Rules",
-        "rules.html",
-        "What clients and coordinators must and should do: each with its sources, rows, checks and known bugs.",
-        rule_pages.pages,
-    ),
-    Chapter(
-        "protocol",
-        "answers",
-        "Error codes",
-        "answers.html",
-        "What each error code on each answer means to a member.",
-        reference_pages.answers_page,
-    ),
-    Chapter(
-        "protocol",
-        "request_handling",
-        "Other requests",
-        "request_handling.html",
-        "Requests that no machine waits for (positions, records, metadata, leaving), and what follows when they fail.",
-        reference_pages.request_handling_page,
-    ),
-    Chapter(
-        "protocol",
-        "time",
-        "Timeouts",
-        "time.html",
-        "When a member that lives, polls and is connected can be put out: exact conditions for all configurations.",
-        time.pages,
-    ),
-    Chapter(
-        "protocol",
-        "differences",
-        "Sources that disagree",
-        "differences.html",
-        "Where the proposal, KIP-62, articles and deployed clients disagree, and which side is taken here.",
-        reference_pages.differences_page,
-    ),
-    Chapter(
-        "protocol",
-        "vocabulary",
-        "Glossary",
-        "vocabulary.html",
-        "The terms of the field; every variable, event, effect and reason.",
-        reference_pages.vocabulary_page,
-    ),
-    Chapter(
-        "tests",
-        "bugs",
-        "Known bugs",
-        "bugs.html",
-        "Real bugs of real clients: what a user saw, what triggers it, which rules it breaks, how to bring it back.",
-        reference_pages.bugs_page,
-    ),
-    Chapter(
-        "tests",
-        "checks",
-        "Scenarios and checks",
-        "checks.html",
-        "What judges a client from outside: scenarios on the wire, checks of traces; mutants that test the tests.",
-        reference_pages.checks_page,
-    ),
-    Chapter(
-        "tests",
-        "vectors",
-        "Test data",
-        "vectors.html",
-        "Runs to test any client with, as data: for each row one that brings it about, and what must be sent on it.",
-        vectors.pages,
-    ),
-    Chapter(
-        "proof",
-        "composition",
-        "Models",
-        "composition.html",
-        "Members, group and network together: the models that are explored, and who sends what to whom in them.",
-        composition.pages,
-    ),
-    Chapter(
-        "proof",
-        "properties",
-        "Properties",
-        "properties.html",
-        "What is claimed of the models: what never happens, what can always be reached, what follows in the end.",
-        claims.pages,
-    ),
-    Chapter(
-        "proof",
-        "findings",
-        "Flaws found",
-        "findings.html",
-        "What exploration found in the proposal itself: each with its shortest counterexample.",
-        counterexamples.pages,
-    ),
-)
+_PAGES: Final[Mapping[str, Callable[[], Iterator[Page]]]] = {
+    "start": _start,
+    "use": guides.pages,
+    "api": api_pages.pages,
+    "machines": machines.pages,
+    "rules": rule_pages.pages,
+    "answers": reference_pages.answers_page,
+    "request_handling": reference_pages.request_handling_page,
+    "time": time.pages,
+    "differences": reference_pages.differences_page,
+    "vocabulary": reference_pages.vocabulary_page,
+    "bugs": reference_pages.bugs_page,
+    "checks": reference_pages.checks_page,
+    "vectors": vectors.pages,
+    "composition": composition.pages,
+    "properties": claims.pages,
+    "findings": counterexamples.pages,
+}
+CHAPTERS: Final = tuple(read_entries(Path(__file__).with_name("chapters.toml"), Chapter).values())
 """In the order of the navigation."""
 
 
