@@ -304,15 +304,15 @@ class BrokerGroup(StateMachine):
         when=KNOWN & "not metadata_changed", do=["answer_current_generation"])
 
     row(Stable, "group_join", PreparingRebalance, rules="G1",
-        when=ADDED,                                        do=["add_member", "await_join", *FROM_STABLE])
+        when=ADDED,                                       do=["add_member", "await_join", *FROM_STABLE])
     row(Stable, "group_join", PreparingRebalance, rules="G1 G4",
-        when=PENDING, do=["drop_pending", "add_member", "await_join", *FROM_STABLE])
+        when=PENDING,                                     do=["drop_pending", "add_member", "await_join", *FROM_STABLE])
     row(Stable, "group_join", PreparingRebalance, rules="G11",
-        when=BY_INSTANCE & "protocol_changes",             do=["replace_static", "await_join", *FROM_STABLE])
+        when=BY_INSTANCE & "protocol_changes",            do=["replace_static", "await_join", *FROM_STABLE])
     row(Stable, "group_join", None,               rules="G11",
-        when=BY_INSTANCE & "not protocol_changes",         do=["replace_static", "answer_current_generation"])
+        when=BY_INSTANCE & "not protocol_changes",        do=["replace_static", "answer_current_generation"])
     row(Stable, "group_join", PreparingRebalance, rules="G10",
-        when=KNOWN & "(is_leader or metadata_changed)",    do=["await_join", *FROM_STABLE])
+        when=KNOWN & "(is_leader or metadata_changed)",   do=["await_join", *FROM_STABLE])
     row(Stable, "group_join", None,               rules="G10",
         when=KNOWN & "not is_leader and not metadata_changed", do=["answer_current_generation"])
 
@@ -454,8 +454,7 @@ class BrokerGroup(StateMachine):
         when="not all_joined or initial_delay")
     ignored((Empty, *SETTLING, *AWAY), "group_join_phase_checked", because="nothing_waits")
     ignored(WITH_MEMBERS, "group_session_expired", because="awaiting_is_alive",
-            when="requester == 'member' and is_awaiting",
-        rules="G5")
+        when="requester == 'member' and is_awaiting", rules="G5")
     ignored(WITH_MEMBERS, "group_session_expired", because="timer_off",
         when="requester != 'member' and requester != 'pending'")
     ignored(Empty, "group_session_expired", because="timer_off", when="requester != 'pending'")

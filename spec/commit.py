@@ -252,9 +252,9 @@ class Commit(StateMachine):
     # -- nobody to send it to ------------------------------------------------------------------------------------------
     row((SETTLED, WAITING), "coordinator_lost", None, rules="D1 D4", do=["have_no_coordinator"])
     row((SETTLED, WAITING), "coordinator_found", None, rules="D4", do=["have_coordinator"])
-    row(WAITING, "discovery_retriable",  SETTLED, rules="D3",
+    row(WAITING, "discovery_retriable", SETTLED, rules="D3",
         when="current and commit_purpose == 'async'",     do=["end_as_retriable"])
-    row(WAITING, "discovery_fatal",      SETTLED, rules="D2 T3",
+    row(WAITING, "discovery_fatal",     SETTLED, rules="D2 T3",
         when="current and commit_purpose != 'rebalance'", do=["end_as_refused"])
 
     # -- what changes around it, and the end ---------------------------------------------------------------------------
@@ -262,11 +262,11 @@ class Commit(StateMachine):
     row(UNDER_WAY, "commit_standing_changed", None,    rules="M1 J9",
         when=f"standing_now != 'outside' or ({OF_APPLICATION})", do=["note_standing"])
     row(UNDER_WAY, "commit_standing_changed", SETTLED, rules="C2 M7",
-        when="standing_now == 'outside'" & ~OF_APPLICATION,    do=["note_standing", "end_as_failed"])
+        when="standing_now == 'outside'" & ~OF_APPLICATION,      do=["note_standing", "end_as_failed"])
     row(UNDER_WAY, "rebalance_given_up",      SETTLED, rules="M3 L2",
-        when="commit_purpose == 'rebalance'",                  do=["end_as_failed"])
+        when="commit_purpose == 'rebalance'",                    do=["end_as_failed"])
     row(UNDER_WAY, "commit_deadline_expired", SETTLED, rules="M3 D3 L2",
-        when=PERSISTS,                                         do=["end_as_timed_out"])
+        when=PERSISTS,                                           do=["end_as_timed_out"])
     row(UNDER_WAY, "stopped",                 SETTLED, rules="L2 T3", do=["end_as_closed"])
 
     # -- what changes nothing ------------------------------------------------------------------------------------------

@@ -76,42 +76,46 @@ class Connection(StateMachine):
     IDLE = (DOWN, INITIALIZED, STABLE)
     CALLS = ("subscribed_to_topics", "subscription_changed", "rejoin_requested", "leave_requested")
 
+    # -- the background thread begins and ends -------------------------------------------------------------------------
     row(DOWN,    "started", INITIALIZED,                                            rules="D7")
     row(RUNNING, "stopped", DOWN,        do=["forget_coordinator", "need_nothing"], rules="L4")
 
-    row(INITIALIZED, "coordinator_needed",    COORDINATOR_DISCOVERY, rules="D7 D2",
+    # -- a coordinator is needed, or not -------------------------------------------------------------------------------
+    row(INITIALIZED, "coordinator_needed",        COORDINATOR_DISCOVERY, rules="D7 D2",
         when="discovery_wait == 'none'",    do=["note_need", "send_find_coordinator"])
     row(INITIALIZED, "commit_or_fetch_requested", COORDINATOR_DISCOVERY, rules="D7 D2",
         when="discovery_wait != 'backoff'", do=["note_request", "send_find_coordinator"])
-    row(INITIALIZED, "coordinator_needed",    None,                  rules="D3",
+    row(INITIALIZED, "coordinator_needed",        None,                  rules="D3",
         when="discovery_wait != 'none'",    do=["note_need"])
     row(INITIALIZED, "commit_or_fetch_requested", None,                  rules="D3",
         when="discovery_wait == 'backoff'", do=["note_request"])
-    row((COORDINATOR_DISCOVERY, STABLE), "coordinator_needed", None, rules="D2 D4", do=["note_need"])
+    row((COORDINATOR_DISCOVERY, STABLE), "coordinator_needed", None,     rules="D2 D4", do=["note_need"])
     row((COORDINATOR_DISCOVERY, STABLE), "commit_or_fetch_requested", None, rules="D2 D4", do=["note_request"])
-    row(RUNNING,     "coordinator_needless",  None,                  rules="D7", do=["end_need"])
+    row(RUNNING,     "coordinator_needless",      None,                  rules="D7", do=["end_need"])
     row(RUNNING,     "requests_settled",          None,                  rules="D7",
-        when="request_pending",                    do=["end_requests"])
+        when="request_pending",             do=["end_requests"])
 
-    row(COORDINATOR_DISCOVERY, "discovery_succeeded",           STABLE,                rules="D2 D4",
-        when="current",                                               do=["know_coordinator"])
+    # -- a lookup is answered, or tried again --------------------------------------------------------------------------
+    row(COORDINATOR_DISCOVERY, "discovery_succeeded",       STABLE,                rules="D2 D4",
+        when="current",                               do=["know_coordinator"])
     row(COORDINATOR_DISCOVERY, "discovery_retriable",       INITIALIZED,           rules="D2 D3 D7",
-        when="current",                                               do=["back_off_discovery"])
+        when="current",                               do=["back_off_discovery"])
     row(COORDINATOR_DISCOVERY, "discovery_fatal",           INITIALIZED,           rules="D2 H4",
-        when="current", do=["await_poll_to_discover", "end_requests", "throw"])
+        when="current",                               do=["await_poll_to_discover", "end_requests", "throw"])
     row(INITIALIZED,           "discovery_backoff_elapsed", COORDINATOR_DISCOVERY, rules="D1 D3 D7",
         when="discovery_wait == 'backoff'" & NEEDED,  do=["send_find_coordinator"])
     row(INITIALIZED,           "discovery_backoff_elapsed", None,                  rules="D7",
         when="discovery_wait == 'backoff'" & ~NEEDED, do=["end_discovery_wait"])
-    row(INITIALIZED,           "application_polled",     COORDINATOR_DISCOVERY, rules="D1 D7",
+    row(INITIALIZED,           "application_polled",        COORDINATOR_DISCOVERY, rules="D1 D7",
         when="discovery_wait == 'poll'" & NEEDED,     do=["send_find_coordinator"])
-    row(INITIALIZED,           "application_polled",     None,                  rules="D7",
-        when="discovery_wait == 'poll'" & ~NEEDED, do=["end_discovery_wait"])
+    row(INITIALIZED,           "application_polled",        None,                  rules="D7",
+        when="discovery_wait == 'poll'" & ~NEEDED,    do=["end_discovery_wait"])
 
+    # -- the coordinator is gone ---------------------------------------------------------------------------------------
     row(STABLE, "coordinator_gone", COORDINATOR_DISCOVERY, rules="D1 D5",
-        when=NEEDED,       do=["forget_coordinator", "send_find_coordinator"])
+        when=NEEDED,            do=["forget_coordinator", "send_find_coordinator"])
     row(STABLE, "coordinator_gone", INITIALIZED,           rules="D1 D5 D7",
-        when=~NEEDED, do=["forget_coordinator"])
+        when=~NEEDED,           do=["forget_coordinator"])
 
     row(STABLE, "offset_fetch_coordinator_gone", COORDINATOR_DISCOVERY, rules="D1 D5",
         when="current and request_pending", do=["forget_coordinator", "send_find_coordinator"])
@@ -129,7 +133,7 @@ class Connection(StateMachine):
     ignored(INITIALIZED, "discovery_backoff_elapsed", because="timer_off", when="discovery_wait != 'backoff'")
     ignored((DOWN, COORDINATOR_DISCOVERY, STABLE), "discovery_backoff_elapsed", because="timer_off")
     ignored((DOWN, *RUNNING),
-            ("discovery_succeeded", "discovery_retriable", "discovery_fatal", "offset_fetch_coordinator_gone"),
+        ("discovery_succeeded", "discovery_retriable", "discovery_fatal", "offset_fetch_coordinator_gone"),
         because="late", when="not current")
 
     # -- what a correct application never does: ask a consumer that is closed ------------------------------------------

@@ -321,7 +321,7 @@ class Rebalance(StateMachine):
         when="current and fits_subscription and cooperative and owned and revokes_any and not auto_commit",
         do=["take_smaller_assignment", "pause_taken", "skip_commit"])
     row(COMPLETING_REBALANCE, "sync_accepted",              STABLE,               rules="J1 J2",
-        when="current and not fits_subscription",                     do=["note_unwanted", "rejoin"])
+        when="current and not fits_subscription",        do=["note_unwanted", "rejoin"])
     row(COMPLETING_REBALANCE, "sync_rebalance_in_progress", PREPARING_REBALANCE,  rules="J2 J4",
         when="current",                                  do=["send_join_group"])
     row(COMPLETING_REBALANCE, "sync_unknown_member",        UNJOINED,             rules="J4 J2 H3",
@@ -390,29 +390,25 @@ class Rebalance(StateMachine):
     row(STABLE, "join_needed",                     PREPARING_REBALANCE, rules="J1 J2 D4 H3 K1",
         when="preparing and commit_step == 'none' and coordinator_known", do=["send_join_group"])
     row(STABLE, "heartbeat_rebalance_in_progress", PREPARE_REVOCATION,  rules="H4 M2 M3 Q4 Q5",
-        when="current and not preparing and eager" & COMMITS, do=["pause_owned", "commit"])
+        when="current and not preparing and eager" & COMMITS,           do=["pause_owned", "commit"])
     row(STABLE, "commit_rebalance_in_progress",    PREPARE_REVOCATION,  rules="H4 M2 M3 Q4 Q5",
-        when=COMMIT_IN_FLIGHT & "not preparing and eager" & COMMITS, do=["pause_owned", "commit"])
+        when=COMMIT_IN_FLIGHT & "not preparing and eager" & COMMITS,    do=["pause_owned", "commit"])
     row(STABLE, "heartbeat_rebalance_in_progress", PREPARE_REVOCATION,  rules="H4 M2 Q4 Q5",
-        when="current and not preparing and eager" & ~COMMITS, do=["pause_owned", "skip_commit"])
+        when="current and not preparing and eager" & ~COMMITS,          do=["pause_owned", "skip_commit"])
     row(STABLE, "commit_rebalance_in_progress",    PREPARE_REVOCATION,  rules="H4 M2 Q4 Q5",
-        when=COMMIT_IN_FLIGHT & "not preparing and eager" & ~COMMITS,
-        do=["pause_owned", "skip_commit"])
+        when=COMMIT_IN_FLIGHT & "not preparing and eager" & ~COMMITS,   do=["pause_owned", "skip_commit"])
     row(STABLE, "heartbeat_rebalance_in_progress", None,                rules="H4 M2 M3 Q4",
-        when="current and not preparing and cooperative" & COMMITS, do=["prepare_to_join", "commit"])
+        when="current and not preparing and cooperative" & COMMITS,     do=["prepare_to_join", "commit"])
     row(STABLE, "commit_rebalance_in_progress",    None,                rules="H4 M2 M3 Q4",
-        when=COMMIT_IN_FLIGHT & "not preparing and cooperative" & COMMITS,
-        do=["prepare_to_join", "commit"])
+        when=COMMIT_IN_FLIGHT & "not preparing and cooperative" & COMMITS, do=["prepare_to_join", "commit"])
     row(STABLE, "heartbeat_rebalance_in_progress", None,                rules="H4 M2 Q4 K1",
-        when="current and not preparing and cooperative" & ~COMMITS,
-        do=["prepare_to_join", "join"])
+        when="current and not preparing and cooperative" & ~COMMITS,    do=["prepare_to_join", "join"])
     row(STABLE, "commit_rebalance_in_progress",    None,                rules="H4 M2 Q4 K1",
-        when=COMMIT_IN_FLIGHT & "not preparing and cooperative" & ~COMMITS,
-        do=["prepare_to_join", "join"])
+        when=COMMIT_IN_FLIGHT & "not preparing and cooperative" & ~COMMITS, do=["prepare_to_join", "join"])
     row(STABLE, "rejoin_requested",                PREPARE_REVOCATION,  rules="J8 M3 Q4 Q5",
-        when="not preparing and eager" & COMMITS,       do=["pause_owned", "commit"])
+        when="not preparing and eager" & COMMITS,                       do=["pause_owned", "commit"])
     row(STABLE, "rejoin_requested",                PREPARE_REVOCATION,  rules="J8 Q4 Q5",
-        when="not preparing and eager" & ~COMMITS, do=["pause_owned", "skip_commit"])
+        when="not preparing and eager" & ~COMMITS,                      do=["pause_owned", "skip_commit"])
     row(STABLE, "rejoin_requested",                None,                rules="J8 M3 Q4",
         when="not preparing and cooperative and owned and auto_commit and not unwanted",
         do=["prepare_to_join", "commit"])

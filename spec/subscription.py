@@ -79,6 +79,7 @@ class Subscription(StateMachine):
     POSITIONED = (FETCHABLE, PAUSED)
     FETCH_ANSWERS = ("fetch_answered", "fetch_failed", "fetch_out_of_range")
 
+    # -- the partition comes and goes ----------------------------------------------------------------------------------
     row(UNASSIGNED,         "partition_added",    ASSIGNED,           rules="C3 O1", do=["begin_anew"])
     row(ASSIGNED,           "partition_enabled",  AWAITING_POSITION,  rules="C3 O1", when="not position")
     row(ASSIGNED,           "partition_enabled",  FETCHABLE,          rules="C3 C5",
@@ -87,6 +88,7 @@ class Subscription(StateMachine):
     row(PENDING_REVOCATION, "partition_removed",  UNASSIGNED,         rules="O3 C3", do=["begin_anew"])
     row((ASSIGNED, *LIVE),  "revocation_pending", PENDING_REVOCATION, rules="Q5 O3")
 
+    # -- its position --------------------------------------------------------------------------------------------------
     row(AWAITING_POSITION, "position_found", FETCHABLE, rules="O1 O6",
         when="current and not user_paused", do=["find_position"])
     row(AWAITING_POSITION, "position_found", PAUSED,    rules="O1 O2 O6",
@@ -97,29 +99,31 @@ class Subscription(StateMachine):
         when="user_paused",                 do=["find_position"])
     row((ASSIGNED, *POSITIONED), "sought",   None,      rules="O3 C5", do=["find_position"])
 
+    # -- the application pauses and resumes it -------------------------------------------------------------------------
     row((ASSIGNED, AWAITING_POSITION), "paused_by_user", None, when="not user_paused", do=["pause"],  rules="C5 O2")
     row((ASSIGNED, AWAITING_POSITION), "resumed_by_user", None, when="user_paused",     do=["resume"], rules="C5 O2")
     row(FETCHABLE, "paused_by_user",  PAUSED,                            do=["pause"],  rules="O2 O5")
     row(PAUSED,    "resumed_by_user", FETCHABLE,                         do=["resume"], rules="O2 O5")
 
+    # -- records are fetched and returned ------------------------------------------------------------------------------
     row(EVERY,              "fetch_requested",    None,              rules="O5 Q6",
-        when="not demanded",                                            do=["demand"])
+        when="not demanded",              do=["demand"])
     row(FETCHABLE,          "turn_ended",         None,              rules="O5",
-        when=MAY_FETCH, do=["fetch"])
+        when=MAY_FETCH,                   do=["fetch"])
     row(POSITIONED,         "fetch_answered",     None,              rules="O5",
-        when="current and fetch_out",                                   do=["buffer"])
+        when="current and fetch_out",     do=["buffer"])
     row(POSITIONED,         "fetch_failed",       None,              rules="O5",
-        when="current and fetch_out",                                   do=["end_fetch"])
+        when="current and fetch_out",     do=["end_fetch"])
     row(PENDING_REVOCATION, ("fetch_answered", "fetch_failed"), None, rules="O3 Q5",
-        when="current and fetch_out",                                   do=["end_fetch"])
+        when="current and fetch_out",     do=["end_fetch"])
     row(PENDING_REVOCATION, "fetch_out_of_range", None,              rules="O3 O6",
-        when="current and fetch_out",                                   do=["lose_position"])
+        when="current and fetch_out",     do=["lose_position"])
     row(POSITIONED,         "fetch_out_of_range", AWAITING_POSITION, rules="O6",
-        when="current and fetch_out",                                   do=["lose_position"])
+        when="current and fetch_out",     do=["lose_position"])
     row(EVERY,              FETCH_ANSWERS,        None,              rules="O3",
-        when="not current and old_fetch",                               do=["end_old_fetch"])
+        when="not current and old_fetch", do=["end_old_fetch"])
     row(FETCHABLE,          "records_returned",   None,              rules="O4 O5",
-        when="buffered",                                                do=["return_records"])
+        when="buffered",                  do=["return_records"])
 
     # -- what changes nothing ------------------------------------------------------------------------------------------
     ignored(OWNED, "partition_added", because="already")
@@ -136,8 +140,7 @@ class Subscription(StateMachine):
     ignored(PAUSED, "paused_by_user", because="already")
     ignored(FETCHABLE, "resumed_by_user", because="already")
     ignored(EVERY, "fetch_requested", because="already", when="demanded")
-    ignored(FETCHABLE, "turn_ended", because="nothing_waits",
-        when=~MAY_FETCH)
+    ignored(FETCHABLE, "turn_ended", because="nothing_waits", when=~MAY_FETCH)
     ignored((UNASSIGNED, ASSIGNED, AWAITING_POSITION, PAUSED, PENDING_REVOCATION), "turn_ended",
         because="nothing_waits")
     ignored(POSITIONED, FETCH_ANSWERS, because="late", when="current and not fetch_out")

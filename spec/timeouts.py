@@ -82,11 +82,13 @@ class Timeouts(StateMachine):
     REFUSED = ("heartbeat_unknown_member", "heartbeat_illegal_generation", "heartbeat_fenced")
     ANSWERS = (*ALIVE, *REFUSED, "heartbeat_retriable", "heartbeat_error", "heartbeat_coordinator_gone")
 
+    # -- heartbeats begin and end --------------------------------------------------------------------------------------
     row(STOPPED,  "started",             DISABLED,                        rules="D7")
     row(DISABLED, "stopped",             STOPPED,                         rules="H3 L4")
     row(DISABLED, "heartbeats_enabled",  IDLE,     do=["restart_timers"], rules="H1 P2")
     row(ENABLED,  "heartbeats_disabled", DISABLED, do=["restart_timers"], rules="H3")
 
+    # -- heartbeats ----------------------------------------------------------------------------------------------------
     row(IDLE,      "heartbeat_due",              IN_FLIGHT, rules="H2 D4",
         when="coordinator_known and not heartbeat_overdue",     do=["send_heartbeat"])
     row(IDLE,      "heartbeat_due",              None,      rules="H2 D4",
@@ -105,6 +107,7 @@ class Timeouts(StateMachine):
         when="current",                                         do=["schedule_retry", "report_coordinator_gone"])
     row(IN_FLIGHT, "coordinator_lost",           IDLE,      rules="D5 H4", do=["schedule_retry"])
 
+    # -- session and poll interval -------------------------------------------------------------------------------------
     row(ENABLED, "session_expired",       None, rules="H5 D1",
         when="coordinator_known",                          do=["report_coordinator_gone"])
     row(ENABLED, "poll_interval_expired", None, rules="P1",
