@@ -5,20 +5,40 @@ contract of an API like Java's: a pull consumer with poll() and a rebalance list
 the reference) or *broker* (the group coordinator's side). `level` is *must* (breaking it is FAIL) or *should*
 (present-day behaviour that older clients legitimately lack: DEVIATION).
 
-The letters are the rule's chapter: D discovery, J join, S sync, H heartbeat, P poll interval, C callbacks, M commit, O
-offsets and records, L leave and close, T threads, X static membership, K cooperative, Q queues, W the wire itself, G
-the broker's group. The rules themselves are in `data/rules.toml`. Whatever rests on a rule names it: rows, known bugs,
-properties, checks, mutants; which of them belong to a rule is computed from that.
+The rules themselves are in `data/rules.toml`. Whatever rests on a rule names it: rows, known bugs, properties, checks,
+mutants; which of them belong to a rule is computed from that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Literal
 
 from groupspec.spec.datafile import Record, read_entries
 from groupspec.spec.known_bugs import KNOWN_BUGS
+
+CHAPTERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "D": "discovery",
+        "J": "join",
+        "S": "sync",
+        "H": "heartbeat",
+        "P": "poll interval",
+        "C": "callbacks",
+        "M": "commit",
+        "O": "offsets and records",
+        "L": "leave and close",
+        "T": "threads",
+        "X": "static membership",
+        "K": "cooperative",
+        "Q": "queues",
+        "W": "the wire itself",
+        "G": "the broker's group",
+    }
+)
+"""What the letter of a rule's id stands for."""
 
 
 class Rule(Record, frozen=True):
@@ -44,6 +64,11 @@ class Rule(Record, frozen=True):
     def title(self) -> str:
         """Id and name: `J3 member-id-required`."""
         return f"{self.id} {self.name}"
+
+    @property
+    def chapter(self) -> str:
+        """What its letter stands for: `join`."""
+        return CHAPTERS[self.id[0]]
 
     @property
     def known_bugs(self) -> tuple[str, ...]:

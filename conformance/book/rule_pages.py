@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
@@ -22,7 +21,7 @@ from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import rules as rules_module
 from groupspec.spec.known_bugs import KNOWN_BUGS
-from groupspec.spec.rules import RULES
+from groupspec.spec.rules import CHAPTERS, RULES
 
 BINDS: Final = {
     "any": "any client",
@@ -44,30 +43,16 @@ def explained(rule: str) -> Explanation:
     return explain_rule(rule)
 
 
-@cache
-def chapter_titles() -> dict[str, str]:
-    """Letter to the title of its chapter, as the module of the rules says them."""
-    text = " ".join((rules_module.__doc__ or "").split())
-    told = text.partition("chapter:")[2].partition(". ")[0]
-    return {found[1]: found[2] for found in re.finditer(r"\b([A-Z]) ([a-z][\w' ]*)", told)}
-
-
 def _intro() -> str:
-    text = (rules_module.__doc__ or "").partition("\n\n")[2].partition("The letters are")[0]
+    text = (rules_module.__doc__ or "").partition("\n\n")[2].partition("The rules themselves")[0]
     return text.replace("`applies_to` is", "Whom it binds:").replace("`level` is", "How strictly:")
-
-
-def chapter_title(rule: str) -> str:
-    """The title of a rule's chapter."""
-    return chapter_titles().get(rule[0], "more")
 
 
 def pages() -> Iterator[Page]:
     """The list, and a page for each rule."""
-    letters = dict.fromkeys(rule[0] for rule in RULES)
     chapters = [
-        (letter, chapter_title(letter), [(rule, explained(id_)) for id_, rule in RULES.items() if id_[0] == letter])
-        for letter in letters
+        (letter, title, [(rule, explained(rule.id)) for rule in RULES.values() if rule.id[0] == letter])
+        for letter, title in CHAPTERS.items()
     ]
     yield Page(
         "rules.html",
@@ -100,7 +85,6 @@ def _rule(identifier: str) -> Page:
         "rule",
         {
             "rule": RULES[identifier],
-            "chapter_title": chapter_title(identifier),
             "consequence": consequences().get(identifier),
             "checked": list(_checked(known)),
             "kills": kills(identifier),

@@ -15,7 +15,7 @@ from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.properties import FILES, properties
-from groupspec.spec.rules import RULES
+from groupspec.spec.rules import CHAPTERS, RULES
 
 NOTE = r"(?: \([^()]*(?:\(\))?[^()]*\))?"
 CLASS = r"[A-Z]\w+(?:\.\w+)*"
@@ -83,3 +83,7 @@ def test_every_rule_has_a_short_name_of_its_own() -> None:
     for name in names:
         assert re.fullmatch(r"[a-z]+(-[a-z]+){0,3}", name), name
     assert RULES["J3"].title == "J3 member-id-required"
+
+
+def test_every_chapter_has_rules_and_they_stand_in_its_order() -> None:
+    assert list(dict.fromkeys(rule.chapter for rule in RULES.values())) == list(CHAPTERS.values())
