@@ -32,7 +32,7 @@ import pytest
 from groupspec.conformance.errors import UsageProblem, did_you_mean
 
 if TYPE_CHECKING:
-    from groupspec.conformance.vectors.reading import Step, VectorFile
+    from groupspec.conformance.vectors.reading import VectorFile, VectorStep
     from groupspec.conformance.wire.campaign import Row
     from groupspec.spec.terms import Value
 
@@ -82,7 +82,7 @@ class VectorRun:
 
     rows: tuple[str, str]
     config: Mapping[str, Value]
-    steps: tuple[Step, ...]
+    steps: tuple[VectorStep, ...]
 
     def __str__(self) -> str:
         return " > ".join(self.rows)

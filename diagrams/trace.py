@@ -17,7 +17,7 @@ from groupspec.diagrams.changes import changes, known, owned
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 from groupspec.spec import vocabulary
 from groupspec.spec.composition.projection import AT_A_MEMBER, CONFIGURES, ProjectedEvent, project
-from groupspec.spec.explorer.exploration import Step, Trace
+from groupspec.spec.explorer.exploration import Trace, TraceStep
 from groupspec.spec.explorer.layout import State
 
 APPLICATION: Final = "application"
@@ -161,7 +161,7 @@ def _kind(source: str, action: str) -> EntryKind:
     return "response" if action.endswith("accepted_arrives") else "error"
 
 
-def _is_of_member(step: Step, before: State, kind: str) -> bool:
+def _is_of_member(step: TraceStep, before: State, kind: str) -> bool:
     """Whether it happens at the member: an application's deed, or something that changes the member itself."""
     i = step.arguments.get("i")
     if i is None:

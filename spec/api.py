@@ -24,7 +24,7 @@ from itertools import product
 from types import MappingProxyType
 
 from groupspec.spec.compiler import PROFILES, REBALANCES, Row, Table
-from groupspec.spec.compiler.step import Step, Values, compile_step
+from groupspec.spec.compiler.step import TableStep, Values, compile_step
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.terms import Event, Value, Variable
 from groupspec.spec.vocabulary import VARIABLES
@@ -76,7 +76,7 @@ class Machine:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._step: Step = compile_step(table)
+        self._step: TableStep = compile_step(table)
 
     @property
     def states(self) -> tuple[str, ...]:

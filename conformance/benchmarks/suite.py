@@ -13,7 +13,7 @@ from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Benchmark, Figure
 from groupspec.conformance.stateful.routes import MEMBER, Goal
-from groupspec.conformance.stateful.suite import Coverage, Run, Start, goals, make_machine, run_machine, start_core
+from groupspec.conformance.stateful.suite import Coverage, Start, SuiteRun, goals, make_machine, run_machine, start_core
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 RUNS: Final = 5
@@ -40,7 +40,7 @@ class Nothing:
         """There is nothing to take down."""
 
 
-def start_nothing(target: str, member: Member, state: MemberState) -> Run:
+def start_nothing(target: str, member: Member, state: MemberState) -> SuiteRun:
     """A run of nothing."""
     return Nothing()
 

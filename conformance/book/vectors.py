@@ -15,12 +15,12 @@ from groupspec.conformance import vectors
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.text import prose
 from groupspec.conformance.book.variants import Variant, variants
-from groupspec.conformance.vectors import Pair, Step, VectorFile, read_vectors, vector_files
+from groupspec.conformance.vectors import Pair, VectorFile, VectorStep, read_vectors, vector_files
 from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS, Subject
 
 
 @dataclass(frozen=True)
-class Run:
+class VectorRun:
     """One row, and how it is brought about.
 
     Attributes:
@@ -35,8 +35,8 @@ class Run:
     machine: str
     row: str
     table: str
-    steps: tuple[Step, ...]
-    back: tuple[Step, ...]
+    steps: tuple[VectorStep, ...]
+    back: tuple[VectorStep, ...]
     pairs: int
 
 
@@ -52,7 +52,7 @@ def page_of(file: VectorFile, machine: str) -> str:
 
 
 @cache
-def _runs(place: int) -> Mapping[tuple[str, str], Run]:
+def _runs(place: int) -> Mapping[tuple[str, str], VectorRun]:
     file = files()[place][1]
     shortest: dict[tuple[str, str], Pair] = {}
     count: dict[tuple[str, str], int] = {}
@@ -66,7 +66,7 @@ def _runs(place: int) -> Mapping[tuple[str, str], Run]:
     for (machine, row), pair in shortest.items():
         if variant := _table_of(file, machine, row):
             steps = (*file.way_to(pair.start), *pair.run)
-            found[machine, row] = Run(machine, row, variant.row(row), steps, pair.back or (), count[machine, row])
+            found[machine, row] = VectorRun(machine, row, variant.row(row), steps, pair.back or (), count[machine, row])
     return found
 
 
@@ -129,9 +129,9 @@ def pages() -> Iterator[Page]:
             yield Page(page_of(file, machine), f"{machine}: {file.subject}, {protocol}", "vectors", "runs", context)
 
 
-def _by_machine(place: int) -> dict[str, list[Run]]:
+def _by_machine(place: int) -> dict[str, list[VectorRun]]:
     """The runs of a file by the machine whose row they bring about."""
-    machines: dict[str, list[Run]] = {}
+    machines: dict[str, list[VectorRun]] = {}
     for run in _runs(place).values():
         machines.setdefault(run.machine, []).append(run)
     return machines

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from groupspec.conformance.explain.explanation import Place
+from groupspec.conformance.explain.explanation import SourcePlace
 
 CORE: Final = "impl/core/"
 Function: TypeAlias = ast.FunctionDef | ast.ClassDef
@@ -45,42 +45,42 @@ def _below(node: ast.AST, prefix: str) -> Iterator[tuple[Function, str]]:
             yield from _below(child, f"{prefix}{child.name}.")
 
 
-def _around(file: str, line: int) -> Place:
+def _around(file: str, line: int) -> SourcePlace:
     """The innermost function or class around a line; the line itself where there is none."""
-    found = Place(file, line)
+    found = SourcePlace(file, line)
     for function, name in _functions(file):
         if function.lineno <= line <= (function.end_lineno or 0):
-            found = Place(file, function.lineno, name)
+            found = SourcePlace(file, function.lineno, name)
     return found
 
 
 @cache
-def citing(rule: str) -> tuple[Place, ...]:
+def citing(rule: str) -> tuple[SourcePlace, ...]:
     """The functions, and modules, whose docstring or comments cite a rule by its id."""
     return _lines_with(re.compile(rf"(?<![\w-]){rule}(?![\w-])"))
 
 
-def constructing(name: str) -> tuple[Place, ...]:
+def constructing(name: str) -> tuple[SourcePlace, ...]:
     """The functions of the core that make an object of this class: where a request is sent or an error raised."""
     return tuple(place for place in _lines_with(re.compile(rf"(?<!class )\b{name}\(")) if place.file.startswith(CORE))
 
 
-def defining(name: str) -> tuple[Place, ...]:
+def defining(name: str) -> tuple[SourcePlace, ...]:
     """The classes and functions of this name."""
     return _defined().get(name, ())
 
 
 @cache
-def _defined() -> Mapping[str, tuple[Place, ...]]:
-    found: dict[str, tuple[Place, ...]] = {}
+def _defined() -> Mapping[str, tuple[SourcePlace, ...]]:
+    found: dict[str, tuple[SourcePlace, ...]] = {}
     for file in sources():
         for function, qualified in _functions(file):
-            found[function.name] = (*found.get(function.name, ()), Place(file, function.lineno, qualified))
+            found[function.name] = (*found.get(function.name, ()), SourcePlace(file, function.lineno, qualified))
     return found
 
 
-def _lines_with(pattern: re.Pattern[str]) -> tuple[Place, ...]:
-    found: dict[Place, None] = {}
+def _lines_with(pattern: re.Pattern[str]) -> tuple[SourcePlace, ...]:
+    found: dict[SourcePlace, None] = {}
     for file, text in sources().items():
         if pattern.search(text):
             for line, written in enumerate(text.split("\n"), 1):
@@ -89,15 +89,15 @@ def _lines_with(pattern: re.Pattern[str]) -> tuple[Place, ...]:
     return tuple(found)
 
 
-def handling(kind: str, detail: str = "") -> tuple[Place, ...]:
+def handling(kind: str, detail: str = "") -> tuple[SourcePlace, ...]:
     """The functions that take an answer (JoinGroup, NONE), a timer (TimerExpired, heartbeat) or a command (Poll)."""
     handlers = _handlers()
     return handlers.get((kind, detail)) or handlers.get((kind, "other"), ())
 
 
 @cache
-def _handlers() -> Mapping[Key, tuple[Place, ...]]:
-    found: dict[Key, tuple[Place, ...]] = {}
+def _handlers() -> Mapping[Key, tuple[SourcePlace, ...]]:
+    found: dict[Key, tuple[SourcePlace, ...]] = {}
     for file, text in sources().items():
         if file.startswith(CORE) and "TimerExpired" in text:
             module = ast.parse(text)
@@ -125,7 +125,7 @@ def _pair(key: ast.expr | None) -> Key | None:
     return None
 
 
-def _called(value: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[Place]:
+def _called(value: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[SourcePlace]:
     """The methods of the core's parts that an entry calls, or names."""
     if isinstance(value, ast.Name) and value.id in named:
         value = named[value.id]
@@ -139,7 +139,7 @@ def _called(value: ast.expr, named: Mapping[str, ast.expr]) -> Iterator[Place]:
             )
 
 
-def _method(part: str, name: str) -> tuple[Place, ...]:
+def _method(part: str, name: str) -> tuple[SourcePlace, ...]:
     """A method by its name, and the part of the core that has it: that names the file. `core` is all parts together."""
     found = [place for place in defining(name) if place.file.startswith(CORE)]
     of_part = [place for place in found if Path(place.file).stem in (part, "parts" if part == "core" else part)]

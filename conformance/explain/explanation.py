@@ -16,7 +16,7 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class SourcePlace:
     """A place in a source: file from the top of the repository, line, and the function or class that begins there."""
 
     file: str
@@ -70,7 +70,7 @@ class Explanation:
     title: str = ""
     sources: tuple[str, ...] = ()
     rows: tuple[tuple[str, Row], ...] = ()
-    code: tuple[Place, ...] = ()
+    code: tuple[SourcePlace, ...] = ()
     rules: tuple[str, ...] = ()
     applies_to: str = ""
     level: str = ""
@@ -79,7 +79,7 @@ class Explanation:
     trace_checks: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     mutants: tuple[str, ...] = ()
-    tests: tuple[Place, ...] = ()
+    tests: tuple[SourcePlace, ...] = ()
     known_bugs: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     kills: tuple[Kill, ...] = ()

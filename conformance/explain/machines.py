@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from groupspec.conformance.explain import addresses, code
-from groupspec.conformance.explain.explanation import Explanation, Kind, Place, Section
+from groupspec.conformance.explain.explanation import Explanation, Kind, Section, SourcePlace
 from groupspec.conformance.explain.state_meanings import means
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec import vocabulary
@@ -113,7 +113,7 @@ def explain_row(name: str) -> Explanation:
     )
 
 
-def functions_for(event: str) -> tuple[Place, ...]:
+def functions_for(event: str) -> tuple[SourcePlace, ...]:
     """The functions of the reference that take what the specification calls by this name."""
     keys = [answer for answer, meant in vocabulary.RESPONSES.items() if meant == event]
     if find_spec("groupspec.conformance.stateful"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from groupspec.conformance.explain import addresses, code
-from groupspec.conformance.explain.explanation import Explanation, Kind, Place
+from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace
 from groupspec.conformance.explain.machines import rows_where
 from groupspec.conformance.kills import kills, why_none
 from groupspec.conformance.missing import in_checkout
@@ -57,7 +57,7 @@ def of_the_lab(function: str, name: str) -> tuple[Any, ...]:
 
 
 @cache
-def tests() -> tuple[Place, ...]:
+def tests() -> tuple[SourcePlace, ...]:
     """Every test function of the four packages; none where tests are not installed."""
     found = []
     for package in ("spec", "impl", "conformance", "diagrams"):
@@ -66,11 +66,11 @@ def tests() -> tuple[Place, ...]:
             for file in sorted(root.rglob("tests/test_*.py")):
                 for line, text in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
                     if begun := re.match(r"\s*def (test_\w+)\(", text):
-                        found.append(Place(f"{package}/{file.relative_to(root)}", line, begun[1]))
+                        found.append(SourcePlace(f"{package}/{file.relative_to(root)}", line, begun[1]))
     return tuple(found)
 
 
-def tests_of(rule: str) -> tuple[Place, ...]:
+def tests_of(rule: str) -> tuple[SourcePlace, ...]:
     """The tests that carry a rule's id in their names."""
     return tuple(place for place in tests() if rule in place.name.split("_"))
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from groupspec.conformance.findings.runs import Run
+from groupspec.conformance.findings.runs import ModelRun
 from groupspec.spec.datafile import Record, read_entries
 
 
@@ -45,7 +45,7 @@ class Finding(Record, frozen=True):
     instead: str
     test: str
     difference: str = ""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[ModelRun, ...] = ()
     theorem: str = ""
 
     @property

@@ -53,7 +53,7 @@ def _shown(finding: Finding) -> Counterexample:
     return Counterexample(finding, steps, runs.run_svg_text(first), tuple(map(_also, others)))
 
 
-def _also(run: runs.Run) -> Also:
+def _also(run: runs.ModelRun) -> Also:
     return Also(run.model, len(runs.committed(run)["actions"]), runs.run_svg_text(run))
 
 

@@ -29,7 +29,7 @@ VERSION: Final = 1
 """Of the files. Another way to draw or to tell a run is another version."""
 
 
-class Run(Record, frozen=True):
+class ModelRun(Record, frozen=True):
     """A shortest run of a model: to the violation of a property, or to what a reachable one wants."""
 
     model: str
@@ -46,13 +46,13 @@ class Run(Record, frozen=True):
         return self.property_id in expected_violations(self.model)
 
 
-REACHED: Final = (Run("base-cooperative-deployed-2", "reaches-zombie"),)
+REACHED: Final = (ModelRun("base-cooperative-deployed-2", "reaches-zombie"),)
 """Runs to what is no violation, and worth a page all the same."""
 
 
-def runs() -> tuple[Run, ...]:
+def runs() -> tuple[ModelRun, ...]:
     """Every violation that is expected, and `REACHED`."""
-    violated = (Run(name, each) for name in models() for each in sorted(expected_violations(name)))
+    violated = (ModelRun(name, each) for name in models() for each in sorted(expected_violations(name)))
     return (*violated, *REACHED)
 
 
@@ -68,7 +68,7 @@ def explored(name: str) -> Exploration:
     return explore(model_of(name))
 
 
-def trace_of(run: Run) -> Trace:
+def trace_of(run: ModelRun) -> Trace:
     """The shortest such run.
 
     Raises:
@@ -86,7 +86,7 @@ def trace_of(run: Run) -> Trace:
     return trace
 
 
-def run_text(run: Run) -> str:
+def run_text(run: ModelRun) -> str:
     """The committed file of a run, as JSON."""
     trace = trace_of(run)
     found = explored(run.model)
@@ -106,7 +106,7 @@ def run_text(run: Run) -> str:
     return json.dumps({**data, "digest": _digest(json.dumps(data))}, indent=1, ensure_ascii=False) + "\n"
 
 
-def run_is_current(run: Run, text: str) -> bool:
+def run_is_current(run: ModelRun, text: str) -> bool:
     """Whether a run's file was made from this model and these tables, and not changed since. Explores nothing."""
     try:
         data = json.loads(text)
@@ -117,22 +117,22 @@ def run_is_current(run: Run, text: str) -> bool:
     return bool(digest == _digest(json.dumps(data)) and {name: data.get(name) for name in made_from} == made_from)
 
 
-def run_vectors(run: Run) -> str:
+def run_vectors(run: ModelRun) -> str:
     """The run as a vector file, member 1's view."""
     return vector_text(trace_of(run))
 
 
-def vectors_are_current(run: Run, text: str) -> bool:
+def vectors_are_current(run: ModelRun, text: str) -> bool:
     """Whether they are those of the committed run."""
     return run_file(run).is_file() and committed(run).get("vectors") == _digest(text)
 
 
-def run_file(run: Run) -> Path:
+def run_file(run: ModelRun) -> Path:
     """Where a run is committed."""
     return Path(__file__).resolve().parents[1] / "generated" / "findings" / f"{run.name}.json"
 
 
-def committed(run: Run) -> dict[str, Any]:
+def committed(run: ModelRun) -> dict[str, Any]:
     """What is committed of a run.
 
     Raises:
@@ -150,18 +150,18 @@ def committed(run: Run) -> dict[str, Any]:
     return data
 
 
-def committed_picture(run: Run) -> RunPicture:
+def committed_picture(run: ModelRun) -> RunPicture:
     """The picture of a committed run."""
     told = committed(run)["picture"]
     return RunPicture(told["title"], tuple(told["lanes"]), tuple(Entry(**entry) for entry in told["entries"]))
 
 
-def run_svg_text(run: Run) -> str:
+def run_svg_text(run: ModelRun) -> str:
     """The picture, drawn from the committed run."""
     return run_svg(committed_picture(run)) if run_file(run).is_file() else ""
 
 
-def _made_from(run: Run) -> dict[str, object]:
+def _made_from(run: ModelRun) -> dict[str, object]:
     rebalance = next(word for word in run.model.split("-") if word in ("eager", "cooperative"))
     return {
         "version": VERSION,
@@ -172,7 +172,7 @@ def _made_from(run: Run) -> dict[str, object]:
     }
 
 
-def _hash(run: Run) -> str:
+def _hash(run: ModelRun) -> str:
     """Of the model with this one property: what else is claimed of it does not change the run."""
     model = model_of(run.model)
     return replace(model, properties=tuple(p for p in model.properties if p.id == run.property_id)).hash

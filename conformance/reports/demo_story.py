@@ -22,7 +22,7 @@ from groupspec.conformance.errors import (
     UsageProblem,
 )
 from groupspec.conformance.reports.demo_parts import LOG_GROUP, Outcome
-from groupspec.conformance.reports.html import Results, Step
+from groupspec.conformance.reports.html import ReportStep, Results
 from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, Why, read
 from groupspec.conformance.reports.verdicts import client_totals
 from groupspec.conformance.wire.client_builds import BUILDS
@@ -88,7 +88,7 @@ def page(out: Path, found: Found, outcomes: Mapping[str, Outcome]) -> Results:
         trace_check=found.traces,
         why=found.why,
         why_source=LOG_SOURCE,
-        steps=tuple(Step(o.part.name, o.status, o.seconds, o.command, o.said) for o in outcomes.values()),
+        steps=tuple(ReportStep(o.part.name, o.status, o.seconds, o.command, o.said) for o in outcomes.values()),
     )
 
 

@@ -40,7 +40,7 @@ MAX_LOG_LINES = 400
 
 
 @dataclass(frozen=True)
-class Step:
+class ReportStep:
     """One part of the run that the report is about: what was done, how it ended, and how to do it again."""
 
     name: str
@@ -73,7 +73,7 @@ class Results:
     trace_check: TraceCheck | None = None
     why: Why | None = None
     why_source: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReportStep, ...] = ()
     made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 

@@ -136,7 +136,7 @@ class MatrixLine:
 
 
 @dataclass(frozen=True)
-class Run:
+class JudgedRun:
     """What one run left behind: its picture and its log, both whole."""
 
     folder: str
@@ -224,21 +224,21 @@ def client_totals(client: ClientVerdicts) -> dict[str, int]:
     return {verdict: seen.count(verdict) for verdict in WORST_FIRST if verdict in seen}
 
 
-def runs(lines: Sequence[MatrixLine], load: Callable[[VerdictRow], tuple[str, str] | None]) -> dict[str, Run]:
+def runs(lines: Sequence[MatrixLine], load: Callable[[VerdictRow], tuple[str, str] | None]) -> dict[str, JudgedRun]:
     """The evidence behind all findings, by folder; several rules broken in one run share it.
 
     Args:
         lines: The matrix.
         load: Gives a row's sequence diagram and log, or None when the run left nothing behind.
     """
-    found: dict[str, Run] = {}
+    found: dict[str, JudgedRun] = {}
     for line in lines:
         for each in line.cells:
             if each is None or not each.opens:
                 continue
             for row in each.told:
                 if row.folder and row.folder not in found and (evidence := load(row)):
-                    found[row.folder] = Run(row.folder, each.client, row.case, *evidence)
+                    found[row.folder] = JudgedRun(row.folder, each.client, row.case, *evidence)
     return found
 
 

@@ -61,7 +61,7 @@ class Divergence(AssertionError):
 
 
 @dataclass
-class Run:
+class LockstepRun:
     """One run of a machine beside an implementation.
 
     Attributes:
@@ -119,7 +119,7 @@ class Run:
 
 
 @dataclass
-class Lockstep(Run):
+class Lockstep(LockstepRun):
     """One run of model and implementation together."""
 
     adapter: Adapter

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.core_adapter import config_for
-from groupspec.conformance.stateful.lockstep import Run
+from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import PartitionDescription, SendRequest
 from groupspec.impl.core.messages import (
@@ -250,7 +250,7 @@ def _is_about(request: Request) -> bool:
 
 
 @dataclass
-class PartitionLockstep(Run):
+class PartitionLockstep(LockstepRun):
     """One run of the subscription machine and one partition together."""
 
     adapter: PartitionAdapter

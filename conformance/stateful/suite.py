@@ -36,7 +36,7 @@ VARIANTS = 8
 """More than any event has errors that mean it, so that all are drawn."""
 
 
-class Run(Protocol):
+class SuiteRun(Protocol):
     """Model and implementation, side by side."""
 
     def offer(self, offer: Offer, variant: int = 0) -> bool:
@@ -52,18 +52,18 @@ class Run(Protocol):
         """Take the implementation down."""
 
 
-Start = Callable[[str, Member, MemberState], Run]
+Start = Callable[[str, Member, MemberState], SuiteRun]
 """Begins a run of one target (`member` or `subscription`) from one configuration."""
 
 
-def start_core(target: str, member: Member, state: MemberState) -> Run:
+def start_core(target: str, member: Member, state: MemberState) -> SuiteRun:
     """A run against the sans-IO core."""
     if target == MEMBER:
         return Lockstep(member, state, CoreAdapter(member, state))
     return PartitionLockstep(member, state, PartitionAdapter(member, state))
 
 
-def start_background(target: str, member: Member, state: MemberState) -> Run:
+def start_background(target: str, member: Member, state: MemberState) -> SuiteRun:
     """A run against the whole consumer: the background driver, real threads, virtual time."""
     if target == MEMBER:
         return Lockstep(member, state, DriverAdapter(member, state))
@@ -79,7 +79,7 @@ class Coverage:
     steps: int = 0
     examples: int = 0
 
-    def note(self, run: Run) -> None:
+    def note(self, run: SuiteRun) -> None:
         """Count what one run has fired."""
         last: dict[str, str] = {}
         for machine, row in run.fired():
@@ -94,7 +94,7 @@ class Coverage:
         return [goal for goal in goals if goal not in self.transitions and goal not in self.pairs]
 
 
-def walk(route: Route, target: str, rebalance: str, start: Start, variant: int = 0) -> tuple[Run, bool]:
+def walk(route: Route, target: str, rebalance: str, start: Start, variant: int = 0) -> tuple[SuiteRun, bool]:
     """Run one route; the run, which the caller ends, and whether every event of it could be brought about."""
     member = member_of(target, rebalance)
     run = start(target, member, member.initial(auto_commit=route.auto_commit, static=route.static))

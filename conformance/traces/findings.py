@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from groupspec.conformance.traces.causes import Cause
-from groupspec.conformance.traces.dialects import Place
+from groupspec.conformance.traces.dialects import LogLine
 
 Role = Literal["began", "merged", "waited_for"]
 Outcome = Literal["completed", "empty", "interrupted", "unfinished"]
@@ -30,7 +30,7 @@ class Contribution:
     member_id: str
     at_ms: int
     alternatives: tuple[Cause, ...] = ()
-    evidence: list[Place] = field(default_factory=list)
+    evidence: list[LogLine] = field(default_factory=list)
     back_after_ms: int = -1
     quiet_ms: int = 0
 
@@ -56,7 +56,7 @@ class Rebalance:
     alternatives: tuple[Cause, ...]
     follow_up: bool
     contributions: list[Contribution]
-    lines: list[Place]
+    lines: list[LogLine]
     generation: int = -1
     joined_ms: int = -1
     settled_ms: int = -1
@@ -65,7 +65,7 @@ class Rebalance:
     outcome: Outcome = "unfinished"
 
     @property
-    def evidence(self) -> list[Place]:
+    def evidence(self) -> list[LogLine]:
         """The lines that prove it, each once, in the order of the files."""
         found = {(place.file, place.line): place for part in self.contributions for place in part.evidence}
         found.update({(place.file, place.line): place for place in self.lines})
@@ -83,7 +83,7 @@ class Note:
 
     at_ms: int
     what: str
-    place: Place
+    place: LogLine
 
 
 @dataclass(slots=True)

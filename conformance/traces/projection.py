@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from groupspec.conformance.traces.schema import ERRORS, EVENT_CODES, SOURCES
 from groupspec.spec.compiler.guards import names, parse
-from groupspec.spec.compiler.step import NO_ROW, Step, Values, compile_step
+from groupspec.spec.compiler.step import NO_ROW, TableStep, Values, compile_step
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.vocabulary import EVENTS as SPEC_EVENTS
 from groupspec.spec.vocabulary import RESPONSES, VARIABLES
@@ -207,7 +207,7 @@ class Observer:
     def __init__(self, table: Table, source: str) -> None:
         self.table = table
         self.source = source
-        self.step: Step = compile_step(table)
+        self.step: TableStep = compile_step(table)
         self.heard = {event.name for event in table.events}
         self.places = {variable.name: place for place, variable in enumerate(self.step.variables)}
         self.tracked = [self.places[name] for name in TRACKED]

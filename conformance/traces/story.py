@@ -19,7 +19,7 @@ from typing import Final
 
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.causes import Cause
-from groupspec.conformance.traces.dialects import LogEvent, Place
+from groupspec.conformance.traces.dialects import LogEvent, LogLine
 from groupspec.conformance.traces.findings import Contribution, Explanation, Note, Outcome, Rebalance
 from groupspec.conformance.traces.member_names import MemberNames, client_of
 
@@ -44,7 +44,7 @@ _DEPARTURES: Final[frozenset[Cause]] = frozenset({"leave", "session_timeout", "p
 _EXPULSIONS: Final = _DEPARTURES - {"leave"}
 
 
-class Story:
+class RebalanceExplainer:
     """Walks the events once.
 
     What needs the future (did the member come back?) is settled when it comes, or in `finish`.
@@ -63,7 +63,7 @@ class Story:
         self._window_ms = FOLLOW_UP_COOPERATIVE_MS if cooperative else FOLLOW_UP_MS
         self._open: Rebalance | None = None
         self._last: Rebalance | None = None
-        self._arriving: dict[str, list[Place]] = {}  # lines about a member before the line that adds it
+        self._arriving: dict[str, list[LogLine]] = {}  # lines about a member before the line that adds it
         self._gone: dict[str, Contribution] = {}  # client -> how it was last seen going
         self._departing: list[Contribution] = []  # gone, and no rebalance begun for it yet
         self._seen_joining: dict[str, int] = {}  # client -> when it last joined
@@ -465,27 +465,27 @@ def _blame_the_coordinator(rebalance: Rebalance) -> None:
         rebalance.cause, rebalance.member = "coordinator_restart", ""
 
 
-_HANDLERS: Final[Mapping[str, Callable[[Story, LogEvent], None]]] = {
-    "rebalance": Story._on_rebalance,
-    "member_id_given": Story._on_member_id_given,
-    "joining": Story._on_joining,
-    "static_new": Story._on_static_new,
-    "static_replaced": Story._on_static_replaced,
-    "left": Story._on_left,
-    "session_expired": Story._on_session_expired,
-    "dropped": Story._on_dropped,
-    "sync_expired": Story._on_sync_expired,
-    "formed": Story._on_formed,
-    "assigned": Story._on_assigned,
-    "empty": Story._on_empty,
-    "nobody_rejoined": Story._on_nobody_rejoined,
-    "fenced": Story._on_fenced,
-    "unloaded": Story._on_unloaded,
-    "loaded": Story._on_loaded,
-    "started": Story._on_started,
-    "epoch_joined": Story._on_epoch_joined,
-    "epoch_left": Story._on_epoch_left,
-    "epoch_fenced": Story._on_epoch_fenced,
-    "epoch_subscription": Story._on_epoch_subscription,
-    "epoch_bumped": Story._on_epoch_bumped,
+_HANDLERS: Final[Mapping[str, Callable[[RebalanceExplainer, LogEvent], None]]] = {
+    "rebalance": RebalanceExplainer._on_rebalance,
+    "member_id_given": RebalanceExplainer._on_member_id_given,
+    "joining": RebalanceExplainer._on_joining,
+    "static_new": RebalanceExplainer._on_static_new,
+    "static_replaced": RebalanceExplainer._on_static_replaced,
+    "left": RebalanceExplainer._on_left,
+    "session_expired": RebalanceExplainer._on_session_expired,
+    "dropped": RebalanceExplainer._on_dropped,
+    "sync_expired": RebalanceExplainer._on_sync_expired,
+    "formed": RebalanceExplainer._on_formed,
+    "assigned": RebalanceExplainer._on_assigned,
+    "empty": RebalanceExplainer._on_empty,
+    "nobody_rejoined": RebalanceExplainer._on_nobody_rejoined,
+    "fenced": RebalanceExplainer._on_fenced,
+    "unloaded": RebalanceExplainer._on_unloaded,
+    "loaded": RebalanceExplainer._on_loaded,
+    "started": RebalanceExplainer._on_started,
+    "epoch_joined": RebalanceExplainer._on_epoch_joined,
+    "epoch_left": RebalanceExplainer._on_epoch_left,
+    "epoch_fenced": RebalanceExplainer._on_epoch_fenced,
+    "epoch_subscription": RebalanceExplainer._on_epoch_subscription,
+    "epoch_bumped": RebalanceExplainer._on_epoch_bumped,
 }

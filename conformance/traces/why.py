@@ -11,11 +11,11 @@ from pathlib import Path
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import causes
-from groupspec.conformance.traces.dialects import Clock, LogEvent, Place
+from groupspec.conformance.traces.dialects import Clock, LogEvent, LogLine
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
 from groupspec.conformance.traces.findings import Explanation, Rebalance
 from groupspec.conformance.traces.member_names import MemberNames
-from groupspec.conformance.traces.story import Story
+from groupspec.conformance.traces.story import RebalanceExplainer
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def explain(question: Question, events: Iterable[LogEvent]) -> Explanation:
     """
     mine = [event for event in events if event.group in {question.group, ""}]
     cooperative = any(_proves_cooperative(event) for event in mine)
-    story = Story(question.group, MemberNames(mine), cooperative, question.max_poll_interval_ms)
+    story = RebalanceExplainer(question.group, MemberNames(mine), cooperative, question.max_poll_interval_ms)
     for event in mine:
         story.read(event)
     found = story.finish()
@@ -158,5 +158,5 @@ def _rebalance_json(rebalance: Rebalance) -> dict[str, object]:
     }
 
 
-def _place(place: Place) -> dict[str, object]:
+def _place(place: LogLine) -> dict[str, object]:
     return {"file": place.file, "line": place.line, "text": place.text}

@@ -7,12 +7,12 @@
 
 from groupspec.conformance.vectors.reading import (
     Pair,
-    Step,
     VectorEvent,
     VectorFile,
     VectorState,
+    VectorStep,
     read_vectors,
     vector_files,
 )
 
-__all__ = ["Pair", "Step", "VectorEvent", "VectorFile", "VectorState", "read_vectors", "vector_files"]
+__all__ = ["Pair", "VectorEvent", "VectorFile", "VectorState", "VectorStep", "read_vectors", "vector_files"]

@@ -14,7 +14,7 @@ from groupspec.conformance.stateful import lockstep
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.routes import MEMBER, member_of
-from groupspec.conformance.vectors.reading import Step, VectorEvent, VectorFile, VectorState
+from groupspec.conformance.vectors.reading import VectorEvent, VectorFile, VectorState, VectorStep
 from groupspec.impl.core.events import DisconnectCoordinator, SendRequest
 from groupspec.spec.compiler.member import MemberState, Offer
 
@@ -55,7 +55,7 @@ class CoreBinding:
             sent.update(word for word in lockstep.said_of(seen.outputs))
         return Said(sent, lockstep.observations(self.adapter.core.describe()))
 
-    def wanted(self, step: Step) -> Said:
+    def wanted(self, step: VectorStep) -> Said:
         """What the core should have sent when a step is over, and say of itself."""
         after = self._model_state(self.file.states[step.target])
         sent = Counter(word for word in step.sent if word in lockstep.COMPARED)

@@ -50,7 +50,7 @@ class VectorEvent:
 
 
 @dataclass(frozen=True)
-class Step:
+class VectorStep:
     """One event, what must be sent on it, in order, and the number of the state it leads to (advisory)."""
 
     event: VectorEvent
@@ -78,17 +78,17 @@ class VectorState:
     parent: tuple[int, VectorEvent] | None
     states: Mapping[str, str]
     variables: Mapping[str, Value]
-    does: tuple[Step, ...]
+    does: tuple[VectorStep, ...]
     stays: tuple[VectorEvent, ...]
     never: tuple[tuple[str, tuple[VectorEvent, ...]], ...]
 
-    def steps(self) -> Iterator[tuple[str, Step]]:
+    def steps(self) -> Iterator[tuple[str, VectorStep]]:
         """Every event as a step.
 
         First those that must change nothing, called quiet or illegal, then those that do something.
         """
-        yield from (("quiet", Step(event, (), self.number)) for event in self.stays)
-        yield from (("illegal", Step(event, (), self.number)) for event in self.forbidden())
+        yield from (("quiet", VectorStep(event, (), self.number)) for event in self.stays)
+        yield from (("illegal", VectorStep(event, (), self.number)) for event in self.forbidden())
         yield from (("does", step) for step in self.does)
 
     def forbidden(self) -> Iterator[VectorEvent]:
@@ -103,8 +103,8 @@ class Pair:
     machine: str
     rows: tuple[str, str]
     start: int
-    run: tuple[Step, ...]
-    back: tuple[Step, ...] | None
+    run: tuple[VectorStep, ...]
+    back: tuple[VectorStep, ...] | None
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class VectorFile:
     states: tuple[VectorState, ...]
     pairs: tuple[Pair, ...]
 
-    def way_to(self, number: int) -> list[Step]:
+    def way_to(self, number: int) -> list[VectorStep]:
         """The shortest run from before the first event to a state."""
-        way: list[Step] = []
+        way: list[VectorStep] = []
         while (parent := self.states[number].parent) is not None:
             number, event = parent
             way.append(next(step for step in self.states[number].does if step.event is event))
@@ -262,13 +262,13 @@ class _Decoder:
         )
         self.number_of_states = int(header["counts"]["states"])
 
-    def step(self, codes: list[int]) -> Step:
+    def step(self, codes: list[int]) -> VectorStep:
         event, sent, target = codes
         if not 0 <= target < self.number_of_states:
             raise ValueError(f"there is no state {target}")
-        return Step(self.events[event], self.sent[sent], target)
+        return VectorStep(self.events[event], self.sent[sent], target)
 
-    def steps(self, steps: list[list[int]]) -> tuple[Step, ...]:
+    def steps(self, steps: list[list[int]]) -> tuple[VectorStep, ...]:
         return tuple(self.step(codes) for codes in steps)
 
     def state(self, data: Mapping[str, Any], number: int) -> VectorState:

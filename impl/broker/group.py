@@ -47,7 +47,7 @@ SKIP_ASSIGNMENT_FROM = 9
 
 
 @dataclass
-class Member:
+class GroupMember:
     """The client, as the coordinator knows it."""
 
     member_id: str
@@ -69,7 +69,7 @@ class Group:
         self.generation = 0
         self.protocol_name = ""
         self.leader = ""
-        self.member: Member | None = None
+        self.member: GroupMember | None = None
         self.phantom: Phantom | None = None
         self.assignment = b""
         self.offsets: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -179,7 +179,7 @@ class Group:
         return member_id
 
     def _static_member_returns(
-        self, member: Member, request: JoinGroupRequest, version: int, now_ms: int
+        self, member: GroupMember, request: JoinGroupRequest, version: int, now_ms: int
     ) -> JoinGroupResponse:
         """It gets a new id, and keeps its assignment without a rebalance if nothing else changed (rule G11)."""
         old_id, led = member.member_id, self.leader == member.member_id
@@ -230,12 +230,12 @@ class Group:
     def _admit(self, member_id: str, request: JoinGroupRequest, now_ms: int) -> None:
         self._pending_ids.discard(member_id)
         self.drop_member("another one came and takes its place")
-        self.member = Member(
+        self.member = GroupMember(
             member_id, request.group_instance_id, request.session_timeout_ms, request.protocols, now_ms
         )
 
     @staticmethod
-    def _update(member: Member, request: JoinGroupRequest, now_ms: int) -> None:
+    def _update(member: GroupMember, request: JoinGroupRequest, now_ms: int) -> None:
         member.session_timeout_ms = request.session_timeout_ms
         member.protocols = request.protocols
         member.last_seen_ms = now_ms

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from groupspec.impl.core.assignors import ASSIGNORS, Member
+from groupspec.impl.core.assignors import ASSIGNORS, Subscriber
 from groupspec.impl.core.assignors.userdata import decode_sticky_user_data
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.messages import JoinedMember, JoinGroupResponse
@@ -93,10 +93,10 @@ class Leading:
     def _group_topics(self) -> tuple[str, ...]:
         return tuple(sorted({topic for member in self._group() for topic in member.topics}))
 
-    def _group(self) -> list[Member]:
+    def _group(self) -> list[Subscriber]:
         return [self._as_member(joined) for joined in self._members]
 
-    def _as_member(self, joined: JoinedMember) -> Member:
+    def _as_member(self, joined: JoinedMember) -> Subscriber:
         """One member as the assignor sees it; who can't be understood wants nothing, and gets nothing."""
         try:
             subscription = decode_subscription(joined.metadata)
@@ -104,5 +104,5 @@ class Leading:
             if self._context.identity.protocol_name == "sticky":
                 owned, generation = decode_sticky_user_data(subscription.user_data)
         except MalformedProtocolData:
-            return Member(joined.member_id, (), group_instance_id=joined.group_instance_id)
-        return Member(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)
+            return Subscriber(joined.member_id, (), group_instance_id=joined.group_instance_id)
+        return Subscriber(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)

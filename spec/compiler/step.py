@@ -32,7 +32,7 @@ NO_ROW = -1
 
 
 @dataclass(frozen=True)
-class Step:
+class TableStep:
     """A compiled table.
 
     Attributes:
@@ -61,7 +61,7 @@ class Step:
         return next(i for i, known in enumerate(self.variables) if known.name == variable)
 
 
-def compile_step(table: Table, variables: tuple[Variable, ...] | None = None) -> Step:
+def compile_step(table: Table, variables: tuple[Variable, ...] | None = None) -> TableStep:
     """The Python of a specialised table.
 
     Args:
@@ -78,7 +78,7 @@ def compile_step(table: Table, variables: tuple[Variable, ...] | None = None) ->
         variables = (*table.own, *table.config, *table.foreign)
     source = _Writer(table, variables).text()
     space = _run(source, table)
-    return Step(table, variables, tuple(v.initial for v in variables), space["step"], space["CELLS"], source)
+    return TableStep(table, variables, tuple(v.initial for v in variables), space["step"], space["CELLS"], source)
 
 
 def compile_cell(table: Table, variables: tuple[Variable, ...], state: str, event: str) -> CellFunction:
@@ -186,7 +186,7 @@ class Machine:
         values: Every variable by name; those of other machines may be assigned.
     """
 
-    def __init__(self, step: Step, **values: Value) -> None:
+    def __init__(self, step: TableStep, **values: Value) -> None:
         """Begins in the initial state; `values` differ from the initial ones."""
         self._step = step
         self.state = step.table.initial

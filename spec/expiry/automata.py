@@ -58,7 +58,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """A step of the whole: the parts that take it, taken together."""
 
     action: str
@@ -91,9 +91,9 @@ class System:
         return tuple(part.start for part in self.parts)
 
     @cached_property
-    def steps(self) -> dict[Places, tuple[Step, ...]]:
+    def steps(self) -> dict[Places, tuple[Transition, ...]]:
         """Every reachable combination of places, clocks aside, with what can be done there."""
-        found: dict[Places, tuple[Step, ...]] = {}
+        found: dict[Places, tuple[Transition, ...]] = {}
         waiting = [self.start]
         while waiting:
             places = waiting.pop()
@@ -137,7 +137,7 @@ class System:
         """A comparison over parameters and clocks, in this system's arithmetic."""
         return parse(text, self.names, self.arithmetic)
 
-    def _steps_from(self, places: Places) -> Iterator[Step]:
+    def _steps_from(self, places: Places) -> Iterator[Transition]:
         for action in sorted(frozenset().union(*(part.actions for part in self.parts))):
             sharers = [index for index, part in enumerate(self.parts) if action in part.actions]
             choices = [
@@ -148,7 +148,7 @@ class System:
                 target = list(places)
                 for index, edge in zip(sharers, edges, strict=True):
                     target[index] = edge.target
-                yield Step(
+                yield Transition(
                     action,
                     tuple(target),
                     tuple(row for edge in edges for text in edge.when for row in self.parse(text)),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from groupspec.spec.expiry.automata import Places, Step, System
+from groupspec.spec.expiry.automata import Places, System, Transition
 from groupspec.spec.expiry.linear import holds
 
 _State: TypeAlias = tuple[Places, tuple[int, ...]]
@@ -60,7 +60,7 @@ def _next(system: System, state: _State, parameters: tuple[int, ...], ceiling: i
         yield "", (places, later)
 
 
-def _restarted(system: System, step: Step, clocks: tuple[int, ...]) -> tuple[int, ...]:
+def _restarted(system: System, step: Transition, clocks: tuple[int, ...]) -> tuple[int, ...]:
     live, first = system.live[step.target], len(system.parameters)
     return tuple(
         0 if first + index in step.restart or first + index not in live else clock for index, clock in enumerate(clocks)

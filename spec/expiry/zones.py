@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.spec.expiry.automata import Places, Step, System
+from groupspec.spec.expiry.automata import Places, System, Transition
 from groupspec.spec.expiry.linear import Inequality, Zone, eliminate, implies, tidy
 
 MAX_ZONES: Final = 600
@@ -58,7 +58,7 @@ def explore(system: System, goal: str, assumptions: Iterable[Inequality]) -> Ans
     return Answer(_without_repetition(_about_parameters(system, zone) for zone in reached), explored)
 
 
-def _after(system: System, zone: Zone, step: Step) -> Zone | None:
+def _after(system: System, zone: Zone, step: Transition) -> Zone | None:
     """Everything that is possible once the step is taken and any time has passed."""
     narrowed = tidy([*zone, *step.when])
     if narrowed is None:

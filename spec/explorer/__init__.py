@@ -5,8 +5,8 @@ from groupspec.spec.explorer.exploration import (
     ExplorerProblem,
     Limits,
     Progress,
-    Step,
     Trace,
+    TraceStep,
 )
 from groupspec.spec.explorer.explore import explore, native_source
 from groupspec.spec.explorer.interpreter import replay
@@ -17,8 +17,8 @@ __all__ = [
     "ExplorerProblem",
     "Limits",
     "Progress",
-    "Step",
     "Trace",
+    "TraceStep",
     "equivalent",
     "equivalents",
     "explore",

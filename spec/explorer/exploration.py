@@ -80,7 +80,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     """One action of a trace.
 
     Attributes:
@@ -107,7 +107,7 @@ class Trace:
 
     model: Model
     initial: State
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
 
     @property
     def last(self) -> State:

@@ -13,7 +13,7 @@ from itertools import product
 from types import CodeType
 
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
-from groupspec.spec.explorer.exploration import ExplorerProblem, Step, Trace
+from groupspec.spec.explorer.exploration import ExplorerProblem, Trace, TraceStep
 from groupspec.spec.explorer.layout import State
 
 
@@ -68,7 +68,7 @@ def replay(model: Model, steps: Sequence[tuple[str, Mapping[str, int]]]) -> Trac
         ExplorerProblem: one of them is unknown, or not possible where it stands.
     """
     state = first = initial_state(model)
-    done: list[Step] = []
+    done: list[TraceStep] = []
     for number, (action, arguments) in enumerate(steps, 1):
         if (action, dict(arguments)) not in enabled(model, state, action):
             possible = [f"{name}{values}" for name, values in enabled(model, state)]
@@ -79,7 +79,7 @@ def replay(model: Model, steps: Sequence[tuple[str, Mapping[str, int]]]) -> Trac
                 "the trace belongs to another version of the model: explore again",
             )
         state = apply(model, state, action, arguments)
-        done.append(Step(action, dict(arguments), state))
+        done.append(TraceStep(action, dict(arguments), state))
     return Trace(model, first, tuple(done))
 
 

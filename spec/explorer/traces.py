@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from groupspec.spec.compiler.model import Model
-from groupspec.spec.explorer.exploration import NO_STATE, Step, Trace
+from groupspec.spec.explorer.exploration import NO_STATE, Trace, TraceStep
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 from groupspec.spec.explorer.layout import Layout, State
@@ -49,7 +49,7 @@ def _unfolded(model: Model, layout: Layout, path: Sequence[int], folding: Foldin
         return layout.pack(folding.canonical(layout.encode(after))[0])
 
     state = initial_state(model)
-    steps: list[Step] = []
+    steps: list[TraceStep] = []
     for wanted in path[1:]:
         for action, arguments in enabled(model, state):
             after = apply(model, state, action, arguments)
@@ -58,5 +58,5 @@ def _unfolded(model: Model, layout: Layout, path: Sequence[int], folding: Foldin
         else:
             raise AssertionError(f"folding lost the way after {', '.join(map(str, steps))}: is {model.name} symmetric?")
         state = after
-        steps.append(Step(action, arguments, state))
+        steps.append(TraceStep(action, arguments, state))
     return Trace(model, initial_state(model), tuple(steps))

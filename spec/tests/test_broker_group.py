@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from groupspec.spec.compiler.step import NO_ROW, Step, compile_step
+from groupspec.spec.compiler.step import NO_ROW, TableStep, compile_step
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import ANSWERS, GROUP_ACTS, VARIABLES
@@ -102,7 +102,7 @@ CODES: Final = {
 
 
 @cache
-def _step() -> Step:
+def _step() -> TableStep:
     return compile_step(tables()["broker_group", "eager", "deployed"])
 
 

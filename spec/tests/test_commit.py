@@ -17,7 +17,7 @@ PERSISTENT = ("commit_sync_called", "rebalance_commit_due", "close_commit_due")
 BEGINNINGS = (*PERSISTENT, "commit_async_called", "auto_commit_due")
 
 
-class Story:
+class CommitCase:
     """One commit, by itself."""
 
     def __init__(self, standing: str = "member", coordinator: bool = True) -> None:
@@ -57,7 +57,7 @@ def test_every_error_of_an_answer_is_an_event_and_means_what_it_means_to_the_mem
 @pytest.mark.parametrize("error", ALL)
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 def test_T3_M3_every_answer_ends_a_commit_once_or_has_it_tried_again(beginning: str, error: str) -> None:
-    story = Story()
+    story = CommitCase()
     assert story.happens(beginning) == ("OffsetCommit",)
     told = story.happens(COMMIT_ANSWERS[error])
     passing = COMMIT_ANSWERS[error] in ("commit_retriable", "commit_coordinator_gone")
@@ -75,7 +75,7 @@ def test_T3_M3_every_answer_ends_a_commit_once_or_has_it_tried_again(beginning: 
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize(("standing", "sent_as"), [("member", "member"), ("manual", "nobody")])
 def test_M1_X1_D8_the_identity_is_a_members_whole_or_none_at_all(beginning: str, standing: str, sent_as: str) -> None:
-    story = Story(standing)
+    story = CommitCase(standing)
     if (beginning, standing) == ("rebalance_commit_due", "manual"):
         assert story.happens(beginning) == ()
     else:
@@ -85,7 +85,7 @@ def test_M1_X1_D8_the_identity_is_a_members_whole_or_none_at_all(beginning: str,
 
 @pytest.mark.parametrize(("standing", "told"), [("in_round", "COMMIT_REBALANCING"), ("outside", "COMMIT_FAILED")])
 def test_M7_in_a_round_and_outside_of_the_group_a_commit_fails_without_a_request(standing: str, told: str) -> None:
-    story = Story(standing)
+    story = CommitCase(standing)
     assert story.happens("commit_sync_called") == (told,)
     assert story.happens("auto_commit_due") == ()
     assert story.happens("close_commit_due") == ()
@@ -93,20 +93,20 @@ def test_M7_in_a_round_and_outside_of_the_group_a_commit_fails_without_a_request
 
 
 def test_M6_a_commit_waits_for_those_before_it_even_to_fail() -> None:
-    story = Story()
+    story = CommitCase()
     assert story.happens("commit_sync_called", behind_now=True) == ()
     assert story.happens("commit_standing_changed", standing_now="in_round") == ()
     assert story.happens("earlier_commits_done") == ("COMMIT_REBALANCING",)
 
 
 def test_M4_the_commit_before_a_rebalance_waits_for_the_poll_that_says_that_records_are_processed() -> None:
-    story = Story()
+    story = CommitCase()
     assert story.happens("rebalance_commit_due", covers_now="nothing", unprocessed_now=True) == ()
     assert story.happens("application_polled") == ("OffsetCommit",)
 
 
 def test_M5_a_commit_of_nothing_is_done_and_the_interval_begins_no_second_automatic_one() -> None:
-    story = Story()
+    story = CommitCase()
     assert story.happens("rebalance_commit_due", covers_now="nothing") == ()
     assert story.happens("commit_sync_called", covers_now="nothing") == ("COMMIT_DONE",)
     story.happens("auto_commit_due")
@@ -118,7 +118,7 @@ def test_M5_a_commit_of_nothing_is_done_and_the_interval_begins_no_second_automa
 @pytest.mark.parametrize("beginning", PERSISTENT)
 @pytest.mark.parametrize("retried", [False, True])
 def test_M3_D3_who_waits_waits_until_the_deadline_and_no_longer(beginning: str, retried: bool) -> None:
-    story = Story(coordinator=retried)
+    story = CommitCase(coordinator=retried)
     story.happens(beginning)
     if retried:
         story.happens("commit_retriable")
@@ -127,7 +127,7 @@ def test_M3_D3_who_waits_waits_until_the_deadline_and_no_longer(beginning: str, 
 
 
 def test_D3_a_commit_that_is_tried_once_does_not_wait_for_a_second_lookup() -> None:
-    story = Story(coordinator=False)
+    story = CommitCase(coordinator=False)
     story.happens("commit_async_called")
     assert story.happens("discovery_retriable") == ("COMMIT_RETRIABLE",)
     story.happens("rebalance_commit_due")
@@ -138,10 +138,10 @@ def test_D3_a_commit_that_is_tried_once_does_not_wait_for_a_second_lookup() -> N
 
 def test_C2_automatic_commits_end_with_the_membership_and_those_of_the_application_are_answered() -> None:
     for beginning in ("auto_commit_due", "rebalance_commit_due", "close_commit_due"):
-        story = Story()
+        story = CommitCase()
         story.happens(beginning)
         assert story.happens("commit_standing_changed", standing_now="outside") == ("COMMIT_FAILED",)
-    story = Story()
+    story = CommitCase()
     story.happens("commit_async_called")
     assert story.happens("commit_standing_changed", standing_now="outside", same_identity=False) == ()
     assert story.happens("commit_accepted") == ("COMMIT_DONE",)
@@ -149,11 +149,11 @@ def test_C2_automatic_commits_end_with_the_membership_and_those_of_the_applicati
 
 @pytest.mark.parametrize("answer", ["commit_unknown_member", "commit_illegal_generation", "commit_fenced"])
 def test_J9_M2_a_rejection_of_an_identity_that_is_gone_says_only_how_the_commit_ends(answer: str) -> None:
-    story = Story()
+    story = CommitCase()
     story.happens("commit_async_called")
     story.happens("commit_standing_changed", standing_now="in_round", same_identity=False)
     assert story.happens(answer) == ("COMMIT_REBALANCING",)
-    story = Story()
+    story = CommitCase()
     story.happens("commit_async_called")
     story.happens("commit_standing_changed", standing_now="member", same_identity=False)
     assert story.happens(answer) == ("COMMIT_FAILED",)
@@ -161,7 +161,7 @@ def test_J9_M2_a_rejection_of_an_identity_that_is_gone_says_only_how_the_commit_
 
 @pytest.mark.parametrize("state", ["SETTLED", "WAITING"])
 def test_J9_nothing_answers_a_commit_that_is_not_out(state: str) -> None:
-    story = Story(coordinator=False)
+    story = CommitCase(coordinator=False)
     if state == "WAITING":
         story.happens("commit_sync_called")
     with pytest.raises(IllegalEvent):
@@ -171,7 +171,7 @@ def test_J9_nothing_answers_a_commit_that_is_not_out(state: str) -> None:
 def test_L2_the_end_of_the_consumer_ends_every_commit_under_way() -> None:
     for coordinator in (False, True):
         for beginning in BEGINNINGS:
-            story = Story(coordinator=coordinator)
+            story = CommitCase(coordinator=coordinator)
             story.happens(beginning)
             assert story.happens("stopped") == ("COMMIT_CLOSED",)
 

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from groupspec.spec import kip62
-from groupspec.spec.compiler.step import Step, compile_step
+from groupspec.spec.compiler.step import TableStep, compile_step
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.kip62 import CLIENTS, DELAYS, JOIN_GROUP_VERSIONS, Delay
 from groupspec.spec.terms import Value
@@ -17,7 +17,7 @@ from groupspec.spec.vocabulary import VARIABLES
 
 
 @cache
-def _step() -> Step:
+def _step() -> TableStep:
     return compile_step(tables()["broker_group", "eager", "deployed"])
 
 

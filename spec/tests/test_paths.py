@@ -67,7 +67,7 @@ RESUBSCRIBED: Chapter = (("subscription_changed", {"revokes_any": True, "retains
 ASSIGNED: Chapter = (("partitions_assigned", {}),)
 
 
-class Story:
+class MemberCase:
     """One member, told events from outside; it remembers the states of its rebalance and what it sent."""
 
     def __init__(self, rebalance: str, profile: str) -> None:
@@ -76,7 +76,7 @@ class Story:
         self.path = [self.member.state_of(self.state, "rebalance")]
         self.sent: list[str] = []
 
-    def tell(self, *chapters: Chapter) -> Story:
+    def tell(self, *chapters: Chapter) -> MemberCase:
         for chapter in chapters:
             for event, inputs in chapter:
                 reaction = self.member.react(self.state, event, inputs)
@@ -87,7 +87,7 @@ class Story:
                         self.path.append(move.target)
         return self
 
-    def from_now_on(self) -> Story:
+    def from_now_on(self) -> MemberCase:
         del self.path[:-1]
         self.sent.clear()
         return self
@@ -96,14 +96,14 @@ class Story:
 @pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
 @pytest.mark.parametrize("profile", ["published", "deployed"])
 def test_J7_first_join(rebalance: str, profile: str) -> None:
-    story = Story(rebalance, profile).tell(FIRST_JOIN)
+    story = MemberCase(rebalance, profile).tell(FIRST_JOIN)
 
     assert story.path == [UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE]
     assert story.sent == ["FindCoordinator", "JoinGroup", "SyncGroup", "ASSIGN_PARTITIONS"]
 
 
 def test_Q4_published_eager() -> None:
-    story = Story("eager", "published").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("eager", "published").tell(FIRST_JOIN).from_now_on()
     story.tell(ANNOUNCED, CALLBACK, COMMITTED, JOINED, SYNCED, ASSIGNED)
 
     assert story.path == [
@@ -120,7 +120,7 @@ def test_Q4_published_eager() -> None:
 
 
 def test_Q4_published_cooperative_never_sends_a_join() -> None:
-    story = Story("cooperative", "published").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("cooperative", "published").tell(FIRST_JOIN).from_now_on()
     story.tell(ANNOUNCED, CALLBACK, COMMITTED)
 
     assert story.path == [STABLE, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED, COMPLETING_REBALANCE]
@@ -133,7 +133,7 @@ def test_Q4_published_cooperative_never_sends_a_join() -> None:
 
 
 def test_Q4_deployed_eager_commits_before_the_callback() -> None:
-    story = Story("eager", "deployed").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("eager", "deployed").tell(FIRST_JOIN).from_now_on()
     story.tell(ANNOUNCED, COMMITTED, CALLBACK, JOINED, SYNCED, ASSIGNED)
 
     assert story.path == [
@@ -150,7 +150,7 @@ def test_Q4_deployed_eager_commits_before_the_callback() -> None:
 
 
 def test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins() -> None:
-    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
     story.tell(ANNOUNCED, COMMITTED, JOINED, SYNCED_WITH_LESS, COMMITTED, CALLBACK, ASSIGNED)
 
     assert story.path == [
@@ -177,7 +177,7 @@ def test_Q4_K2_M8_deployed_cooperative_that_loses_a_partition_rejoins() -> None:
 
 
 def test_Q4_deployed_cooperative_that_keeps_everything_does_not_revoke() -> None:
-    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
     story.tell(ANNOUNCED, COMMITTED, JOINED, SYNCED, ASSIGNED)
 
     assert story.path == [STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS, STABLE]
@@ -186,7 +186,7 @@ def test_Q4_deployed_cooperative_that_keeps_everything_does_not_revoke() -> None
 
 @pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
 def test_C2_deployed_lost_runs_its_callback_before_the_next_join(rebalance: str) -> None:
-    story = Story(rebalance, "deployed").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase(rebalance, "deployed").tell(FIRST_JOIN).from_now_on()
     story.tell((("heartbeat_due", {}), ("heartbeat_unknown_member", {"current": True})), CALLBACK)
 
     assert story.path == [STABLE, REVOKING_PARTITION, UNJOINED, PREPARING_REBALANCE]
@@ -211,7 +211,7 @@ GENERATION_LOST: Chapter = (("heartbeat_due", {}), ("heartbeat_illegal_generatio
 def test_L1_who_is_a_member_or_joins_with_its_id_says_good_bye(
     rebalance: str, profile: str, way: tuple[Chapter, ...]
 ) -> None:
-    story = Story(rebalance, profile).tell(*way)
+    story = MemberCase(rebalance, profile).tell(*way)
 
     assert story.path[-1] == UNJOINED
     assert story.sent.count("LeaveGroup") == 1
@@ -230,7 +230,7 @@ def test_L1_who_is_a_member_or_joins_with_its_id_says_good_bye(
     ],
 )
 def test_L1_an_id_kept_from_a_lost_generation_is_nothing_to_leave(rebalance: str, way: tuple[Chapter, ...]) -> None:
-    story = Story(rebalance, "deployed").tell(*way)
+    story = MemberCase(rebalance, "deployed").tell(*way)
 
     assert story.path[-1] == UNJOINED
     assert "LeaveGroup" not in story.sent
@@ -242,7 +242,7 @@ GIVEN_UP_FIRST = ["OffsetCommit", "REVOKE_PARTITIONS", "JoinGroup"]
 
 
 def test_Q4_deployed_cooperative_gives_up_what_it_no_longer_subscribes_to_before_it_joins() -> None:
-    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
     story.tell(RESUBSCRIBED, COMMITTED, CALLBACK)
 
     assert story.path == [STABLE, *GIVES_UP_FIRST]
@@ -251,7 +251,7 @@ def test_Q4_deployed_cooperative_gives_up_what_it_no_longer_subscribes_to_before
 
 
 def test_Q4_what_is_unsubscribed_from_while_the_commit_is_out_goes_with_it() -> None:
-    story = Story("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
     story.tell(ANNOUNCED, RESUBSCRIBED, COMMITTED, CALLBACK)
 
     assert story.path == [STABLE, *GIVES_UP_FIRST]
@@ -259,7 +259,7 @@ def test_Q4_what_is_unsubscribed_from_while_the_commit_is_out_goes_with_it() -> 
 
 
 def test_Q4_what_is_unsubscribed_from_in_the_assigned_callback_goes_after_it() -> None:
-    story = Story("cooperative", "deployed").tell(FIRST_JOIN[:-1]).from_now_on()
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN[:-1]).from_now_on()
     story.tell(RESUBSCRIBED, ASSIGNED, COMMITTED, CALLBACK)
 
     assert story.path == [ASSIGNING_PARTITIONS, STABLE, *GIVES_UP_FIRST]
@@ -267,7 +267,7 @@ def test_Q4_what_is_unsubscribed_from_in_the_assigned_callback_goes_after_it() -
 
 
 def test_J1_an_assignment_that_does_not_fit_is_dropped_and_what_is_no_longer_wanted_goes_before_the_join() -> None:
-    story = Story("cooperative", "deployed").tell(FIRST_JOIN, ANNOUNCED, COMMITTED, JOINED).from_now_on()
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN, ANNOUNCED, COMMITTED, JOINED).from_now_on()
     story.tell(RESUBSCRIBED, SYNCED_UNFIT, COMMITTED, CALLBACK)
 
     assert story.path == [COMPLETING_REBALANCE, STABLE, *GIVES_UP_FIRST]
@@ -275,7 +275,7 @@ def test_J1_an_assignment_that_does_not_fit_is_dropped_and_what_is_no_longer_wan
 
 
 def test_J1_an_eager_member_whose_assignment_does_not_fit_joins_again_without_it() -> None:
-    story = Story("eager", "deployed").tell(FIRST_JOIN[:-2]).from_now_on()
+    story = MemberCase("eager", "deployed").tell(FIRST_JOIN[:-2]).from_now_on()
     story.tell(SYNCED_UNFIT, CALLBACK)
 
     assert story.path == [COMPLETING_REBALANCE, STABLE, *GIVES_UP_FIRST]

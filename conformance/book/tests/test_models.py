@@ -14,7 +14,7 @@ from groupspec.conformance.book.listing import code
 from groupspec.conformance.book.site import CHAPTERS, site
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.findings import Counterexample, Finding
-from groupspec.conformance.findings.runs import Run
+from groupspec.conformance.findings.runs import ModelRun
 from groupspec.diagrams.sequence import Entry, sequence_svg
 from groupspec.spec.compiler.model import Action, Call, For, If, Set
 from groupspec.spec.compiler.tests.toy_model import toy_model
@@ -31,7 +31,7 @@ FINDING = Finding(
     shows="Nobody asks.",
     instead="They join first.",
     test="conformance/findings/tests/test_findings.py",
-    runs=(Run("toy-2", "one-holder"),),
+    runs=(ModelRun("toy-2", "one-holder"),),
 )
 PICTURE = sequence_svg(("member 1", "group"), [Entry(0.0, "member 1", "group", "ask")], "Nobody joins")
 FOUND = Counterexample(FINDING, ("member 1 asks", "the group waits (rule J1)"), PICTURE)

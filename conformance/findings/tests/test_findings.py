@@ -13,7 +13,7 @@ import pytest
 from groupspec import spec
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.findings import FINDINGS, Finding, counterexamples, runs, vector_text
-from groupspec.conformance.findings.runs import Run
+from groupspec.conformance.findings.runs import ModelRun
 from groupspec.conformance.findings.tests.replaying import replay_on_reference, replay_on_tables
 from groupspec.conformance.findings.tests.views import BREAKS
 from groupspec.conformance.vectors import read_vectors
@@ -43,7 +43,7 @@ BROKEN = ("violation", "omission")
 VIOLATIONS = [run for run in runs.runs() if run.is_violation]
 
 
-def committed_trace(run: Run) -> Trace:
+def committed_trace(run: ModelRun) -> Trace:
     return replay(
         runs.model_of(run.model), [(action, arguments) for action, arguments in runs.committed(run)["actions"]]
     )
@@ -88,7 +88,7 @@ def test_Q4_the_missing_join_comes_out_of_a_general_property() -> None:
 
 
 @pytest.mark.parametrize("run", VIOLATIONS, ids=lambda run: run.name)
-def test_the_reference_does_not_show_what_the_published_profile_breaks(run: Run) -> None:
+def test_the_reference_does_not_show_what_the_published_profile_breaks(run: ModelRun) -> None:
     trace = committed_trace(run)
     assert BREAKS[run.property_id](replay_on_tables(trace).events), "seen from outside, the published member breaks it"
     for member in trace.model.indices("members"):
@@ -137,13 +137,13 @@ def test_an_action_without_a_counterpart_is_named() -> None:
 
 
 def test_a_published_run_cannot_be_played_whole() -> None:
-    run = Run("open-member-cooperative-published", "sync-after-join")
+    run = ModelRun("open-member-cooperative-published", "sync-after-join")
     with pytest.raises(UsageProblem, match="callback_started, has no counterpart at the reference"):
         replay_on_reference(committed_trace(run), strict=True)
 
 
 @pytest.mark.parametrize("run", runs.runs(), ids=lambda run: run.name)
-def test_a_run_as_vectors_is_read_and_run_by_what_reads_vectors(run: Run, tmp_path: Path) -> None:
+def test_a_run_as_vectors_is_read_and_run_by_what_reads_vectors(run: ModelRun, tmp_path: Path) -> None:
     file = runs.run_file(run).with_suffix(".vectors.ndjson")
     text = file.read_text(encoding="utf-8")
     assert text == vector_text(committed_trace(run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupspec.conformance.mutation.mutant import Method, mutant
-from groupspec.impl.broker.group import PREPARING_REBALANCE, STABLE, Group, Member, _refused
+from groupspec.impl.broker.group import PREPARING_REBALANCE, STABLE, Group, GroupMember, _refused
 from groupspec.impl.core.messages import (
     ErrorCode,
     HeartbeatRequest,
@@ -121,7 +121,7 @@ def a_rejoin_of_the_leader_is_answered_at_once(
 
 @mutant("G11-rebalance", "G11", Group._static_member_returns)
 def a_static_member_that_returns_starts_a_rebalance(
-    _: Method, self: Group, member: Member, request: JoinGroupRequest, version: int, now_ms: int
+    _: Method, self: Group, member: GroupMember, request: JoinGroupRequest, version: int, now_ms: int
 ) -> JoinGroupResponse:
     """A static member that comes back with a new id starts a round."""
     member.member_id = self._new_id(request.group_instance_id or "")

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from groupspec.conformance.mutation.mutant import Method, Seam, mutant, nothing
-from groupspec.impl.core.assignors import Member, sticky
+from groupspec.impl.core.assignors import Subscriber, sticky
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.core import Core
@@ -202,15 +202,15 @@ def a_lost_identity_is_no_loss(_: Method, self: Membership, keep_member_id: bool
 
 
 @mutant("BUG-79", "K3", (sticky, "valid_owners"))
-def the_last_claim_counts(_: Method, members: Sequence[Member]) -> dict[TopicPartition, str]:
+def the_last_claim_counts(_: Method, members: Sequence[Subscriber]) -> dict[TopicPartition, str]:
     """Of several claims the assignor takes the last, whatever its generation."""
     return {partition: member.member_id for member in members for partition in member.owned}
 
 
 @mutant("K3-ties-count", "K3", (sticky, "valid_owners"))
-def a_tie_goes_to_the_first(_: Method, members: Sequence[Member]) -> dict[TopicPartition, str]:
+def a_tie_goes_to_the_first(_: Method, members: Sequence[Subscriber]) -> dict[TopicPartition, str]:
     """Of two claims of the same generation the first one counts."""
-    owners: dict[TopicPartition, Member] = {}
+    owners: dict[TopicPartition, Subscriber] = {}
     for member in members:
         for partition in member.owned:
             if partition not in owners or member.generation > owners[partition].generation:

@@ -39,7 +39,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealBroker]:
 
 
 @dataclass
-class Story:
+class GroupCase:
     """One group and its topic; it gives its name to both."""
 
     broker: RealBroker
@@ -92,7 +92,7 @@ def reads(member: MemberProcess, goal: int) -> None:
     member.wait_until(lambda it: it.consumed() >= goal, LIMIT_S, f"{goal} records")
 
 
-def tell(story: Story, clients: tuple[str, str]) -> None:
+def tell(story: GroupCase, clients: tuple[str, str]) -> None:
     """The story of the module's docstring; `clients` are the one that stays and the one that comes and goes."""
     story.broker.create_topic(story.name, PARTITIONS)
     story.produce(30_000)
@@ -139,7 +139,7 @@ def tell(story: Story, clients: tuple[str, str]) -> None:
     assert not_allowed == []
 
 
-def causes(story: Story) -> list[tuple[str, str]]:
+def causes(story: GroupCase) -> list[tuple[str, str]]:
     """What the coordinator's own log says about the group, without the second rounds of cooperative rebalances."""
     answer = explain_logs(Question(story.name), [story.broker.coordinator_log], Clock())
     return [(one.cause, one.member) for one in answer.explanation.rebalances if not one.follow_up]
@@ -158,7 +158,7 @@ THE_STORY = [
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_two_confluent_members(broker: RealBroker, tmp_path: Path, assignor: str) -> None:
     """The control: the same story without the reference."""
-    story = Story(broker, f"control-{assignor}", assignor, tmp_path)
+    story = GroupCase(broker, f"control-{assignor}", assignor, tmp_path)
     tell(story, ("confluent", "confluent"))
     assert causes(story) == THE_STORY
 
@@ -200,7 +200,7 @@ EXPECTED_PATHS = {
 }
 
 
-def check_traces(story: Story, members: set[str]) -> None:
+def check_traces(story: GroupCase, members: set[str]) -> None:
     """The recorded traces show exactly the deployed paths, commits where they belong, and break no rule."""
     files = {file.stem: file for file in story.traces.glob("*.ndjson")}
     assert set(files) == members
@@ -230,7 +230,7 @@ def check_commits(one: Round) -> None:
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_two_reference_members(broker: RealBroker, tmp_path: Path, assignor: str) -> None:
-    story = Story(broker, f"reference-{assignor}", assignor, tmp_path)
+    story = GroupCase(broker, f"reference-{assignor}", assignor, tmp_path)
     tell(story, ("reference", "reference"))
     check_traces(story, {"stays", "killed", "closed"})
     assert causes(story) == THE_STORY
@@ -238,7 +238,7 @@ def test_two_reference_members(broker: RealBroker, tmp_path: Path, assignor: str
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_the_reference_stays_and_confluent_comes_and_goes(broker: RealBroker, tmp_path: Path, assignor: str) -> None:
-    story = Story(broker, f"mixed-{assignor}", assignor, tmp_path)
+    story = GroupCase(broker, f"mixed-{assignor}", assignor, tmp_path)
     tell(story, ("reference", "confluent"))
     check_traces(story, {"stays"})
     assert causes(story) == THE_STORY
@@ -246,7 +246,7 @@ def test_the_reference_stays_and_confluent_comes_and_goes(broker: RealBroker, tm
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_confluent_stays_and_the_reference_comes_and_goes(broker: RealBroker, tmp_path: Path, assignor: str) -> None:
-    story = Story(broker, f"mixed-back-{assignor}", assignor, tmp_path)
+    story = GroupCase(broker, f"mixed-back-{assignor}", assignor, tmp_path)
     tell(story, ("confluent", "reference"))
     check_traces(story, {"killed", "closed"})
     assert causes(story) == THE_STORY
@@ -256,7 +256,7 @@ def test_confluent_stays_and_the_reference_comes_and_goes(broker: RealBroker, tm
 def test_X2_of_two_processes_with_one_instance_id_the_older_ends_and_the_newer_is_not_disturbed(
     broker: RealBroker, tmp_path: Path, client: str
 ) -> None:
-    story = Story(broker, f"fenced-{client}", "range", tmp_path)
+    story = GroupCase(broker, f"fenced-{client}", "range", tmp_path)
     broker.create_topic(story.name, PARTITIONS)
     story.produce(1_000)
     with story.member(client, "older", instance_id="one") as older:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupspec.conformance.reports.html import Results, Step
+from groupspec.conformance.reports.html import ReportStep, Results
 from groupspec.conformance.reports.inputs import (
     ClientVerdicts,
     Conform,
@@ -122,7 +122,7 @@ def results(folder: Path) -> Results:
         why=Why("orders", (rebalance,), 0.2),
         why_source="Recorded on a real broker.",
         steps=(
-            Step("wire kit", "ok", 31.4, "groupspec conform reference kafka-python"),
-            Step("traces", "failed", 0.2, "groupspec trace check out/", NASTY),
+            ReportStep("wire kit", "ok", 31.4, "groupspec conform reference kafka-python"),
+            ReportStep("traces", "failed", 0.2, "groupspec trace check out/", NASTY),
         ),
     )

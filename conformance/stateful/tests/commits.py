@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groupspec.conformance.stateful.answers import TOPIC, error_named
-from groupspec.conformance.stateful.lockstep import Run
+from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.conformance.stateful.tests.core_with_commit import DEADLINE_MS, EARLIER, SUBJECT, CoreWithCommit, Watched
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import (
@@ -233,7 +233,7 @@ class CommitAdapter(CoreWithCommit):
 
 
 @dataclass
-class CommitLockstep(Run):
+class CommitLockstep(LockstepRun):
     """One run of the commit machine and the core's commits together."""
 
     adapter: CommitAdapter

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from groupspec.conformance.commands.test import command
 from groupspec.conformance.stateful import campaign
 from groupspec.conformance.stateful.lockstep import Divergence
-from groupspec.conformance.stateful.suite import Run, start_core
+from groupspec.conformance.stateful.suite import SuiteRun, start_core
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 
@@ -21,7 +21,7 @@ def only_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "TARGETS", ("subscription",))
 
 
-def _half(target: str, member: Member, state: MemberState) -> Run:
+def _half(target: str, member: Member, state: MemberState) -> SuiteRun:
     """A run whose implementation does something else as soon as it is to be paused."""
     run = start_core(target, member, state)
     offer = run.offer

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, ParsedLog, Place
+from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, LogLine, ParsedLog
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.traces.dialects.recognised import JAVA_CLIENT, KAFKA_PYTHON, LIBRDKAFKA
 from groupspec.conformance.traces.dialects.times import Clock
 
 DIALECTS: Final[tuple[Dialect, ...]] = (BrokerCoordinatorLog(), JAVA_CLIENT, LIBRDKAFKA, KAFKA_PYTHON)
 
-__all__ = ["DIALECTS", "Clock", "Dialect", "LogEvent", "ParsedLog", "Place"]
+__all__ = ["DIALECTS", "Clock", "Dialect", "LogEvent", "LogLine", "ParsedLog"]

@@ -19,7 +19,7 @@ SAMPLES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogLine:
     """Where a line stands: the file as the user named it, the line counted from 1, and the message itself."""
 
     file: str
@@ -46,7 +46,7 @@ class LogEvent:
 
     kind: str
     at_ms: int
-    place: Place
+    place: LogLine
     group: str = ""
     source: str = ""
     member_ids: tuple[str, ...] = ()
@@ -84,9 +84,9 @@ class ParsedLog:
     in_doubt: int = 0
     groups: Counter[str] = field(default_factory=Counter)
     cut_off: str = ""
-    samples: list[Place] = field(default_factory=list)
+    samples: list[LogLine] = field(default_factory=list)
 
-    def puzzle(self, place: Place, group: str | None) -> None:
+    def puzzle(self, place: LogLine, group: str | None) -> None:
         """Count one line that was not understood, and keep it if it is among the first; `group`: the one asked for."""
         self.not_understood += 1
         concerns = group is None or group in place.text

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from groupspec.conformance.traces.dialects.base import LogEvent, ParsedLog, Place
+from groupspec.conformance.traces.dialects.base import LogEvent, LogLine, ParsedLog
 from groupspec.conformance.traces.dialects.layouts import message_in, unwrap
 from groupspec.conformance.traces.dialects.templates import compiled
 from groupspec.conformance.traces.dialects.times import Clock
@@ -86,7 +86,7 @@ class BrokerCoordinatorLog:
         for number, line in enumerate(lines, start=1):
             log.lines += 1
             if _MARKS[0] in line or _MARKS[1] in line:
-                _read_line(Place(file, number, line), clock, group, log)
+                _read_line(LogLine(file, number, line), clock, group, log)
             elif clock.is_stamped(line[:80]):
                 log.other += 1
             else:
@@ -94,7 +94,7 @@ class BrokerCoordinatorLog:
         return log
 
 
-def _read_line(whole: Place, clock: Clock, group: str | None, log: ParsedLog) -> None:
+def _read_line(whole: LogLine, clock: Clock, group: str | None, log: ParsedLog) -> None:
     """Takes a line of the coordinator into the account."""
     line = unwrap(whole.text)
     prefix = _COORDINATOR.search(line.text)
@@ -130,7 +130,7 @@ def _is_harmless(message: str, prefix: re.Match[str], head: str) -> bool:
     return about_itself or _FOR_DEVELOPERS.search(head) is not None or _HARMLESS.match(message) is not None
 
 
-def read_message(message: str, at_ms: int, place: Place) -> LogEvent | None:
+def read_message(message: str, at_ms: int, place: LogLine) -> LogEvent | None:
     """The event that one message (without prefix and logger) means; None when it is not known."""
     for kind, pattern in _LINES:
         found = pattern.fullmatch(message)

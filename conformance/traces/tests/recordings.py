@@ -21,7 +21,7 @@ COOPERATIVE: Final = {"partition_assignment_strategy": ("cooperative-sticky",)}
 QUICK: Final = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 2_000, "max_poll_interval_ms": 20_000}
 
 
-class Story:
+class MemberLog:
     """One member with a clock that moves: it polls every second, and its requests are answered a little later."""
 
     def __init__(self, name: str, **config: Any) -> None:
@@ -29,7 +29,7 @@ class Story:
         self.scene = Scene(**settings)
         self.generation = 0
 
-    def joins(self, generation: int, *owned: int) -> Story:
+    def joins(self, generation: int, *owned: int) -> MemberLog:
         """JoinGroup and SyncGroup are answered, and the assigned callback has run."""
         self.scene.pass_ms(20)
         self.scene.join_accepted(generation)
@@ -38,7 +38,7 @@ class Story:
         self.generation = generation
         return self
 
-    def enters(self, generation: int, *owned: int) -> Story:
+    def enters(self, generation: int, *owned: int) -> MemberLog:
         """From nothing to the first assignment, by way of MEMBER_ID_REQUIRED."""
         self.scene.start()
         self.scene.poll()
@@ -48,20 +48,20 @@ class Story:
         self.scene.answer("JoinGroup", "MEMBER_ID_REQUIRED")
         return self.joins(generation, *owned).is_told()
 
-    def is_told(self) -> Story:
+    def is_told(self) -> MemberLog:
         """The assigned callback has run."""
         self.scene.pass_ms(5)
         self.scene.assigned()
         return self
 
-    def gives_up(self) -> Story:
+    def gives_up(self) -> MemberLog:
         """The revoked or lost callback has run, as part of a poll."""
         self.scene.poll()
         self.scene.pass_ms(5)
         self.scene.revoked()
         return self
 
-    def lives(self, seconds: int, polls: bool = True) -> Story:
+    def lives(self, seconds: int, polls: bool = True) -> MemberLog:
         """So many seconds of polls and heartbeats."""
         for _ in range(seconds):
             self.scene.pass_ms(1_000)
@@ -75,14 +75,14 @@ class Story:
             while self.scene.is_waiting(api):
                 self.scene.answer(api)
 
-    def hears(self, error: str) -> Story:
+    def hears(self, error: str) -> MemberLog:
         """The next heartbeat is answered like this."""
         self._answer_quietly()
         self.scene.heartbeat(error)
         self.scene.pass_ms(1)
         return self
 
-    def commits(self, *numbers: int) -> Story:
+    def commits(self, *numbers: int) -> MemberLog:
         """A commit, answered."""
         from groupspec.impl.core.events import Commit
         from groupspec.impl.core.messages import OffsetAndMetadata
@@ -93,7 +93,7 @@ class Story:
         self.scene.answer("OffsetCommit")
         return self
 
-    def closes(self) -> Story:
+    def closes(self) -> MemberLog:
         """close(): the callback, LeaveGroup, the end."""
         self.scene.close()
         self.scene.pass_ms(1)
@@ -103,62 +103,70 @@ class Story:
         return self
 
 
-def eager_pair() -> list[Story]:
+def eager_pair() -> list[MemberLog]:
     """Two eager members; a third comes and goes, so that they rebalance twice."""
-    first = Story("eager-1").enters(1, 0, 1).lives(4).commits(0, 1).lives(4).hears("REBALANCE_IN_PROGRESS").gives_up()
+    first = (
+        MemberLog("eager-1").enters(1, 0, 1).lives(4).commits(0, 1).lives(4).hears("REBALANCE_IN_PROGRESS").gives_up()
+    )
     first.joins(2, 0).is_told().lives(8).hears("REBALANCE_IN_PROGRESS").gives_up()
     first.joins(3, 0, 1).is_told().lives(30).closes()
-    second = Story("eager-2").enters(1, 2, 3).lives(9).hears("REBALANCE_IN_PROGRESS").gives_up()
+    second = MemberLog("eager-2").enters(1, 2, 3).lives(9).hears("REBALANCE_IN_PROGRESS").gives_up()
     second.joins(2, 1, 2).is_told().commits(1).lives(8).hears("REBALANCE_IN_PROGRESS").gives_up()
     second.joins(3, 2, 3).is_told().lives(4).closes()
     return [first, second]
 
 
-def alone() -> list[Story]:
+def alone() -> list[MemberLog]:
     """One member, and a coordinator that rebalances it twice."""
-    member = Story("alone").enters(5, 0, 1).lives(4).hears("REBALANCE_IN_PROGRESS").gives_up().joins(6, 0, 1).is_told()
+    member = (
+        MemberLog("alone").enters(5, 0, 1).lives(4).hears("REBALANCE_IN_PROGRESS").gives_up().joins(6, 0, 1).is_told()
+    )
     member.lives(3).hears("REBALANCE_IN_PROGRESS").gives_up().joins(7, 0, 1).is_told()
     return [member.lives(3).closes()]
 
 
-def cooperative_pair() -> list[Story]:
+def cooperative_pair() -> list[MemberLog]:
     """A partition moves from the first to the second: two generations, and in between it is nobody's."""
     first = (
-        Story("cooperative-1", **COOPERATIVE).enters(1, 0, 1, 2, 3).lives(5).commits(0).hears("REBALANCE_IN_PROGRESS")
+        MemberLog("cooperative-1", **COOPERATIVE)
+        .enters(1, 0, 1, 2, 3)
+        .lives(5)
+        .commits(0)
+        .hears("REBALANCE_IN_PROGRESS")
     )
     first.joins(2, 0, 1, 2).gives_up().is_told().joins(3, 0, 1, 2).is_told().lives(25).closes()
-    second = Story("cooperative-2", **COOPERATIVE).enters(2).lives(2).hears("REBALANCE_IN_PROGRESS")
+    second = MemberLog("cooperative-2", **COOPERATIVE).enters(2).lives(2).hears("REBALANCE_IN_PROGRESS")
     second.joins(3, 3).is_told().lives(6).commits(3).lives(3).closes()
     return [first, second]
 
 
-def expelled() -> list[Story]:
+def expelled() -> list[MemberLog]:
     """The coordinator does not know the member any more: everything is lost, and it joins as a new one."""
-    member = Story("expelled").enters(4, 0, 1).lives(5).hears("UNKNOWN_MEMBER_ID").gives_up()
+    member = MemberLog("expelled").enters(4, 0, 1).lives(5).hears("UNKNOWN_MEMBER_ID").gives_up()
     return [member.joins(6, 0, 1).is_told().lives(3).closes()]
 
 
-def stalled() -> list[Story]:
+def stalled() -> list[MemberLog]:
     """The application does not poll for its interval: LeaveGroup, and everything is lost when it polls again."""
-    member = Story("stalled").enters(1, 0).lives(3).lives(21, polls=False)
+    member = MemberLog("stalled").enters(1, 0).lives(3).lives(21, polls=False)
     if member.scene.is_waiting("LeaveGroup"):
         member.scene.answer("LeaveGroup")
     return [member.gives_up().joins(3, 0).is_told().lives(2).closes()]
 
 
-def stalled_static() -> list[Story]:
+def stalled_static() -> list[MemberLog]:
     """A static member leaves without a word."""
-    member = Story("static", group_instance_id="static-1").enters(1, 0).lives(3).lives(21, polls=False)
+    member = MemberLog("static", group_instance_id="static-1").enters(1, 0).lives(3).lives(21, polls=False)
     return [member.gives_up().joins(1, 0).is_told().lives(2).closes()]
 
 
-def coordinator_moves() -> list[Story]:
+def coordinator_moves() -> list[MemberLog]:
     """The coordinator moves: it is looked up, and the generation goes on."""
-    member = Story("moving").enters(1, 0, 1).lives(4).hears("NOT_COORDINATOR").lives(5).commits(0)
+    member = MemberLog("moving").enters(1, 0, 1).lives(4).hears("NOT_COORDINATOR").lives(5).commits(0)
     return [member.lives(3).closes()]
 
 
-STORIES: Final[tuple[Callable[[], list[Story]], ...]] = (
+STORIES: Final[tuple[Callable[[], list[MemberLog]], ...]] = (
     alone,
     eager_pair,
     cooperative_pair,
@@ -169,7 +177,7 @@ STORIES: Final[tuple[Callable[[], list[Story]], ...]] = (
 )
 
 
-def record(story: Callable[[], list[Story]]) -> list[list[TraceLine]]:
+def record(story: Callable[[], list[MemberLog]]) -> list[list[TraceLine]]:
     """The members of a story, each as its list of events."""
     recorder = Recorder(story.__name__, "reference", lambda line: None)
     return [[recorder.line(event) for event in member.scene.trace] for member in story()]

@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from groupspec.conformance.traces.dialects import Clock, LogEvent, Place
+from groupspec.conformance.traces.dialects import Clock, LogEvent, LogLine
 from groupspec.conformance.traces.dialects.broker import JAVA, SCALA, BrokerCoordinatorLog, read_message
 from groupspec.conformance.traces.dialects.reading import recognise
 from groupspec.conformance.traces.tests.broker_lines import BrokerLog
 
-PLACE = Place("server.log", 1, "")
+PLACE = LogLine("server.log", 1, "")
 BROKER = BrokerCoordinatorLog()
 
 

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from groupspec.conformance.vectors import Step, VectorFile, read_vectors
+from groupspec.conformance.vectors import VectorFile, VectorStep, read_vectors
 from groupspec.conformance.vectors.core_binding import CoreBinding
 
 
@@ -40,12 +40,12 @@ class Run:
                     self.take(*todo)
                     todo = None if self.core.is_worn() else next(left[self.here.number], None)
 
-    def walk(self, start: int, steps: list[Step]) -> bool:
+    def walk(self, start: int, steps: list[VectorStep]) -> bool:
         """Take steps in a new core, up to the first that fails or can not be taken: True if there is none."""
         self.here, self.core = self.file.states[start], CoreBinding(self.file, start)
         return all(self.take("on the way", step) for step in steps)
 
-    def take(self, what: str, step: Step) -> bool:
+    def take(self, what: str, step: VectorStep) -> bool:
         """Bring one event about, and compare: True if it did what the vector says."""
         if not self.core.can(self.here, step.event):
             self.counts[f"{what}: not driven, {step.event.kind}"] += 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.generate import folder_path
-from groupspec.conformance.vectors import Step, VectorState, read_vectors
+from groupspec.conformance.vectors import VectorState, VectorStep, read_vectors
 from groupspec.conformance.vectors.examples.run_vectors import Run
 
 VECTORS = folder_path("conformance") / "vectors"
@@ -126,13 +126,13 @@ FORGETS_THE_COORDINATOR = [
 ]
 
 
-def past(run: Run, start: VectorState) -> list[Step]:
+def past(run: Run, start: VectorState) -> list[VectorStep]:
     """A started consumer, lives that left requests of each kind unanswered, and back to a started one."""
     lives = [*GIVES_UP["JoinGroup"] * 9, *GIVES_UP["SyncGroup and Heartbeat"] * 9]
     if start.config["auto_commit"]:
         lives += GIVES_UP["OffsetCommit"] * 9
     names = [*lives[:2], "discovery_succeeded", *lives[2:], *FORGETS_THE_COORDINATOR]
-    here, steps = start, list[Step]()
+    here, steps = start, list[VectorStep]()
     for name in names:
         step = next(s for s in here.does if s.event.name == name and s.event.inputs.get("adds_any", True))
         steps.append(step)
@@ -151,7 +151,7 @@ def test_J9_late_answers_change_nothing_in_a_core_that_has_lived(rebalance: str)
         lived = [step for first in way[:1] for step in (first, *past(run, run.file.states[first.target]))]
         assert run.walk(run.file.start_of(state.number), [*lived, *way[1:]]), run.failures
         for event in state.stays:
-            if event.inputs.get("current") is False and run.take("late answers", Step(event, (), state.number)):
+            if event.inputs.get("current") is False and run.take("late answers", VectorStep(event, (), state.number)):
                 kinds.add(event.name)
 
     assert run.failures == []

@@ -44,7 +44,7 @@ GROUP = "orders-readers"
 BOTH = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 
 
-class Story:
+class WireRun:
     """A log in the making. Times are milliseconds; requests and answers are one millisecond apart unless said."""
 
     def __init__(self, rebalance: str = "eager", poll_ms: int = 50, retry_backoff_ms: int = 100) -> None:
@@ -214,7 +214,7 @@ class Story:
         self.event(at_ms + ms, protocol.ShutdownComplete(elapsed_ms=int(ms)))
 
 
-def assigned_and_read(story: Story, at_ms: float, generation: int) -> None:
+def assigned_and_read(story: WireRun, at_ms: float, generation: int) -> None:
     """After SyncGroup: the callback, the positions, the first records."""
     story.callback(at_ms, protocol.PartitionsAssigned)
     story.committed(at_ms + 6, {BOTH[0]: 3, BOTH[1]: -1})
@@ -224,7 +224,7 @@ def assigned_and_read(story: Story, at_ms: float, generation: int) -> None:
     story.records(at_ms + 41, BOTH[1], 0, 5)
 
 
-def first_round(story: Story) -> None:
+def first_round(story: WireRun) -> None:
     """From the first poll at 0 to a stable member in generation 1 at about 60."""
     story.lookup(1)
     story.join(5, -1, member_id="", error="MEMBER_ID_REQUIRED")
@@ -233,9 +233,9 @@ def first_round(story: Story) -> None:
     assigned_and_read(story, 15, 1)
 
 
-def eager_rebalance() -> Story:
+def eager_rebalance() -> WireRun:
     """Stable, announced at 600, done at 1000, closed at 2000."""
-    story = Story()
+    story = WireRun()
     first_round(story)
     story.polls(0, 2_000)
     story.heartbeats(110, 510, 1)
@@ -255,9 +255,9 @@ def eager_rebalance() -> Story:
     return story
 
 
-def cooperative_rebalance() -> Story:
+def cooperative_rebalance() -> WireRun:
     """Stable, announced at 600; orders-1 is taken away; two rounds; more records of orders-0."""
-    story = Story("cooperative")
+    story = WireRun("cooperative")
     first_round(story)
     story.polls(0, 2_000)
     story.heartbeats(110, 510, 1)
@@ -274,9 +274,9 @@ def cooperative_rebalance() -> Story:
     return story
 
 
-def expulsion() -> Story:
+def expulsion() -> WireRun:
     """Stable, unknown at 610, lost, joined as a new member."""
-    story = Story()
+    story = WireRun()
     first_round(story)
     story.polls(0, 2_000)
     story.heartbeats(110, 510, 1)
@@ -290,9 +290,9 @@ def expulsion() -> Story:
     return story
 
 
-def moved_coordinator() -> Story:
+def moved_coordinator() -> WireRun:
     """Stable, NOT_COORDINATOR at 610, found at node 2 after a failed lookup."""
-    story = Story()
+    story = WireRun()
     first_round(story)
     story.polls(0, 2_000)
     story.heartbeats(110, 510, 1)
@@ -303,9 +303,9 @@ def moved_coordinator() -> Story:
     return story
 
 
-def expiry() -> Story:
+def expiry() -> WireRun:
     """Polling, one poll of 1500 ms, then none until 3500."""
-    story = Story()
+    story = WireRun()
     first_round(story)
     story.polls(0, 300)
     story.poll(310, 1_500, 1_500)
@@ -323,9 +323,9 @@ def expiry() -> Story:
     return story
 
 
-def held_heartbeat_at_close() -> Story:
+def held_heartbeat_at_close() -> WireRun:
     """A heartbeat is unanswered from 610 on; close at 1000; its answer comes after LeaveGroup."""
-    story = Story()
+    story = WireRun()
     story.settings = replace(story.settings, auto_commit=False)
     first_round(story)
     story.polls(0, 1_000)

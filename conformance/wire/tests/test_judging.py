@@ -23,7 +23,7 @@ from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario import all_cases
 from groupspec.conformance.wire.tests import stories
-from groupspec.conformance.wire.tests.stories import BOTH, Story
+from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
@@ -32,14 +32,14 @@ STALL = ((2_100_000, 2_400_000),)
 CASE = next(case for case in all_cases() if case.id == "rebalance-eager")
 
 
-def result_of(story: Story, outcome: Outcome | None = None, stalls: tuple[tuple[int, int], ...] = ()) -> CaseResult:
+def result_of(story: WireRun, outcome: Outcome | None = None, stalls: tuple[tuple[int, int], ...] = ()) -> CaseResult:
     """A story as a run of a client."""
     history, ended = replace(story.history(), stalls_us=stalls), outcome or Outcome()
     judged = judge_run(CASE.rules, history, ended)
     return CaseResult(Client("fake", ("true",)), CASE, "fake", "1", history, ended, judged, 2.0)
 
 
-def spoiled(*spoils: Callable[[Story], None]) -> Story:
+def spoiled(*spoils: Callable[[WireRun], None]) -> WireRun:
     story = stories.eager_rebalance()
     both(*spoils)(story)
     return story

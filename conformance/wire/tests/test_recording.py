@@ -17,7 +17,7 @@ from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.recording import judge_recording, load, record, recordings_in, save
 from groupspec.conformance.wire.scenario import all_cases
 from groupspec.conformance.wire.tests import stories
-from groupspec.conformance.wire.tests.stories import Story
+from groupspec.conformance.wire.tests.stories import WireRun
 from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.spec.rules import RULES
 
@@ -25,7 +25,7 @@ CORPUS = Path(__file__).parents[1] / "recorded"
 FILES = recordings_in([CORPUS])
 
 
-def result_of(story: Story, outcome: Outcome | None = None) -> CaseResult:
+def result_of(story: WireRun, outcome: Outcome | None = None) -> CaseResult:
     """A story as a run."""
     case = next(case for case in all_cases() if case.id == "rebalance-eager")
     history, ended = story.history(), outcome or Outcome()

@@ -12,7 +12,7 @@ from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
 from groupspec.conformance.wire.tests import stories
-from groupspec.conformance.wire.tests.stories import BOTH, ME, Story
+from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
 
@@ -25,20 +25,20 @@ GOOD = (
     stories.held_heartbeat_at_close,
 )
 BROKEN = (Verdict.FAIL, Verdict.DEVIATION)
-Spoil = Callable[[Story], None]
+Spoil = Callable[[WireRun], None]
 
 
 def both(*spoils: Spoil) -> Spoil:
     """Several ways to spoil a run, one after the other."""
 
-    def spoil(story: Story) -> None:
+    def spoil(story: WireRun) -> None:
         for each in spoils:
             each(story)
 
     return spoil
 
 
-def without(story: Story, test: Callable[[Entry], bool]) -> None:
+def without(story: WireRun, test: Callable[[Entry], bool]) -> None:
     """Takes entries out."""
     story.entries = [entry for entry in story.entries if not test(entry)]
 
@@ -51,7 +51,7 @@ def drop(api: str, from_ms: float = 0, to_ms: float = 1e9) -> Spoil:
 def drop_event(name: str, from_ms: float = 0) -> Spoil:
     """Takes a callback out, its end too."""
 
-    def spoil(story: Story) -> None:
+    def spoil(story: WireRun) -> None:
         without(
             story, lambda e: e.at_us >= from_ms * 1000 and (e.kind == name or getattr(e.event, "callback", "") == name)
         )
@@ -70,7 +70,7 @@ def rename(before: str, after: type[protocol.PartitionsRevoked]) -> Spoil:
         partitions = getattr(entry.event, "partitions", [])
         return replace(entry, kind="partitions_revoked", event=after(partitions=partitions))
 
-    def spoil(story: Story) -> None:
+    def spoil(story: WireRun) -> None:
         story.entries = [renamed(entry) for entry in story.entries]
 
     return spoil
@@ -85,15 +85,15 @@ def elsewhere(entry: Entry) -> Entry:
     return entry
 
 
-def on_another_thread(story: Story) -> None:
+def on_another_thread(story: WireRun) -> None:
     story.entries = [elsewhere(entry) for entry in story.entries]
 
 
-def not_owned_any_more(story: Story) -> None:
+def not_owned_any_more(story: WireRun) -> None:
     story.callback(700, protocol.PartitionsRevoked, BOTH[1:], owned=BOTH[:1])
 
 
-def cut_off(story: Story, api: str) -> None:
+def cut_off(story: WireRun, api: str) -> None:
     """The blob in these requests loses its end."""
 
     def shorter(entry: Entry) -> Entry:
@@ -108,17 +108,17 @@ def cut_off(story: Story, api: str) -> None:
     story.entries = [shorter(entry) if entry.api == api else entry for entry in story.entries]
 
 
-def spin(story: Story) -> None:
+def spin(story: WireRun) -> None:
     for number in range(60):
         story.heartbeat(1_200 + number, 2, ms=0.5)
 
 
-def commit_at_each_poll(story: Story) -> None:
+def commit_at_each_poll(story: WireRun) -> None:
     for number in range(4):
         story.commit(636 + number, 1, {BOTH[0]: 6}, ms=0.5)
 
 
-SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
+SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
     ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),
@@ -134,7 +134,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("J2", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
     ("J2", "no SyncGroup after the JoinGroup", stories.eager_rebalance, drop("SyncGroup", 600)),
     ("J3", "the given id is not used", stories.eager_rebalance, lambda s: s.join(7, -1, member_id="")),
-    ("J3", "a pause before the second JoinGroup", Story,
+    ("J3", "a pause before the second JoinGroup", WireRun,
      both(lambda s: s.join(5, -1, error="MEMBER_ID_REQUIRED"), lambda s: s.join(110, 1))),
     ("J4", "the id is dropped after the announcement", stories.eager_rebalance, lambda s: s.join(645, 2, member_id="")),
     ("J4", "the id is kept after UNKNOWN_MEMBER_ID", stories.expulsion, lambda s: s.join(625, 2)),
@@ -148,9 +148,10 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
      lambda s: s.entries.append(Entry(700_000, "wire", "garbage", "Produce version 99 is not served"))),
     ("S1", "a Fetch during the round", stories.eager_rebalance, lambda s: s.fetch(800, {BOTH[0]: 6})),
     ("S1", "records during the round", stories.eager_rebalance, lambda s: s.records(800, BOTH[0], 6, 6)),
-    ("S2", "a member is left out", Story, both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
+    ("S2", "a member is left out", WireRun,
+     both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
     ("S3", "the assignment is not handed over", stories.eager_rebalance, drop_event("partitions_assigned", 900)),
-    ("H1", "silence while SyncGroup is unanswered", Story,
+    ("H1", "silence while SyncGroup is unanswered", WireRun,
      both(lambda s: s.join(5, 1), lambda s: s.sync(10, 1, ms=700))),
     ("H1", "silence during a callback", stories.eager_rebalance,
      both(drop("Heartbeat", 1_040), lambda s: s.callback(1_040, protocol.PartitionsAssigned, (), ms=500))),
@@ -212,9 +213,10 @@ SPOILED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
     ("L1", "two LeaveGroups", stories.eager_rebalance, lambda s: s.leave(2_018)),
     ("L2", "close() never returns", stories.eager_rebalance,
      lambda s: without(s, lambda e: e.kind == "shutdown_complete")),
-    ("L2", "close() takes too long", Story, lambda s: s.close(0, 7_000)),
+    ("L2", "close() takes too long", WireRun, lambda s: s.close(0, 7_000)),
     ("L3", "a JoinGroup after LeaveGroup", stories.held_heartbeat_at_close, lambda s: s.join(1_100, 2)),
-    ("L5", "no commit at close", Story, both(stories.first_round, lambda s: s.close(100, 50), lambda s: s.leave(120))),
+    ("L5", "no commit at close", WireRun,
+     both(stories.first_round, lambda s: s.close(100, 50), lambda s: s.leave(120))),
     ("K1", "owned is left out", stories.cooperative_rebalance, lambda s: s.join(640, 2)),
     ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, drop("JoinGroup", 970)),
     ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
@@ -234,7 +236,7 @@ def test_L1_who_has_lost_its_generation_has_nothing_to_leave_though_it_kept_its_
     assert judge("L1", story.history()).verdict is Verdict.PASS
 
 
-def own_loss(story: Story, given: tuple[TopicPartition, ...] = BOTH[:1]) -> None:
+def own_loss(story: WireRun, given: tuple[TopicPartition, ...] = BOTH[:1]) -> None:
     """At 1500 the member says lost, by itself; then it joins as a new one, and is given these."""
     drop("Heartbeat", 1_480)(story)
     story.callback(1_500, protocol.PartitionsLost, BOTH[:1])
@@ -246,7 +248,7 @@ def own_loss(story: Story, given: tuple[TopicPartition, ...] = BOTH[:1]) -> None
     story.records(1_540, given[0], 6, 7)
 
 
-ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
+ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # AbstractCoordinator.HeartbeatThread.run clears findCoordinatorFuture, and asks again after retry.backoff.ms
     ("D2", "a lookup behind a Fetch is given up for another", stories.moved_coordinator,
      both(drop("FindCoordinator", 600), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE", ms=150),
@@ -322,13 +324,15 @@ ALLOWED: tuple[tuple[str, str, Callable[[], Story], Spoil], ...] = (
 """What correct clients do, by the class and method that does it."""
 
 
-def rename_error(story: Story, api: str, error: str) -> None:
+def rename_error(story: WireRun, api: str, error: str) -> None:
     """Other answers."""
     story.entries = [replace(e, error=error) if e.api == api and e.kind == "response" else e for e in story.entries]
 
 
 @pytest.mark.parametrize(("rule", "what", "good", "change"), ALLOWED, ids=[f"{row[0]} {row[1]}" for row in ALLOWED])
-def test_what_correct_clients_do_breaks_no_rule(rule: str, what: str, good: Callable[[], Story], change: Spoil) -> None:
+def test_what_correct_clients_do_breaks_no_rule(
+    rule: str, what: str, good: Callable[[], WireRun], change: Spoil
+) -> None:
     story = good()
     change(story)
     judgement = judge(rule, story.history())
@@ -336,14 +340,14 @@ def test_what_correct_clients_do_breaks_no_rule(rule: str, what: str, good: Call
 
 
 @pytest.mark.parametrize("good", GOOD, ids=lambda good: good.__name__)
-def test_a_run_that_keeps_the_rules_breaks_none(good: Callable[[], Story]) -> None:
+def test_a_run_that_keeps_the_rules_breaks_none(good: Callable[[], WireRun]) -> None:
     history = good().history()
     judged = {rule: judge(rule, history) for rule in CHECKERS}
     assert {rule: each.reason for rule, each in judged.items() if each.verdict in BROKEN} == {}
 
 
 @pytest.mark.parametrize(("rule", "how", "good", "spoil"), SPOILED, ids=[f"{row[0]} {row[1]}" for row in SPOILED])
-def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[], Story], spoil: Spoil) -> None:
+def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[], WireRun], spoil: Spoil) -> None:
     story = good()
     spoil(story)
     assert judge(rule, story.history()).verdict in BROKEN, how
@@ -354,7 +358,7 @@ def test_every_checker_is_broken_by_some_run() -> None:
 
 
 def test_J6_the_same_content_in_other_bytes_is_found() -> None:
-    story = Story()
+    story = WireRun()
     story.join(5, -1, member_id="", error="MEMBER_ID_REQUIRED")
     story.join(8, 1)
     assert judge("J6", story.history()).verdict is Verdict.PASS
@@ -413,7 +417,7 @@ def test_nobody_is_blamed_for_a_machine_that_stood_still() -> None:
 
 
 def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
-    story = Story()
+    story = WireRun()
     story.join(5, 1)
     story.sync(10, 1, ms=700)
     history = story.history()
@@ -424,7 +428,7 @@ def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
 
 
 def test_a_flood_of_the_client_s_own_is_no_excuse() -> None:
-    story = Story()
+    story = WireRun()
     story.join(5, 1)
     story.sync(10, 1, ms=700)
     for number in range(3_000):

@@ -4,7 +4,7 @@ An assignor is a pure function: the same members, subscriptions and partition co
 Names and results are those of Kafka's (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor).
 """
 
-from groupspec.impl.core.assignors.base import Assignment, Assignor, Member
+from groupspec.impl.core.assignors.base import Assignment, Assignor, Subscriber
 from groupspec.impl.core.assignors.ranges import RangeAssignor
 from groupspec.impl.core.assignors.roundrobin import RoundRobinAssignor
 from groupspec.impl.core.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
@@ -15,4 +15,4 @@ ASSIGNORS: dict[str, Assignor] = {
 }
 """Every assignor by its name in JoinGroup."""
 
-__all__ = ["ASSIGNORS", "Assignment", "Assignor", "Member"]
+__all__ = ["ASSIGNORS", "Assignment", "Assignor", "Subscriber"]

@@ -10,7 +10,7 @@ from groupspec.impl.core.messages import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Subscriber:
     """One member of the group, as its subscription describes it.
 
     `generation` is the one in which `owned` was assigned; -1 if the member does not say (subscription version < 2) or
@@ -39,16 +39,16 @@ class Assignor(Protocol):
     def cooperative(self) -> bool:
         """Whether it supports the cooperative protocol (all support the eager one)."""
 
-    def assign(self, members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
         """Divide the partitions of the subscribed topics; topics without metadata have no count and are left out."""
 
 
-def in_serving_order(members: Sequence[Member]) -> list[Member]:
+def in_serving_order(members: Sequence[Subscriber]) -> list[Subscriber]:
     """Members with an instance id first, by that id; the others by member id: stable over restarts (KIP-345)."""
     return sorted(members, key=lambda m: (m.group_instance_id is None, m.group_instance_id or "", m.member_id))
 
 
-def subscribed_topics(members: Sequence[Member], partition_counts: Mapping[str, int]) -> list[str]:
+def subscribed_topics(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> list[str]:
     """The topics that somebody wants and that exist, sorted."""
     return sorted({topic for member in members for topic in member.topics} & set(partition_counts))
 

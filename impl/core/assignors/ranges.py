@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from groupspec.impl.core.assignors.base import (
     Assignment,
-    Member,
+    Subscriber,
     finished,
     in_serving_order,
     partitions_of,
@@ -21,7 +21,7 @@ class RangeAssignor:
     name = "range"
     cooperative = False
 
-    def assign(self, members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
         """Every topic by itself: co-partitioned topics end up with the same members."""
         shares: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
         for topic in subscribed_topics(members, partition_counts):

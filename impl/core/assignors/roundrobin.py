@@ -7,7 +7,7 @@ from itertools import cycle
 
 from groupspec.impl.core.assignors.base import (
     Assignment,
-    Member,
+    Subscriber,
     finished,
     in_serving_order,
     partitions_of,
@@ -22,7 +22,7 @@ class RoundRobinAssignor:
     name = "roundrobin"
     cooperative = False
 
-    def assign(self, members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
         """Each partition goes to the next member in the circle that subscribes to its topic."""
         shares: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
         circle = cycle(in_serving_order(members))

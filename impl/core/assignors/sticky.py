@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from groupspec.impl.core.assignors.base import (
     Assignment,
-    Member,
+    Subscriber,
     finished,
     in_serving_order,
     partitions_of,
@@ -31,7 +31,7 @@ class StickyAssignor:
     name = "sticky"
     cooperative = False
 
-    def assign(self, members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
         """The balanced assignment nearest to what the members own."""
         return finished(balanced_shares(members, partition_counts))
 
@@ -42,7 +42,7 @@ class CooperativeStickyAssignor:
     name = "cooperative-sticky"
     cooperative = True
 
-    def assign(self, members: Sequence[Member], partition_counts: Mapping[str, int]) -> Assignment:
+    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
         """The balanced assignment without the partitions that change owner."""
         return finished(self.withhold(balanced_shares(members, partition_counts), valid_owners(members)))
 
@@ -54,9 +54,9 @@ class CooperativeStickyAssignor:
         }
 
 
-def valid_owners(members: Sequence[Member]) -> dict[TopicPartition, str]:
+def valid_owners(members: Sequence[Subscriber]) -> dict[TopicPartition, str]:
     """Who owns what: the claim of the highest generation counts, and none where two are equally high (rule K3)."""
-    claims: dict[TopicPartition, list[Member]] = {}
+    claims: dict[TopicPartition, list[Subscriber]] = {}
     for member in members:
         for partition in member.owned:
             claims.setdefault(partition, []).append(member)
@@ -69,7 +69,7 @@ def valid_owners(members: Sequence[Member]) -> dict[TopicPartition, str]:
     return owners
 
 
-def balanced_shares(members: Sequence[Member], partition_counts: Mapping[str, int]) -> Shares:
+def balanced_shares(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Shares:
     """Keep what may be kept, give out what is free, then move one partition at a time until nothing is uneven."""
     served = in_serving_order(members)
     topics = {member.member_id: frozenset(member.topics) for member in served}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupspec.impl.core.assignors import ASSIGNORS, Assignment, Member, sticky
+from groupspec.impl.core.assignors import ASSIGNORS, Assignment, Subscriber, sticky
 from groupspec.impl.core.assignors.userdata import decode_sticky_user_data, encode_sticky_user_data
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData
@@ -24,8 +24,8 @@ def tps(text: str) -> tuple[TopicPartition, ...]:
     return tuple(tp(word) for word in text.split())
 
 
-def everybody(names: str, topics: Sequence[str] = TOPICS) -> list[Member]:
-    return [Member(name, tuple(topics)) for name in names]
+def everybody(names: str, topics: Sequence[str] = TOPICS) -> list[Subscriber]:
+    return [Subscriber(name, tuple(topics)) for name in names]
 
 
 def shares(assignment: Assignment) -> dict[str, str]:
@@ -45,37 +45,39 @@ def test_range_divides_each_topic_by_itself() -> None:
 
 def test_range_serves_static_members_first_and_by_their_instance_id() -> None:
     members = [
-        Member("x", ("a",)),
-        Member("z", ("a",), group_instance_id="1"),
-        Member("y", ("a",), group_instance_id="2"),
+        Subscriber("x", ("a",)),
+        Subscriber("z", ("a",), group_instance_id="1"),
+        Subscriber("y", ("a",), group_instance_id="2"),
     ]
     assert shares(ASSIGNORS["range"].assign(members, {"a": 4})) == {"z": "a0 a1", "y": "a2", "x": "a3"}
 
 
 def test_roundrobin_deals_and_skips() -> None:
-    members = [Member("x", ("a",)), Member("y", ("a", "b")), Member("z", ("a", "b", "c"))]
+    members = [Subscriber("x", ("a",)), Subscriber("y", ("a", "b")), Subscriber("z", ("a", "b", "c"))]
     result = ASSIGNORS["roundrobin"].assign(members, {"a": 1, "b": 2, "c": 3})
     assert shares(result) == {"x": "a0", "y": "b0", "z": "b1 c0 c1 c2"}
 
 
 def test_sticky_moves_no_more_than_it_must() -> None:
-    members = [Member("x", ("a",), tps("a0 a1 a2"), 1), Member("y", ("a",), tps("a3"), 1)]
+    members = [Subscriber("x", ("a",), tps("a0 a1 a2"), 1), Subscriber("y", ("a",), tps("a3"), 1)]
     assert shares(ASSIGNORS["sticky"].assign(members, {"a": 4})) == {"x": "a0 a1", "y": "a2 a3"}
 
 
 def test_K2_cooperative_sticky_withholds_what_changes_owner() -> None:
-    members = [Member("x", ("a",), tps("a0 a1 a2 a3"), 1), Member("y", ("a",))]
+    members = [Subscriber("x", ("a",), tps("a0 a1 a2 a3"), 1), Subscriber("y", ("a",))]
     first = ASSIGNORS["cooperative-sticky"].assign(members, {"a": 4})
     assert shares(first) == {"x": "a0 a1", "y": ""}
-    second = ASSIGNORS["cooperative-sticky"].assign([Member("x", ("a",), first["x"], 2), Member("y", ("a",))], {"a": 4})
+    second = ASSIGNORS["cooperative-sticky"].assign(
+        [Subscriber("x", ("a",), first["x"], 2), Subscriber("y", ("a",))], {"a": 4}
+    )
     assert shares(second) == {"x": "a0 a1", "y": "a2 a3"}
 
 
 def test_K3_the_claim_of_the_highest_generation_counts_and_ties_count_for_nobody() -> None:
     members = [
-        Member("x", ("a",), tps("a0 a1"), 3),
-        Member("y", ("a",), tps("a0 a2"), 4),
-        Member("z", ("a",), tps("a1"), 3),
+        Subscriber("x", ("a",), tps("a0 a1"), 3),
+        Subscriber("y", ("a",), tps("a0 a2"), 4),
+        Subscriber("z", ("a",), tps("a1"), 3),
     ]
     assert sticky.valid_owners(members) == {tp("a0"): "y", tp("a2"): "y"}
 
@@ -102,7 +104,7 @@ counts = st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 7), min_size=1)
 
 
 @st.composite
-def groups(draw: st.DrawFn, same_topics: bool = False) -> tuple[list[Member], dict[str, int]]:
+def groups(draw: st.DrawFn, same_topics: bool = False) -> tuple[list[Subscriber], dict[str, int]]:
     """Members with any subscriptions, claims and generations."""
     partition_counts = draw(counts)
     everything = [TopicPartition(t, n) for t, count in partition_counts.items() for n in range(count)]
@@ -112,7 +114,7 @@ def groups(draw: st.DrawFn, same_topics: bool = False) -> tuple[list[Member], di
     for number in range(draw(st.integers(1, 5))):
         owned = draw(st.lists(st.sampled_from(everything), unique=True, max_size=6)) if everything else []
         members.append(
-            Member(
+            Subscriber(
                 member_id=f"m{number}",
                 topics=common if same_topics else draw(topics),
                 owned=tuple(sorted(owned)),
@@ -123,7 +125,7 @@ def groups(draw: st.DrawFn, same_topics: bool = False) -> tuple[list[Member], di
     return members, partition_counts
 
 
-def wanted(members: Sequence[Member], partition_counts: Mapping[str, int]) -> set[TopicPartition]:
+def wanted(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> set[TopicPartition]:
     topics = {topic for member in members for topic in member.topics}
     return {TopicPartition(t, n) for t, count in partition_counts.items() if t in topics for n in range(count)}
 
@@ -131,7 +133,7 @@ def wanted(members: Sequence[Member], partition_counts: Mapping[str, int]) -> se
 @pytest.mark.parametrize("name", ["range", "roundrobin", "sticky"])
 @given(group=groups())
 def test_every_wanted_partition_has_exactly_one_owner_who_wants_it(
-    name: str, group: tuple[list[Member], dict[str, int]]
+    name: str, group: tuple[list[Subscriber], dict[str, int]]
 ) -> None:
     members, partition_counts = group
     assignment = ASSIGNORS[name].assign(members, partition_counts)
@@ -146,7 +148,7 @@ def test_every_wanted_partition_has_exactly_one_owner_who_wants_it(
 @pytest.mark.parametrize("name", list(ASSIGNORS))
 @given(group=groups(), data=st.data())
 def test_the_result_does_not_depend_on_the_order_of_the_members(
-    name: str, group: tuple[list[Member], dict[str, int]], data: st.DataObject
+    name: str, group: tuple[list[Subscriber], dict[str, int]], data: st.DataObject
 ) -> None:
     members, partition_counts = group
     shuffled = data.draw(st.permutations(members))
@@ -154,13 +156,13 @@ def test_the_result_does_not_depend_on_the_order_of_the_members(
 
 
 @given(group=groups(same_topics=True))
-def test_sticky_is_balanced_when_all_want_the_same(group: tuple[list[Member], dict[str, int]]) -> None:
+def test_sticky_is_balanced_when_all_want_the_same(group: tuple[list[Subscriber], dict[str, int]]) -> None:
     sizes = [len(share) for share in ASSIGNORS["sticky"].assign(*group).values()]
     assert max(sizes) - min(sizes) <= 1
 
 
 @given(group=groups())
-def test_sticky_leaves_nobody_two_behind_who_could_take_one(group: tuple[list[Member], dict[str, int]]) -> None:
+def test_sticky_leaves_nobody_two_behind_who_could_take_one(group: tuple[list[Subscriber], dict[str, int]]) -> None:
     members, partition_counts = group
     assignment = ASSIGNORS["sticky"].assign(members, partition_counts)
     for poor in members:
@@ -170,15 +172,15 @@ def test_sticky_leaves_nobody_two_behind_who_could_take_one(group: tuple[list[Me
 
 
 @given(group=groups())
-def test_sticky_keeps_a_balanced_assignment_as_it_is(group: tuple[list[Member], dict[str, int]]) -> None:
+def test_sticky_keeps_a_balanced_assignment_as_it_is(group: tuple[list[Subscriber], dict[str, int]]) -> None:
     members, partition_counts = group
     first = ASSIGNORS["sticky"].assign(members, partition_counts)
-    again = [Member(m.member_id, m.topics, first[m.member_id], 9, m.group_instance_id) for m in members]
+    again = [Subscriber(m.member_id, m.topics, first[m.member_id], 9, m.group_instance_id) for m in members]
     assert ASSIGNORS["sticky"].assign(again, partition_counts) == first
 
 
 @given(group=groups(same_topics=True))
-def test_sticky_moves_only_what_balance_demands(group: tuple[list[Member], dict[str, int]]) -> None:
+def test_sticky_moves_only_what_balance_demands(group: tuple[list[Subscriber], dict[str, int]]) -> None:
     members, partition_counts = group
     owners = {p: m for p, m in sticky.valid_owners(members).items() if p in wanted(members, partition_counts)}
     held = {m.member_id: sum(1 for owner in owners.values() if owner == m.member_id) for m in members}
@@ -192,7 +194,7 @@ def test_sticky_moves_only_what_balance_demands(group: tuple[list[Member], dict[
 
 @given(group=groups())
 def test_K2_cooperative_rounds_end_and_nobody_is_given_what_another_owns(
-    group: tuple[list[Member], dict[str, int]],
+    group: tuple[list[Subscriber], dict[str, int]],
 ) -> None:
     members, partition_counts = group
     for generation in range(10, 14):
@@ -204,7 +206,7 @@ def test_K2_cooperative_rounds_end_and_nobody_is_given_what_another_owns(
         if settled:
             break
         members = [
-            Member(m.member_id, m.topics, assignment[m.member_id], generation, m.group_instance_id) for m in members
+            Subscriber(m.member_id, m.topics, assignment[m.member_id], generation, m.group_instance_id) for m in members
         ]
     assert settled
     assert {p for share in assignment.values() for p in share} == wanted(members, partition_counts)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groupspec.impl.core.assignors import ASSIGNORS, Member
+from groupspec.impl.core.assignors import ASSIGNORS, Subscriber
 from groupspec.impl.core.events import (
     COORDINATOR,
     AssignPartitions,
@@ -222,7 +222,7 @@ def test_K3_what_two_members_claim_belongs_to_the_later_generation_and_on_a_tie_
     assignor, counts = ASSIGNORS["cooperative-sticky"], {"orders": 2}
 
     def shares(first: int, second: int) -> dict[str, tuple[object, ...]]:
-        members = [Member("a", ("orders",), (P0, P1), first), Member("b", ("orders",), (P0, P1), second)]
+        members = [Subscriber("a", ("orders",), (P0, P1), first), Subscriber("b", ("orders",), (P0, P1), second)]
         return {name: tuple(share) for name, share in assignor.assign(members, counts).items()}
 
     assert [len(share) for share in shares(2, 1).values()] == [1, 0]  # the other one is a's, and is withheld from b

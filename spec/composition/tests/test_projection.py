@@ -8,7 +8,7 @@ import pytest
 
 from groupspec.spec.composition import models
 from groupspec.spec.composition.projection import NotProjectable, project
-from groupspec.spec.explorer.exploration import Step, Trace
+from groupspec.spec.explorer.exploration import Trace, TraceStep
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 
 FEATURES = ("late", "callbacks", "awaiting", "leave", "static", "ids", "log")
@@ -35,13 +35,13 @@ IN = [
 def strolls(name: str, seed: int, steps: int = 40) -> Trace:
     """A run in which rare actions are as likely as frequent ones."""
     model, chance = models()[name](), Random(seed)
-    state, way = initial_state(model), list[Step]()
+    state, way = initial_state(model), list[TraceStep]()
     for _ in range(steps):
         possible = [each for each in enabled(model, state) if each[0] not in NOT_LIVED_TO_SEE]
         kind = chance.choice(sorted({action for action, _ in possible}))
         action, arguments = chance.choice([each for each in possible if each[0] == kind])
         state = apply(model, state, action, arguments)
-        way.append(Step(action, arguments, state))
+        way.append(TraceStep(action, arguments, state))
     return Trace(model, initial_state(model), tuple(way))
 
 
