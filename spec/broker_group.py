@@ -1,6 +1,6 @@
-"""The group, as its coordinator holds it.
+"""A consumer group at its coordinator.
 
-The broker's side of every JoinGroup, SyncGroup, Heartbeat, OffsetCommit and LeaveGroup.
+How the broker answers JoinGroup, SyncGroup, Heartbeat, OffsetCommit, LeaveGroup.
 
 A rebalance has two barriers. The *join phase* (PreparingRebalance) holds back every JoinGroup until all members have
 sent one; then all are answered together, in a new generation. The *sync phase* (CompletingRebalance) holds back every
@@ -22,7 +22,7 @@ The generation grows exactly when the join phase completes, also when nobody is 
 has the rebalance timeout to send SyncGroup; who has not is removed, from CompletingRebalance and even from Stable (rule
 G9).
 
-**Who is heard.** Sessions run from the last sign of life: a heartbeat, an accepted commit, an answered SyncGroup, the
+**Signs of life.** Sessions run from the last sign of life: a heartbeat, an accepted commit, an answered SyncGroup, the
 end of the join phase. A request that awaits its answer is a sign of life for that long (`is_awaiting`), save for a
 member that is new: it has 300 s. JoinGroup of a known member is none. Heartbeats are answered REBALANCE_IN_PROGRESS in
 PreparingRebalance and NONE in CompletingRebalance; commits the other way round (rule G7). So the commit before a
@@ -33,7 +33,7 @@ CompletingRebalance and for all requests to a Dead group; brokers do what stands
 member; the generation; the protocol chosen; the state. So SyncGroup of another generation gets ILLEGAL_GENERATION in
 PreparingRebalance too.
 
-**A group nobody knows** is Empty here: it answers alike, save for a commit (`group_known`). So is one that was deleted
+**An unknown group** is Empty here: it answers alike, save for a commit (`group_known`). So is one that was deleted
 (`group_deleted`): its records are gone from the log, and its pending ids with it.
 
 **A group that moves** is Dead at the coordinator that loses it (`group_unloaded`), and Loading at the one that gets it,
@@ -233,7 +233,7 @@ SILENT: Final = Guard("requester == 'member' and not is_awaiting")
 
 
 class BrokerGroup(StateMachine):
-    """A consumer group of the classic protocol, as its coordinator holds it."""
+    """A consumer group of the classic protocol, at its coordinator."""
 
     machine_name = "broker_group"
 

@@ -1,24 +1,27 @@
-"""The connection to the group coordinator.
+"""The connection of one member to the group coordinator.
 
-A group has one broker that coordinates it, and any broker can say which. The proposal gives the background thread four
-states. DOWN: it does not run. INITIALIZED: it runs, and nobody needs a coordinator, or the last lookup failed and its
-backoff runs. COORDINATOR_DISCOVERY: a FindCoordinator is out. STABLE: the coordinator is known. (The rebalance has a
-STABLE of its own: always say `connection.STABLE`.)
+One broker coordinates the group, and any broker answers which one it is. The proposal gives the background thread four
+states:
 
-Discovery is **on demand**: the first event that needs a coordinator starts it (rule D7). Shipped clients differ from
-the proposal here: Java's async consumer looks for a coordinator whenever it has none. A group member always needs one,
-so for a member the two come to the same.
+- DOWN: the thread does not run;
+- INITIALIZED: it runs, and no coordinator is needed, or the backoff after a failed discovery runs;
+- COORDINATOR_DISCOVERY: a FindCoordinator is in flight;
+- STABLE: the coordinator is known. (The rebalance has a STABLE of its own: always write `connection.STABLE`.)
 
-**Forgetting** the coordinator is the other half. Any answer that says "not me" or "not now", any disconnect and any
-request without an answer, and a session that ran out, make the coordinator unknown (rules D1, H5); errors about the
-member (REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID) do not. The order matters:
-first it is unknown, then what is under way to it fails (rule D5), so that those failures find nothing left to forget.
+**Discovery is on demand**: the first event that needs a coordinator starts it (rule D7). Shipped clients differ from
+the proposal: Java's async consumer looks for a coordinator whenever it has none. A group member always needs one, so
+for a member both come to the same.
 
-**A failed lookup** is tried again after the retry backoff for as long as something needs it; one that only the
-application can mend (not authorised) is thrown, and tried again when the application polls again.
+**The coordinator is forgotten** after any answer that says that the broker is not the coordinator or not available, a
+disconnect, a request without an answer, and an expired session (rules D1, H5). Errors about the member
+(REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID) leave it known. The coordinator is
+unknown before the requests in flight to it fail (rule D5), so their failures find nothing left to forget.
 
-The connection tells its neighbours `coordinator_found` and `coordinator_lost`, and hears from the rebalance whether one
-is needed and, from it and from the timers, that the coordinator is gone.
+**A failed discovery** is repeated after the retry backoff for as long as a coordinator is needed. One that only the
+application can resolve (not authorised) is thrown, and repeated when the application polls again.
+
+Emits `coordinator_found` and `coordinator_lost` to the other machines. The rebalance says whether a coordinator is
+needed; the rebalance and the timers say that it is gone.
 
 Sources: threading refactor proposal (Apache Kafka wiki), "Background thread and its lifecycle"; Kafka
 AbstractCoordinator.ensureCoordinatorReady, FindCoordinatorResponseHandler, markCoordinatorUnknown.

@@ -1,4 +1,4 @@
-"""The rebalance, as one member lives through it.
+"""The rebalance of one member.
 
 A member never rebalances alone: the coordinator announces it, in the answer to a heartbeat or a commit, and every
 member answers with a JoinGroup. From JoinGroup's answer the member knows its generation; from SyncGroup's, its
@@ -28,24 +28,23 @@ onPartitionsRevoked is queued but not begun, it becomes onPartitionsLost (rule P
 what is still owned afterwards is lost in a second one. The member id outlives a lost generation, to join again with;
 until it has, there is nothing to leave, and who leaves forgets the id without a LeaveGroup (rule L1).
 
-**Who sees which event.** Answers and timers come to the background thread, callbacks' ends from the polling thread.
-From its neighbours the machine reads `coordinator_known`, which holds JoinGroup and commits back, and hears when the
-coordinator is found or lost, and `poll_limit_reached`, by which the timers say that the application has stalled. To the
-connection it says `coordinator_needed`, `coordinator_needless`, `coordinator_gone` when an answer says so, and
-`rejoin_requested`; to the timers `heartbeats_enabled` when a generation is joined and `heartbeats_disabled` when
-JoinGroup is sent or the identity is gone (rules H1, H3); and to each partition that it concerns `partition_added`,
-`partition_enabled` when its listener has heard of it, `revocation_pending` and `partition_removed`. Its other words it
-says to itself.
+**Which thread gets which event.** Answers and timers come to the background thread, the ends of callbacks from the
+polling thread. Of its neighbours the machine reads `coordinator_known`, which holds back JoinGroup and commits, and
+gets `coordinator_found`, `coordinator_lost` and `poll_limit_reached` (the application has stalled). It emits
+`coordinator_needed`, `coordinator_needless`, `coordinator_gone` (an answer says so) and `rejoin_requested` to the
+connection; `heartbeats_enabled` (a generation is joined) and `heartbeats_disabled` (JoinGroup is sent, or the identity
+is gone; rules H1, H3) to the timers; and to each partition concerned `partition_added`, `partition_enabled` (its
+callback has returned), `revocation_pending` and `partition_removed`. Its other events it emits to itself.
 
-**Fenced** (KIP-345): another process has the instance id, and whoever joined again with an empty member id would take
-it back, and be taken for the newer one: two such processes fence each other for ever. So fencing is final, whatever
-request says so. All traffic ends, each poll throws the error again, and only the application can begin anew:
-unsubscribe(), and then subscribe().
+**Fenced** (KIP-345): another process has the instance id. A member that joined again with an empty member id would take
+it back as the newer process, and two such processes would fence each other for ever. So fencing is final, whichever
+request is answered with it: all requests end, each poll throws the error again, and only the application can begin
+anew, with unsubscribe() and then subscribe().
 
-**Three things that hold a JoinGroup back**: an application that has not polled since it subscribed, was thrown an error
-or let its poll interval expire (`polled`, rule J7); a retry backoff (`join_backoff`, rule D3); an unknown coordinator
-(rule D4). Whichever ends last raises `join_needed`. In PREPARING_REBALANCE a JoinGroup is out exactly if none of the
-three holds.
+**Three things hold a JoinGroup back**: the application has not polled since it subscribed, was thrown an error or let
+its poll interval expire (`polled`, rule J7); a retry backoff runs (`join_backoff`, rule D3); the coordinator is unknown
+(rule D4). When the last of them ends, `join_needed` is emitted. In PREPARING_REBALANCE a JoinGroup is in flight exactly
+if none of the three holds.
 
 Rows T1 to T11 below are those of Kafka's AbstractCoordinator (see `KAFKA_TRANSITIONS`).
 

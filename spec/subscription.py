@@ -1,20 +1,22 @@
-"""One partition, as the consumer that may own it sees it.
+"""One partition in the consumer that may own it.
 
-An assigned partition is not yet a fetchable one. First the listener must have heard of it (ASSIGNED); then a position
-must be found (AWAITING_POSITION): the committed offset, or, if the group has none, what auto.offset.reset says (rules
-O1, O6). Only then it is FETCHABLE, unless the application paused it (PAUSED). A partition that a rebalance will take
-away is PENDING_REVOCATION: neither fetched nor returned from then on (rule Q5); what was buffered of it goes with it.
+- ASSIGNED: the partition is in the assignment, and the listener has not been called for it yet;
+- AWAITING_POSITION: its position is looked up: the committed offset or, if the group has none, what auto.offset.reset
+  gives (rules O1, O6);
+- FETCHABLE: it has a position, and is fetched;
+- PAUSED: the same, paused by the application;
+- PENDING_REVOCATION: a rebalance will take it away. It is neither fetched nor returned, and its buffered records are
+  dropped (rule Q5).
 
-A poll that finds nothing to return asks for records (`demanded`), and goes on asking until some have come. A fetch is
-sent when the partition is FETCHABLE, nothing of it is buffered, and none is in flight, not even one for an earlier
-position (rule O5). What arrives is buffered; **the position moves when records are returned**, not when they arrive.
-Records for a position that is no longer the one asked for (after seek(), a revocation, a reset) are dropped, wherever
-they were (rule O3).
+A poll that returns nothing requests records (`demanded`), until some have come. A fetch is sent in FETCHABLE if nothing
+is buffered and no fetch is in flight, not even one for an earlier position (rule O5). Fetched records are buffered;
+**the position moves when records are returned**, not when they arrive. Records for a position that is no longer the
+requested one (after seek(), a revocation, a reset) are dropped wherever they are (rule O3).
 
-A partition that is retained over a rebalance goes through nothing here: it keeps its position, its pause and its fetch
+A partition that is retained over a rebalance gets no event here: it keeps its position, its pause and its fetch
 (rule O2).
 
-One such machine runs for each partition; the rebalance speaks to those it concerns.
+One such machine runs for each partition; the rebalance emits events to those that it concerns.
 
 Sources: "Learning Kafka with Python: a deep dive into consumers and rebalancing" (subscription state, fetcher); Kafka
 SubscriptionState, Fetcher; threading refactor proposal, "Rebalance States" (pause).

@@ -1,26 +1,25 @@
 """Heartbeats and the three timers of KIP-62.
 
-Before KIP-62 one timeout said three things: the process is alive, the application makes progress, and the group may
-wait this long for a rebalance. KIP-62 took them apart. The *session timeout* is about the process: heartbeats from a
-background thread keep it. The *poll interval* is about the application, and enforced by the client itself: whoever does
-not poll leaves. The *rebalance timeout* is the coordinator's (JoinGroup v1 carries it), and so not a timer of this
-machine.
+Before KIP-62 one timeout had three meanings: the process is alive, the application makes progress, and the group waits
+this long for a rebalance. KIP-62 separates them. The *session timeout* is about the process: heartbeats from a
+background thread renew the session. The *poll interval* is about the application, and the client enforces it itself: a
+member that does not poll leaves. The *rebalance timeout* is the coordinator's (JoinGroup v1 carries it), so it is no
+timer of this machine.
 
 Heartbeats run from the answer to JoinGroup until the next JoinGroup is sent or the identity is gone (rules H1, H3):
-while SyncGroup is out, and through every callback. In *published* (the seeds' gate `state != STABLE`) they begin with
-the answer to SyncGroup. While a JoinGroup is out the coordinator counts it as a sign of life, and nothing is evaluated
-here.
+while SyncGroup is in flight, and during every callback. While a JoinGroup is in flight the coordinator counts it as a
+sign of life, and nothing is evaluated here.
 
 The order of the checks is KIP-62's, one turn of the loop after another: coordinator unknown, session expired, poll
 interval expired, heartbeat not due, send. So a session that runs out, or an application that stalls, while no
-coordinator is known (`coordinator_known`) has no effect before one is found. What fell due meanwhile is made up for
-then: the poll interval as soon as the coordinator is found, a heartbeat when the loop has done everything else
-(`turn_ended`), unless a JoinGroup has made it superfluous.
+coordinator is known (`coordinator_known`) has no effect before one is found. What fell due meanwhile takes effect then:
+the poll interval as soon as the coordinator is found, a heartbeat when the loop has done everything else
+(`turn_ended`), unless a JoinGroup is sent first.
 
-- **Session expired**: the coordinator is suspect, not the membership. It is forgotten (`coordinator_gone`) and looked
-  for anew (rule H5); only the coordinator itself can say that the member is expelled. (librdkafka differs: it revokes.)
-- **Poll interval expired** (`poll_limit_reached`): a dynamic member leaves; a static one only falls silent, and the
-  coordinator keeps its place until the session runs out (rules P1, L1). Either way the identity is gone, see
+- **Session expired**: the coordinator is suspect, not the membership. It is forgotten (`coordinator_gone`) and
+  discovered anew (rule H5); only the coordinator itself can expel the member. (librdkafka differs: it revokes.)
+- **Poll interval expired** (`poll_limit_reached`): a dynamic member leaves; a static one sends nothing more, and the
+  coordinator keeps it as a member until the session runs out (rules P1, L1). Either way the identity is gone, see
   `rebalance.py`.
 - **One heartbeat in flight** at most (rule H7; Java allows several). The next falls due an interval after the last was
   *sent*; if that is before the answer, it is sent after the answer. A failed one is tried again after the retry
@@ -65,7 +64,7 @@ EFFECTS: Final = (
 
 
 class Timeouts(StateMachine):
-    """When a member beats, and what its timers mean."""
+    """When a member sends heartbeats, and what follows from its timers."""
 
     machine_name = "timeouts"
 
