@@ -12,10 +12,8 @@ from groupspec.conformance.stateful.lockstep import Observation, probe
 from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Config
-from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import SendRequest, UnsolicitedResponse
 from groupspec.impl.core.messages import (
-    ErrorCode,
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -25,8 +23,8 @@ from groupspec.impl.core.messages import (
     Request,
     SyncGroupRequest,
 )
-from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.impl.scripted import ScriptedCoordinator
+from groupspec.impl.scripted import ScriptedCoordinator, ScriptedCore
+from groupspec.impl.trace import TraceSink
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 SAMPLE_REQUESTS: Mapping[str, Request] = MappingProxyType(
@@ -72,24 +70,21 @@ def config_for(member: Member, start: MemberState) -> Config:
     )
 
 
-class CoreAdapter:
+class CoreAdapter(ScriptedCore):
     """One core, and a coordinator that answers when told."""
 
     def __init__(self, member: Member, start: MemberState) -> None:
         self.member = member
-        self.config = config_for(member, start)
         self.translation = Translation(member)
-        self.coordinator = ScriptedCoordinator()
-        self.correspondence = Correspondence(member, self.translation, self.coordinator)
         self.record: list[Observation] = []
-        self.now_ms = 1_000
         self._futures = 0
         self._offset = 10
-        self._new_core()
+        super().__init__(config_for(member, start), ScriptedCoordinator())
+        self.correspondence = Correspondence(member, self.translation, self.coordinator)
 
-    def _new_core(self) -> None:
-        self.subscription = SubscriptionState()
-        self.core = Core(self.config, self.subscription)
+    def new_core(self, trace: TraceSink | None = None) -> None:
+        """A core before its first event, whose inputs and outputs are recorded."""
+        super().new_core(trace)
         self.translation.sent.clear()
         probe(self.core, self.record)
 
@@ -99,8 +94,7 @@ class CoreAdapter:
         deadline_ms = self.core.next_deadline_ms()
         if deadline_ms is not None:
             self.now_ms = max(self.now_ms, deadline_ms)
-            for output in self.core.advance(self.now_ms):
-                self._serve(output)
+            self.timers_fire()
         return list(self.record)
 
     def end(self) -> None:
@@ -111,13 +105,13 @@ class CoreAdapter:
     def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
         """Answers need a request that they can answer; a callback that nobody asked for can't end."""
         if offer.event in EVENTS_OF:
-            return illegal or self.correspondence.can_answer(offer, state, self.core.describe())
+            return illegal or self.correspondence.can_answer(offer, state, self.describe())
         if illegal:
             return False
-        if offer.event == "stopped" and self.core.describe().connection == "DOWN":
+        if offer.event == "stopped" and self.describe().connection == "DOWN":
             return False  # a consumer's background thread starts with it
         if offer.event == "subscription_changed":
-            return self.correspondence.can_change_topics(offer, state, self.core.describe())
+            return self.correspondence.can_change_topics(offer, state, self.describe())
         if offer.event == "requests_settled":
             return bool(self.member.value_of(state, "request_pending"))
         return True
@@ -132,7 +126,7 @@ class CoreAdapter:
         if offer.event in EVENTS_OF:
             self._answer(offer, variant, state, illegal)
         elif offer.event in _TIMER_OF:
-            self._expire(_TIMER_OF[offer.event])
+            self._timer_expires(_TIMER_OF[offer.event])
         else:
             self._command(offer)
         return list(self.record)
@@ -144,54 +138,51 @@ class CoreAdapter:
             if described.state != "PENDING_REVOCATION":
                 self.subscription.seek(partition, self._offset)
 
-    def _give(self, event: impl.InputEvent) -> None:
-        for output in self.core.handle(event, self.now_ms):
-            self._serve(output)
-
-    def _serve(self, output: impl.Output) -> None:
+    def reactions(self, output: impl.Output) -> list[impl.InputEvent]:
+        """What no event of the member's machines answers is answered at once."""
         if isinstance(output, SendRequest):
             sent = Sent(output.request_id, output.request, "", -1)
             if sent.api in ANSWERED_BY_ITSELF and not sent.is_asked:
-                response = self.coordinator.answer(output.request, ErrorCode.NONE)
-                self._give(impl.ResponseReceived(output.request_id, response))
+                return [self.answered(output)]
+        return []
 
     def _command(self, offer: Offer) -> None:
         self._futures += 1
         match offer.event:
             case "started":
                 if self.core.leaving.closed:
-                    self._new_core()
-                self._give(impl.Start())
+                    self.new_core()
+                self.do(impl.Start())
             case "stopped":
-                self._give(impl.Close(self._futures, self.now_ms + 10_000))
+                self.do(impl.Close(self._futures, self.now_ms + 10_000))
             case "subscribed_to_topics":
-                self._give(impl.Subscribe(self.translation.topics or TOPICS))
+                self.do(impl.Subscribe(self.translation.topics or TOPICS))
             case "subscription_changed":
-                self._give(impl.Subscribe(self.correspondence.topics(offer, self.core.describe()) or TOPICS))
+                self.do(impl.Subscribe(self.correspondence.topics(offer, self.describe()) or TOPICS))
             case "application_polled":
                 self.subscription.poll_started()
-                self._give(impl.Poll())
+                self.do(impl.Poll())
             case "poll_raised":
-                self._give(impl.Poll(raises=True))
+                self.do(impl.Poll(raises=True))
             case "rejoin_requested":
-                self._give(impl.EnforceRebalance("a test wants it"))
+                self.do(impl.EnforceRebalance("a test wants it"))
             case "leave_requested":
-                self._give(impl.Unsubscribe(self._futures))
+                self.do(impl.Unsubscribe(self._futures))
             case "commit_or_fetch_requested":
-                self._give(impl.FetchCommitted((ASKED,), self._futures, self.now_ms + 1))
+                self.do(impl.FetchCommitted((ASKED,), self._futures, self.now_ms + 1))
             case "callback_started":
-                self._give(impl.CallbackStarted())
+                self.do(impl.CallbackStarted())
             case "partitions_revoked":
-                self._give(impl.PartitionsRevoked())
+                self.do(impl.PartitionsRevoked())
             case "partitions_assigned":
-                self._give(impl.PartitionsAssigned())
+                self.do(impl.PartitionsAssigned())
             case _:
                 raise ValueError(f"no command for {offer.event}")
 
-    def _expire(self, timer: str) -> None:
+    def _timer_expires(self, timer: str) -> None:
         if self.core.timers.is_armed(timer):
             self.core.timers.expire_now(timer, self.now_ms)
-        self._give(impl.TimerExpired(timer))
+        self.do(impl.TimerExpired(timer))
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -199,15 +190,15 @@ class CoreAdapter:
         if illegal:
             self._answer_to_nothing(offer, variant)
             return
-        if topics := self.correspondence.topics_before(offer, self.core.describe()):
-            self._give(impl.Subscribe(topics))
-        now = self.core.describe()
+        if topics := self.correspondence.topics_before(offer, self.describe()):
+            self.do(impl.Subscribe(topics))
+        now = self.describe()
         sent = self._request_to_answer(offer, state)
         response = self.correspondence.response(sent, offer, variant, now)
-        self._give(impl.ResponseReceived(sent.request_id, response))
+        self.do(impl.ResponseReceived(sent.request_id, response))
 
     def _request_to_answer(self, offer: Offer, state: MemberState) -> Sent:
-        api, now = api_answered_by(offer), self.core.describe()
+        api, now = api_answered_by(offer), self.describe()
         if not is_current(offer):
             sent = self.correspondence.abandoned(api, state, now)
         else:
@@ -215,22 +206,22 @@ class CoreAdapter:
             if sent is None:
                 self._have_sent(api)
                 self.correspondence.register(self.record)
-                sent = self.correspondence.waiting(api, state, self.core.describe())
+                sent = self.correspondence.waiting(api, state, self.describe())
         assert sent is not None, f"nothing to answer for {offer}"
         return sent
 
     def _have_sent(self, api: str) -> None:
         """The application commits, or a question is asked again, so that there is something to answer."""
         if api == "OffsetFetch":
-            self._expire("offsets_backoff")
+            self._timer_expires("offsets_backoff")
         else:
-            owned = self.core.describe().owned
-            self._give(impl.Commit({owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures))
+            owned = self.describe().owned
+            self.do(impl.Commit({owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures))
 
     def _answer_to_nothing(self, offer: Offer, variant: int) -> None:
         sample = Sent(_NEVER_SENT, SAMPLE_REQUESTS[api_answered_by(offer)], "", -1)
         told = offer if offer.event != "sync_accepted" else Offer(offer.event, _NOTHING_ASSIGNED)
-        response = self.correspondence.response(sample, told, variant, self.core.describe())
+        response = self.correspondence.response(sample, told, variant, self.describe())
         self.translation.unsolicited = offer
         with suppress(UnsolicitedResponse):
-            self._give(impl.ResponseReceived(_NEVER_SENT, response))
+            self.do(impl.ResponseReceived(_NEVER_SENT, response))
