@@ -118,7 +118,8 @@ rows_mutant("G5-for-ever", "G5", "broker_group",
     cell("Stable", "group_session_expired", guard="requester == 'member'"), ignored,
     "A member of a stable group whose session has expired stays.")
 rows_mutant("G5-parked", "G5", "broker_group",
-    cell("PreparingRebalance", "group_session_expired", guard="requester == 'member'"), guard("not waits and ", ""),
+    cell("PreparingRebalance", "group_session_expired", guard="requester == 'member'"),
+    guard("not is_awaiting and ", ""),
     "A member whose JoinGroup awaits its answer expires.")
 rows_mutant("G6-for-ever", "G1 G6", "broker_group", cell("PreparingRebalance", "group_rebalance_timeout"), ignored,
     "A member that sends heartbeats and never rejoins delays the group without end.")
@@ -160,7 +161,7 @@ rows_mutant("G13-moved-in-silence", "G13", "broker_group",
     cell("Stable", "group_unloaded"), without("fail_awaiting_not_coordinator"),
     "A coordinator that moves does not answer the awaiting requests.")
 rows_mutant("G13-empty-accepts", "G13", "broker_group",
-    cell("Empty", "group_commit", guard="not group_known and told_of"),
+    cell("Empty", "group_commit", guard="not group_known and reports_missing_group"),
     doing("answer_group_id_not_found", "answer_none"),
     "A commit of a member of an unknown group is accepted.")
 # fmt: on
