@@ -142,15 +142,15 @@ byte fault = none;  // the first assertion that failed
 #define holds_knows_its_members ((broker_group != Empty) || (((registered[1] == absent) || \
     (registered[1] == pending)) && ((registered[2] == absent) || (registered[2] == pending))))
 
-// joins-await-in-the-join-phase (invariant): A JoinGroup waits in PreparingRebalance only: when the phase
-// ends, each is answered.
+// joins-await-in-the-join-phase (invariant): A JoinGroup awaits its answer in PreparingRebalance only: when
+// the phase ends, each is answered.
 // Source: Kafka GroupMetadataManager.completeClassicGroupJoin
 // Rules: G1
 #define holds_joins_await_in_the_join_phase ((broker_group == PreparingRebalance) || \
     ((registered[1] != awaiting_join) && (registered[2] != awaiting_join)))
 
-// syncs-await-in-the-sync-phase (invariant): A SyncGroup waits in CompletingRebalance only: the assignment,
-// or the next rebalance, answers each.
+// syncs-await-in-the-sync-phase (invariant): A SyncGroup awaits its answer in CompletingRebalance only: the
+// assignment, or the next rebalance, answers each.
 // Source: Kafka GroupMetadataManager.classicGroupSync
 // Rules: G9
 #define holds_syncs_await_in_the_sync_phase ((broker_group == CompletingRebalance) || \

@@ -3613,15 +3613,15 @@ KnowsItsMembers ==
     \/ state.broker_group /= "Empty"
     \/ \A i \in Members : state.registered[i] = "absent" \/ state.registered[i] = "pending"
 
-\* joins-await-in-the-join-phase (invariant): A JoinGroup waits in PreparingRebalance only: when the phase
-\* ends, each is answered.
+\* joins-await-in-the-join-phase (invariant): A JoinGroup awaits its answer in PreparingRebalance only: when
+\* the phase ends, each is answered.
 \* Source: Kafka GroupMetadataManager.completeClassicGroupJoin
 \* Rules: G1
 JoinsAwaitInTheJoinPhase ==
     state.broker_group = "PreparingRebalance" \/ (\A i \in Members : state.registered[i] /= "awaiting_join")
 
-\* syncs-await-in-the-sync-phase (invariant): A SyncGroup waits in CompletingRebalance only: the assignment,
-\* or the next rebalance, answers each.
+\* syncs-await-in-the-sync-phase (invariant): A SyncGroup awaits its answer in CompletingRebalance only: the
+\* assignment, or the next rebalance, answers each.
 \* Source: Kafka GroupMetadataManager.classicGroupSync
 \* Rules: G9
 SyncsAwaitInTheSyncPhase ==
