@@ -15,10 +15,12 @@ const show = (details) => {
   note.replaceWith(copy);
   const frame = copy.querySelector(".sequence");
   if (!frame) return;
-  // On a phone the picture begins with its first lane, left of which the times are; what broke a rule is in view.
-  const [lane, broken] = ['.lanes [class="b"]', '[fill="#fee2e2"]'].map((each) => frame.querySelector(each)?.getBoundingClientRect());
+  // What broke a rule is in the middle; without it a phone begins with the first lane, left of which the times are.
+  const row = frame.querySelector('[fill="#fee2e2"]');
   const at = frame.getBoundingClientRect();
-  if (lane && frame.clientWidth < 600) frame.scrollLeft = lane.left - at.left - 8;
+  const [lane, broken] = [frame.querySelector('.lanes [class="b"]'), row?.parentElement.querySelector('[text-anchor="middle"]') ?? row].map((each) => each?.getBoundingClientRect());
+  if (frame.clientWidth < 600 && broken) frame.scrollLeft = (broken.left + broken.right) / 2 - at.left - frame.clientWidth / 2;
+  else if (frame.clientWidth < 600 && lane) frame.scrollLeft = lane.left - at.left - 8;
   if (broken) frame.scrollTop = broken.top - at.top - frame.clientHeight / 3;
 };
 document.querySelectorAll("details[data-run]").forEach((details) => {
