@@ -341,7 +341,7 @@ def judge(  # type: ignore[no-untyped-def]
                 found = _find(findings, found, i, Rule.UNASKED_ANSWER, r.asked[api], r.answered[api], -1, state)
                 r.answered[api] = r.asked[api]
 
-        # What each event tells
+        # What each event changes
         expelled = (
             error[i] == Error.UNKNOWN_MEMBER_ID
             or error[i] == Error.ILLEGAL_GENERATION

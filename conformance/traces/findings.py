@@ -1,4 +1,4 @@
-"""What `trace why` finds: rebalances, who had a part in them, and lines that prove it. Data only.
+"""What `trace why` finds: rebalances, the members involved, and the lines that prove it. Data only.
 
 Members are named by client id, which the coordinator puts in front of the member ids that it makes up (`member_names`).
 For static members that is the group.instance.id, because a 4.x coordinator logs nothing else about them.

@@ -130,7 +130,7 @@ def group(run: str, name: str, members: int, rounds: int, beats: int, rng: rando
             member.hear_of_rebalance()
         moves = rebalance == "cooperative" and owner[moved] is not heir
         for member in everybody:
-            # A partition that moves in a cooperative group belongs to nobody for one generation.
+            # A partition that moves in a cooperative group has no owner for one generation.
             keeps = [p for p in partitions if owner[p] is member and not (moves and p == moved)]
             member.join(generation, [*keeps, moved] if not moves and member is heir and moved not in keeps else
                         [p for p in keeps if p != moved or member is heir])  # fmt: skip

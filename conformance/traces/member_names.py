@@ -61,7 +61,7 @@ class MemberNames:
         return f"{client} ({found['digits']})" if client in self.shared and found and not instance_id else client
 
     def is_shared(self, member_id: str) -> bool:
-        """Whether other members have its client id too, so that nobody can say which of them comes back."""
+        """Whether other members have its client id too, so that the log does not say which of them comes back."""
         return client_of(member_id) in self.shared
 
 

@@ -272,7 +272,7 @@ class Observer:
         return {configuration}
 
     def _may_be_in_callback(self, configuration: Configuration) -> set[Configuration]:
-        """The polling thread begins a callback by itself; the line about it comes when the other thread hears of it."""
+        """The polling thread begins a callback by itself; the trace event follows when the core is notified."""
         if configuration.state != "REVOKING_PARTITION" or configuration.values[self.running]:
             return {configuration}
         return {configuration} | self.react(configuration, "callback_started")
@@ -306,7 +306,7 @@ class Observer:
         return {after for event in HIDDEN[self.source] for after in self.react(configuration, event)}
 
     def react(self, configuration: Configuration, event: str) -> set[Configuration]:
-        """The configurations after one event of the machine, with all that it tells itself."""
+        """The configurations after one event of the machine and the internal events that it emits."""
         done: set[Configuration] = set()
         todo: deque[tuple[Configuration, tuple[str, ...]]] = deque([(configuration, (event,))])
         while todo:

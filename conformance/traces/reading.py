@@ -95,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def no_progress(what: str, done: int, of: int) -> None:
-    """Tells nobody."""
+    """Reports no progress."""
 
 
 def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:

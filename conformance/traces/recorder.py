@@ -1,4 +1,4 @@
-"""Writes down what a member tells about itself: trace events in, NDJSON lines out.
+"""Writes the trace events of a member as NDJSON lines.
 
 Whoever records (the reference through its `trace` hook, the wire kit from its broker's log) hands over events that have
 the fields of `TraceEvent`; the recorder adds the run and the source. Calls must not overlap: the caller holds a lock

@@ -20,7 +20,7 @@ NO_GENERATION: Final = -1
 UNKNOWN_GENERATION: Final = -2
 
 GRACE_US: Final = 1_000_000
-"""How late a member may notice that its poll interval ran out: threads are scheduled, and nobody's are on time."""
+"""How late a member may notice that its poll interval ran out: threads are scheduled late."""
 
 NOT_BEFORE_THE_NEXT_US: Final = 2**62
 """Where the heartbeat gap counts from once it was reported: one silence is one finding."""

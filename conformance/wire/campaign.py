@@ -62,7 +62,7 @@ class Row:
 
     @property
     def judgement(self) -> Judgement:
-        """Of the run that it tells of."""
+        """Of the run that this row describes."""
         return self.combined.judgement
 
     @property
@@ -265,7 +265,7 @@ def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> Non
 
 
 def _to_confirm(job: _Job, done: Sequence[_Finished], waiting: Sequence[_Job]) -> _Job | None:
-    """One more run of the case, if a rule was broken in it and nobody knows yet whether always."""
+    """One more run of the case, if a rule was broken in it and it is open whether it always is."""
     if any((other.client, other.case) == (job.client, job.case) for other in waiting):
         return None
     judged = [[run.judgements[rule].verdict for run in done] for rule in job.case.rules]

@@ -30,7 +30,7 @@ LIFETIME_S: Final = 120.0
 
 
 class CaseBroker:
-    """A scripted broker that tells the log. Use as a context manager."""
+    """A scripted broker that writes what happens to the log. A context manager."""
 
     def __init__(self, log: Log, case: Case) -> None:
         self._log = log

@@ -73,7 +73,7 @@ class _Run:
 
 
 def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
-    """Runs it; again if what it found wrong rests on time and nobody could go on meanwhile, since that proves nothing.
+    """Runs the case; again if a rule was broken by time alone while the machine stalled: that proves nothing.
 
     Never raises for anything that the client or its harness does. Raises what too little memory raised: see `endings`.
     """

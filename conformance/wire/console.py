@@ -33,7 +33,7 @@ ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
 
 @dataclass(frozen=True)
 class Group:
-    """One rule, and the cases in which a client got one verdict on it; the first is told in full."""
+    """One rule, and the cases in which a client got one verdict on it; the first is shown in full."""
 
     rule: str
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""A run's log, read once for the rules: requests with their answers, callbacks with their ends, polls, who owned what.
+"""A run's log, read once for the rules: requests with their answers, callbacks with their ends, polls, ownership.
 
 A rule is judged from this and nothing else. Times are the log's, in microseconds; `timing` says how much of a stretch
 of time the kit stood still and the client's process waited for a processor, so that no client is blamed for a machine
@@ -324,12 +324,12 @@ class History:
         return Timing((to_us - from_us) / 1000, bound_ms, stalled_us / 1000, waited_us / 1000)
 
     def took_ms(self, from_us: int, to_us: int) -> float:
-        """The time in between, less what nobody could go on."""
+        """The time in between, less the stalls of the machine, in ms."""
         timing = self.timing(from_us, to_us, 0)
         return max(0.0, timing.took_ms - timing.excused_ms)
 
     def busy_us(self, from_us: int, to_us: int) -> int:
-        """How long nobody could go on in between."""
+        """How long the machine stalled in between, in ms."""
         return int(1000 * self.timing(from_us, to_us, 0).excused_ms)
 
     def apart_ms(self, earlier_us: int, later_us: int) -> float:
@@ -454,7 +454,7 @@ def names(partitions: Iterable[TopicPartition]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the member is to the coordinator: what JoinGroup's success gave it."""
+    """The member's identity: member id and generation of the last JoinGroup that succeeded."""
 
     member_id: str
     generation: int

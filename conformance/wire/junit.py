@@ -41,7 +41,7 @@ def _suite(client: ClientResult, report: Path | None) -> ElementTree.Element:
 
 
 def _case(client: ClientResult, row: Row, report: Path | None) -> ElementTree.Element:
-    """A DEVIATION is no failure, but its name says it: what JUnit shows as passed or skipped, nobody opens."""
+    """The name of a test case. A DEVIATION is no failure for JUnit, so the name says it."""
     verdict = row.judgement.verdict
     reason = f"{row.combined.how_sure}: {row.judgement.reason}"
     scenario = ".".join(filter(None, (row.case.scenario.id, row.case.variant.name)))

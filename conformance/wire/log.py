@@ -60,7 +60,7 @@ class Log:
         self._end: str | None = None
 
     def append(self, entry: Entry) -> None:
-        """Add an entry, and wake whoever waits."""
+        """Add an entry, and wake the threads that wait."""
         with self._changed:
             self._entries.append(entry)
             self._changed.notify_all()
@@ -72,7 +72,7 @@ class Log:
         return entry
 
     def end(self, reason: str) -> None:
-        """Nothing more will come from the client: whoever waits need not wait any longer."""
+        """The client sends nothing more: threads that wait for it stop waiting."""
         with self._changed:
             self._end = self._end or reason
             self._changed.notify_all()

@@ -149,7 +149,7 @@ class Event(msgspec.Struct, frozen=True, tag_field="name", kw_only=True):
 
 
 class StartupComplete(Event, frozen=True, tag="startup_complete"):
-    """The first line: who this is, and what the client offers (see FEATURES)."""
+    """The first line: the client, its version, and its features (see FEATURES)."""
 
     client: str
     version: str

@@ -67,7 +67,7 @@ def together(*clocks: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
 
 
 class Waits:
-    """How long somebody waited, in samples that follow each other.
+    """Waiting times, in consecutive samples.
 
     Linux adds a wait to the account when it is over. One that is longer than its sample therefore fills those before,
     too.
@@ -93,7 +93,7 @@ class Waits:
                 place -= 1
 
     def __iter__(self) -> Iterator[Wait]:
-        """Every sample in which anybody waited."""
+        """Every sample in which a process waited."""
         return (sample for sample in self._samples if sample[2] >= MIN_WAIT_US)
 
 
@@ -122,7 +122,7 @@ class WaitClock:
             self._thread.join()
 
     def waits_us(self) -> Sequence[Wait]:
-        """Every sample in which anybody waited."""
+        """Every sample in which a process waited."""
         return tuple(self._waits)
 
     def _sample_all(self) -> None:
@@ -160,7 +160,7 @@ def waits_of(process: int) -> Iterator[tuple[str, int]]:
 
 
 def stolen(statistics: Path = Path("/proc/stat")) -> dict[str, int]:
-    """Each processor, and how many nanoseconds it has run for another machine while somebody here wanted it."""
+    """Each processor, and for how many nanoseconds it was taken away while a process wanted it."""
     lines = statistics.read_text(encoding="ascii").splitlines()
     processors = (line.split() for line in lines if line.startswith("cpu") and not line.startswith("cpu "))
     return {fields[0]: int(fields[8]) * TICK_NS for fields in processors}

@@ -70,7 +70,7 @@ def trace_events(result: CaseResult) -> Iterator[TraceEvent]:
 
 
 def _events(result: CaseResult) -> Iterator[TraceEvent]:
-    """The same, not yet numbered, by a clock that stands still while nobody could go on.
+    """The same, not yet numbered, by a clock that stands still while the machine stalls.
 
     Kit and trace judge the same time.
     """
@@ -82,7 +82,7 @@ def _events(result: CaseResult) -> Iterator[TraceEvent]:
 
 
 def _shown(result: CaseResult) -> Iterator[TraceEvent]:
-    """What happened. Who is blocked in poll() is polling (rule P2): a long poll is written down again and again."""
+    """The events. A client blocked in poll() is polling (rule P2): a long poll gives several poll events."""
     offered = result.history.settings.features
     settings: Detail = {
         "rebalance": result.case.scenario.rebalance,

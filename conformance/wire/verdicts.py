@@ -71,7 +71,7 @@ class Timing:
 
     @property
     def excused_ms(self) -> float:
-        """What nobody blames the client for."""
+        """The part of the time for which the client is not responsible, in ms."""
         return self.kit_stalled_ms + self.client_waited_ms
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ class Skipped:
     dialect: str
     why: str
     unreadable: bool = False
-    """It may be a log of the coordinator: nobody could look."""
+    """Whether the file could not be read, so that it may be a log of the coordinator."""
 
 
 @dataclass(slots=True)

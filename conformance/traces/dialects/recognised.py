@@ -1,4 +1,4 @@
-"""Dialects that are recognised and not read yet, so that a user hears "librdkafka log", not "unknown file"."""
+"""Dialects that are recognised and not read yet: the user gets "librdkafka log" instead of "unknown file"."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of all checks, who the harness says it is, and the end of its stderr in the stories that went wrong."""
+    """The results of all checks, the harness's name and version, and the end of its stderr in failed sessions."""
 
     client: Client
     name: str

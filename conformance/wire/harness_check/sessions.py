@@ -88,7 +88,7 @@ class Session:
 
 
 class Player:
-    """Tells a story to a running harness."""
+    """Sends a harness the commands of a session, and checks its events."""
 
     def __init__(self, session: Session, broker: CaseBroker, process: HarnessProcess, log: Log, extra: bool) -> None:
         self.session = session
@@ -142,7 +142,7 @@ class Player:
         self.has_read(begun)
 
     def has_read(self, since: Entry) -> bool:
-        """Whether records of each partition came; who waits in vain for one of them does not wait for the others."""
+        """Whether records of each partition came; after one of them is missing, the others are not waited for."""
         return all(
             self.wait(lambda e, p=partition: p in _partitions(e), since)  # type: ignore[misc]  # mypy cannot type `p=`
             for partition in sorted(self.broker.partitions())
@@ -212,7 +212,7 @@ def unsubscribes(player: Player) -> None:
 
 
 def is_refused(player: Player) -> None:
-    """The broker refuses JoinGroup for good: the application is told."""
+    """The broker refuses JoinGroup for good: the harness reports an error."""
     for _ in range(3):
         player.broker.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED")
     player.have(

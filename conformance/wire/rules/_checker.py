@@ -32,7 +32,7 @@ class Finding:
 
     @property
     def excused(self) -> bool:
-        """Held only because nobody could go on for a while: it says nothing for the client, and nothing against it."""
+        """Held only after stalls of the machine were taken off: it counts neither for the client nor against it."""
         return self.held and self.timing is not None and self.timing.took_ms > self.timing.bound_ms
 
 
@@ -52,7 +52,7 @@ def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
 
 
 def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str) -> Finding:
-    """The rule was kept if this stretch of time, less what nobody could go on, is within the bound.
+    """The rule was kept if this stretch of time, less the stalls of the machine, is within the bound.
 
     Broken otherwise.
     """
@@ -99,7 +99,7 @@ def judge(rule: str, history: History) -> Judgement:
     if broken_ones:
         verdict = Verdict.FAIL if RULES[rule].level == "must" else Verdict.DEVIATION
         more = f" (and {len(broken_ones) - 1} more)" if len(broken_ones) > 1 else ""
-        # What doesn't rest on time is told first: no machine that stands still could have made it.
+        # What does not rest on time comes first: no stall of the machine can explain it.
         return _judgement(verdict, min(broken_ones, key=lambda finding: finding.timed), more)
     if not findings:
         return Judgement(Verdict.UNTESTABLE, "the run gave no occasion to judge it")

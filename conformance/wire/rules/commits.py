@@ -64,7 +64,7 @@ def kept_over_join(history: History, join: Exchange) -> frozenset[str]:
 
 
 def without_identity(commit: Exchange) -> bool:
-    """Whether it carries no member: whoever sends that has already given up its identity."""
+    """Whether it carries no member id: the sender has given up its identity."""
     return commit.asked(OffsetCommitRequest).generation < 0
 
 

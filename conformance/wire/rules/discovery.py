@@ -1,4 +1,4 @@
-"""Chapter D: finding the coordinator, forgetting it, and speaking to nobody else."""
+"""Chapter D: finding the coordinator, forgetting it, and sending group requests to it only."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _session_ran_out(history: History, now_us: int) -> bool:
 
 @checks("D2")
 def lookups_are_shared(history: History) -> Iterator[Finding]:
-    """Who needs the coordinator shares the lookup that is out; one may be given up for another, but not at will.
+    """At most one lookup is in flight; it may be given up for another, but not at will.
 
     Java's heartbeat thread gives up the lookup that is out, or sends the next one, each time that it wakes
     (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture): every retry.backoff.ms, and at `occasions`.
@@ -124,7 +124,7 @@ def sent_from_us(history: History, lookup: Exchange) -> int:
 
 @checks("D2")
 def failed_lookup_is_repeated(history: History) -> Iterator[Finding]:
-    """A lookup that found nobody is followed by another one."""
+    """A lookup that found no coordinator is followed by another."""
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
         answered = exchange.answered_us or 0
         again = history.first("FindCoordinator", exchange.sent_us + 1)

@@ -200,7 +200,7 @@ def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
 
 @checks("H3")
 def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
-    """Who has left, or is told that it is unknown, sends no heartbeat until it has joined again."""
+    """A member that has left, or was answered UNKNOWN_MEMBER_ID, sends no heartbeat until it has joined again."""
     for known, how in memberships_lost(history):
         joined = (e.answered_us or 0 for e in history.answers("JoinGroup", "NONE"))
         back = next((at_us for at_us in joined if at_us > known.told_us), history.ends_us)

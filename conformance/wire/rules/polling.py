@@ -62,7 +62,7 @@ def not_polling_is_noticed(history: History) -> Iterator[Finding]:
 
 @checks("P2", needs="poll_interval pull")
 def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
-    """Who polls, or is blocked in poll, is not taken out of the group.
+    """A member that polls, or is blocked in poll, stays in the group.
 
     A poll that overruns its timeout is blocked no more: a client may count the interval, which is one between calls
     (ConsumerConfig, max.poll.interval.ms), from there.
