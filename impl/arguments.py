@@ -94,7 +94,7 @@ def _committable(value: object, call: str, of: TopicPartition) -> OffsetAndMetad
 
 
 def listener(value: RebalanceListener | None, call: str) -> RebalanceListener:
-    """Somebody to tell; TypeError if a method is missing, which would be noticed in the middle of a rebalance."""
+    """The listener. TypeError if it lacks a method: that would otherwise show in the middle of a rebalance."""
     if value is None:
         return NoListener()
     methods = [name for name in dir(NoListener) if name.startswith("on_partitions_")]

@@ -186,7 +186,7 @@ class Consumer:
             self._call_guard.check_open()
 
     def unsubscribe(self) -> None:
-        """Leave the group, or let go of assigned partitions. The listener hears of it before this returns (rule C7)."""
+        """Leave the group, or let go of assigned partitions. The listener is called before this returns (rule C7)."""
         with self._call_guard.use("unsubscribe()"):
             self._call_guard.refuse_in_callback("unsubscribe()")
             self._need_background()

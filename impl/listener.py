@@ -1,4 +1,4 @@
-"""What an application is told about its partitions."""
+"""The rebalance listener: callbacks about an application's partitions."""
 
 from __future__ import annotations
 

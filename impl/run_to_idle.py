@@ -95,7 +95,7 @@ class RunToIdleRuntime:
         return _Thread(self, target, name)
 
     def lock(self, name: str) -> Lock:
-        """A lock that knows who holds it and who waits."""
+        """A lock that knows its holder and the waiting threads."""
         return _Lock(self, name)
 
     def condition(self, name: str, *, from_outside: bool = False) -> Condition:
@@ -132,7 +132,7 @@ class RunToIdleRuntime:
         self._check_deadlock()
 
     def advance(self, duration_ms: int) -> None:
-        """Move the clock, stopping at each deadline on the way to let run who waited for it; idle before and after."""
+        """Move the clock, stopping at each deadline to run the threads that waited for it; idle before and after."""
         self.run_until_idle()
         end_ms = self._now_ms + duration_ms
         while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= end_ms:
@@ -141,7 +141,7 @@ class RunToIdleRuntime:
         self._now_ms = end_ms
 
     def advance_to_next_deadline(self) -> bool:
-        """Move the clock to where somebody has waited long enough; False if nobody waits for a time."""
+        """Move the clock to the next deadline of a waiting thread; False if no thread waits for a time."""
         self.run_until_idle()
         deadline_ms = self.next_deadline_ms()
         if deadline_ms is None:
@@ -160,7 +160,7 @@ class RunToIdleRuntime:
         return None
 
     def report(self) -> str:
-        """Who waits for what, and what happened last."""
+        """The waiting threads, what each waits for, and the last events."""
         lines = [f"at {self._now_ms} ms, after {self.steps} steps:"]
         lines += [f"  {task.name} {self._describe(task)}" for task in [self._test, *self._tasks]]
         lines += ["last steps:", *(f"  {name}: {what}" for name, what in self._recent)]
@@ -244,7 +244,7 @@ class RunToIdleRuntime:
             self._make_ready(task)
 
     def current(self) -> _Task:
-        """Who has the token."""
+        """The thread that has the token."""
         return self._current
 
     def begin(self, task: _Task, target: Callable[[], None]) -> None:
@@ -334,7 +334,7 @@ class RunToIdleRuntime:
             self._ready.remove(self._test)
 
     def _jump(self, to_ms: int) -> None:
-        """Move the clock, and let those go on who waited for it, in the order of their deadlines."""
+        """Move the clock, and resume the threads that waited for it, in the order of their deadlines."""
         self._now_ms = max(self._now_ms, to_ms)
         while (deadline_ms := self.next_deadline_ms()) is not None and deadline_ms <= self._now_ms:
             self._make_ready(heapq.heappop(self._deadlines)[2])
@@ -349,7 +349,7 @@ class RunToIdleRuntime:
             raise RuntimeMisuse("only the thread that made the runtime may run it, and only while it has the token")
 
     def _check_deadlock(self) -> None:
-        """Idle: is anybody left who could end the others' waits?"""
+        """Idle: whether a thread is left that could end the others' waits."""
         waiting = [task for task in self._tasks if not task.finished]
         for task in waiting:
             if self._never_released(task):

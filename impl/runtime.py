@@ -51,7 +51,7 @@ class Condition(Lock, Protocol):
         """Let go of the lock, wait to be notified, take the lock again; False if the time passed first."""
 
     def notify_all(self) -> None:
-        """Let everybody who waits look again."""
+        """Wake every waiting thread."""
 
 
 class Runtime(Protocol):

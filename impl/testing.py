@@ -298,7 +298,7 @@ class DrivenConsumer:
         self.runtime.advance(duration_ms)
 
     def settle(self) -> None:
-        """Let the threads run until nobody can go on."""
+        """Let the threads run until all of them wait."""
         self.runtime.run_until_idle()
 
     def describe(self) -> Description:
@@ -309,7 +309,7 @@ class DrivenConsumer:
     # -----------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Take everything down, whatever is under way; the consumer is not closed by this, and says no good-bye."""
+        """Take everything down, whatever is under way; the consumer is not closed by this, and sends no LeaveGroup."""
         self.runtime.close()
 
     def __enter__(self) -> Self:

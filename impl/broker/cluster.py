@@ -1,4 +1,4 @@
-"""What a well-behaved cluster answers: the nodes, the topics, the groups, and who may be asked what.
+"""What a well-behaved cluster answers: the nodes, the topics, the groups, and which node answers what.
 
 Without any I/O.
 """
@@ -50,7 +50,7 @@ _PRODUCE = VersionRange(3, 9)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, where, and when."""
+    """The client, the node that it asks, and the time."""
 
     node: int
     client_id: str

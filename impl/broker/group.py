@@ -105,7 +105,7 @@ class Group:
 
     @property
     def assigned(self) -> tuple[TopicPartition, ...]:
-        """What the member was assigned last; empty if nobody understands its assignment."""
+        """What the member was assigned last; empty if its assignment cannot be decoded."""
         try:
             return decode_assignment(self.assignment).partitions
         except MalformedProtocolData:

@@ -55,7 +55,7 @@ class Condition(Protocol):
         """Wait to be notified."""
 
     def notify_all(self) -> None:
-        """Wake who waits."""
+        """Wake the waiting threads."""
 
 
 class BrokerFailure(Exception):
@@ -131,7 +131,7 @@ class WireLog:
             return event
 
     def fail(self, failure: BaseException) -> None:
-        """The broker itself broke: whoever waits gets to know, and the first failure is kept."""
+        """The broker itself failed: waiting threads are woken, and the first failure is kept."""
         with self._condition:
             self._failure = self._failure or failure
             self._condition.notify_all()

@@ -1,4 +1,4 @@
-"""A second member that exists on the broker's side only, so that a group of one client has somebody to share with.
+"""A second member that exists on the broker's side only, so that a group with one client has two members.
 
 It joins and synchronises in the same instant as the client does. As a follower it is one more entry in the list that
 the client, as leader, assigns partitions to. As a leader it decides itself: it takes the partitions it was told to, and

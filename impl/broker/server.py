@@ -1,4 +1,4 @@
-"""A TCP broker that behaves, until it is told otherwise: the opposite side of every client under test.
+"""A TCP broker that behaves well unless a script says otherwise: every client under test talks to it.
 
 It runs in a thread of its own, with an asyncio loop, one port of 127.0.0.1 for each node. From outside it is read
 through its log and driven through its script (`groupspec.impl.broker.actions`). Each connection has one task that reads

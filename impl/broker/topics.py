@@ -90,7 +90,7 @@ class Topics:
         return self._partitions[partition].end
 
     def metadata(self, names: Sequence[str]) -> tuple[TopicMetadata, ...]:
-        """What a client is told about these topics."""
+        """The metadata of these topics."""
         return tuple(self._metadata_of(name) for name in names)
 
     def _metadata_of(self, name: str) -> TopicMetadata:

@@ -42,7 +42,7 @@ from groupspec.impl.core.requests import Requests, Sent
 
 
 class Purpose(Enum):
-    """Who wants the commit."""
+    """What the commit is for."""
 
     SYNC = "sync"  # the application, and it waits: tried until its deadline
     ASYNC = "async"  # the application: tried once
@@ -89,7 +89,7 @@ class Commits:
         return any(operation.purpose is Purpose.REBALANCE for operation in self._queue)
 
     def needs_coordinator(self) -> bool:
-        """Whether a commit waits for somebody to send it to (rule D1: automatic ones too)."""
+        """Whether a commit waits for a coordinator (rule D1: automatic ones too)."""
         return any(operation.sent is None and not self._awaits_poll(operation) for operation in self._queue)
 
     # Who wants one
@@ -175,7 +175,7 @@ class Commits:
                 return
 
     def _next(self) -> Operation | None:
-        """Whose turn it is. One that awaits a poll lets the others pass: who waits for those can't poll meanwhile."""
+        """The next to be sent. One that awaits a poll lets the others pass: their callers cannot poll meanwhile."""
         if any(operation.sent is not None for operation in self._queue):
             return None
         return next((operation for operation in self._queue if not self._awaits_poll(operation)), None)
@@ -232,7 +232,7 @@ class Commits:
         return None
 
     def _identity(self) -> Identity:
-        """As whom to commit: as a member of the latest round (rule C6), outside the group as nobody (rules M1, X1)."""
+        """The identity to commit with: that of the latest round (rule C6); outside the group none (rules M1, X1)."""
         return NOBODY if self._is_standalone() else self._context.identity
 
     def _send(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
@@ -258,7 +258,7 @@ class Commits:
             self._finish(operation)
 
     def retriable(self, sent: Sent, code: ErrorCode) -> None:
-        """A passing failure: those who wait try again, the others are told (rule D3)."""
+        """A passing failure: commits with a waiting caller are tried again, the others fail (rule D3)."""
         operation = self._operation(sent)
         if operation is not None:
             self._try_again_or_fail(operation, code)
@@ -284,7 +284,7 @@ class Commits:
         self._fail(sent, _commit_failed(code))
 
     def fenced(self, sent: Sent, code: ErrorCode) -> None:
-        """Another process has this instance id: told whoever waits, or else the next poll (rule X2)."""
+        """Another process has this instance id: the waiting caller, or the next poll, gets the error (rule X2)."""
         error = error_for(code, f"Commit of instance {self._context.config.group_instance_id!r}")
         operation = self._operation(sent)
         if operation is None or operation.purpose is not Purpose.SYNC:
@@ -298,7 +298,7 @@ class Commits:
         self._fail(sent, error_for(code, f"Commit for {', '.join(map(str, partitions)) or 'the group'} refused"))
 
     def late(self, sent: Sent, code: ErrorCode) -> None:
-        """An error about an identity of the past: the caller is told, and nothing else happens (rule J9)."""
+        """An error about an identity of the past: the caller gets it, and nothing else happens (rule J9)."""
         if code is ErrorCode.REBALANCE_IN_PROGRESS or self._membership.state in IN_A_ROUND:
             self._fail(sent, error_for(ErrorCode.REBALANCE_IN_PROGRESS, f"Commit refused ({code.name}); rejoining"))
         else:
@@ -319,7 +319,7 @@ class Commits:
         self._context.timers.disarm("commit_backoff")
 
     def deadline_over(self) -> None:
-        """The earliest time limit has passed: whoever waited until then has waited enough (rule M3)."""
+        """The earliest time limit has passed: commits with that limit fail (rule M3)."""
         deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]
         limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
         for operation in list(self._queue):
@@ -381,7 +381,7 @@ class Commits:
             self._finish(operation, error)
 
     def _finish(self, operation: Operation, error: KafkaError | None = None) -> None:
-        """Every operation ends here, exactly once, and whoever waits for it goes on (rules T3, M5)."""
+        """Every operation ends here, exactly once; what waited for it goes on (rules T3, M5)."""
         self._queue.remove(operation)
         self._requests.give_up(operation.sent)
         self._watch_deadlines()

@@ -64,7 +64,7 @@ class Config:
 
     @property
     def rebalance_protocol(self) -> RebalanceProtocol:
-        """The highest protocol that every configured assignor supports: one fact for all who ask (rule K4)."""
+        """The highest protocol that every configured assignor supports: the same for the whole core (rule K4)."""
         if all(ASSIGNORS[name].cooperative for name in self.partition_assignment_strategy):
             return RebalanceProtocol.COOPERATIVE
         return RebalanceProtocol.EAGER

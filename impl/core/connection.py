@@ -34,7 +34,7 @@ class ConnectionState(Enum):
 
 
 class Users(Protocol):
-    """Those who need the coordinator: the rest of the core."""
+    """The parts that need the coordinator: the rest of the core."""
 
     def needs_coordinator(self) -> bool:
         """Whether anything waits for a coordinator (rule D7)."""
@@ -53,7 +53,7 @@ class Users(Protocol):
 
 
 class Connection:
-    """Who coordinates the group, as far as this member knows."""
+    """The coordinator of the group, as far as this member knows."""
 
     def __init__(self, context: Context, requests: Requests) -> None:
         self._context = context
@@ -134,7 +134,7 @@ class Connection:
         self._users.lookup_failed(code)
 
     def lookup_refused(self, code: ErrorCode) -> None:
-        """A failure for good: the application is told, and decides whether to try again."""
+        """A failure for good: the application gets an error, and decides whether to try again."""
         self._lookup_ended(ConnectionState.INITIALIZED)
         self._refused = True
         error = error_for(code, f"Finding the coordinator of group {self._context.config.group_id!r} was refused")

@@ -20,7 +20,7 @@ from groupspec.impl.trace import TraceEvent, TraceSink
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who this member is in which generation; the default is nobody."""
+    """Member id, generation and protocol; by default none of them."""
 
     member_id: str = ""
     generation: int = -1
@@ -52,7 +52,7 @@ class Context:
 
     @property
     def identity(self) -> Identity:
-        """Who this member is now."""
+        """The member's identity now."""
         return self._identity
 
     @identity.setter

@@ -105,7 +105,7 @@ class Core(Parts):
         self.context.note(TRACED[sent.api], error=answers[0].error, identity=identity, late=late)
 
     def _refuse(self, event: InputEvent) -> None:
-        """After the end: whoever waits for an answer gets one; everything else comes too late."""
+        """After the end: futures are completed; everything else is ignored."""
         if isinstance(event, Commit | FetchCommitted):
             self.leaving.refuse(event.future_id)
         elif isinstance(event, Close | Unsubscribe):

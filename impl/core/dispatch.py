@@ -234,7 +234,7 @@ MEMBERSHIP_ERRORS = (
 
 
 def is_late(core: Parts, sent: Sent, error: ErrorCode) -> bool:
-    """Whether an answer comes too late to mean what it says: nobody waits for it, or the identity has changed (J9).
+    """Whether an answer comes too late to mean what it says: its request was given up, or the identity changed (J9).
 
     What a commit's answer says about the offsets is true all the same; only its errors about membership are not.
     """
@@ -257,7 +257,7 @@ def dispatch(core: Parts, kind: str, detail: str, happening: Happening) -> None:
 
 
 def dispatch_late(core: Parts, late: Answer) -> None:
-    """Give a late answer to whoever makes something of it, if anybody does."""
+    """Give a late answer to its handler, if its API has one."""
     handler = HANDLERS.get((late.sent.api, "late"))
     if handler is not None:
         handler(core, late)

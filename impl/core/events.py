@@ -268,7 +268,7 @@ ConsumerEvent = Error | RevokePartitions | AssignPartitions
 
 @dataclass(frozen=True, slots=True)
 class CompleteFuture:
-    """Hand this result, or this exception, to whoever holds the future."""
+    """Complete the future with this result, or this exception."""
 
     future_id: int
     result: object = None

@@ -98,7 +98,7 @@ class Fetching:
                 self._demand = False
 
     def out_of_range(self, sent: Sent, partitions: Partitions) -> None:
-        """These positions do not exist (any more): the reset policy applies, or the application is told."""
+        """These positions do not exist (any more): the reset policy applies, or the application gets an error."""
         for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
             if self._context.config.auto_offset_reset == "none":
                 self._back_off()
@@ -115,7 +115,7 @@ class Fetching:
                     self._offsets.reset(partition, new_epoch)
 
     def leader_moved(self, sent: Sent, partitions: Partitions) -> None:
-        """Not this node, or not now: look again who leads."""
+        """Not this node, or not now: look the leader up again."""
         self._still_wanted(sent, partitions)
         self._metadata.refresh()
         self._back_off()
@@ -126,7 +126,7 @@ class Fetching:
         self._back_off()
 
     def refused(self, sent: Sent, code: ErrorCode, partitions: Partitions) -> None:
-        """The application is told; its next demand tries again."""
+        """The application gets an error; its next demand tries again."""
         self._still_wanted(sent, partitions)
         self._context.report(error_for(code, f"Fetch of {', '.join(map(str, partitions))} refused"))
         self._demand = False

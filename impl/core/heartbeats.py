@@ -81,7 +81,7 @@ class Heartbeats:
             self._context.arm("poll_interval", self._context.config.max_poll_interval_ms)
 
     def progress(self) -> None:
-        """Send a heartbeat if one is due, none is out, and there is somebody to send it to."""
+        """Send a heartbeat if one is due, none is in flight, and the coordinator is known."""
         if self._due and self.state is HeartbeatState.IDLE and self._connection.is_known:
             self._send()
 
@@ -113,7 +113,7 @@ class Heartbeats:
             self._connection.forget("the session timed out without an answer to a heartbeat")
 
     def poll_interval_expired(self) -> None:
-        """The application is stuck. While the coordinator is unknown this waits: there is nobody to say good-bye to."""
+        """The application has not polled. While the coordinator is unknown this waits: LeaveGroup cannot be sent."""
         self._context.timers.disarm("poll_interval")
         if not self.enabled:
             return

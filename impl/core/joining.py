@@ -61,7 +61,7 @@ class Joining:
         return self._in_flight is None and not self._leading.awaits_metadata
 
     def give_up(self) -> None:
-        """Nobody waits for the answer of this round any more."""
+        """Give up the request of this round."""
         self._requests.give_up(self._in_flight)
         self._in_flight = None
         self._leading.forget()
@@ -130,7 +130,7 @@ class Joining:
         self._in_flight = None
 
     def join_identity_unknown(self) -> None:
-        """The id is not known: join as somebody new; what is still owned (cooperative) is lost first."""
+        """The id is not known: join without an id; what is still owned (cooperative) is lost first."""
         self._in_flight = None
         self._lose_identity(keep_member_id=False)
 
@@ -146,11 +146,11 @@ class Joining:
         self._connection.forget(f"JoinGroup: {code.name}")
 
     def join_refused(self, code: ErrorCode) -> None:
-        """The application is told; its next poll tries again."""
+        """The application gets an error; its next poll tries again."""
         self._refuse("JoinGroup", code)
 
     def join_fenced(self, code: ErrorCode) -> None:
-        """Another process has this instance id: told, and silent from now on (rule X2)."""
+        """Another process has this instance id: report it, and send nothing from now on (rule X2)."""
         self._fenced("JoinGroup", code)
 
     def backoff_over(self) -> None:
@@ -225,11 +225,11 @@ class Joining:
         self._connection.forget(f"SyncGroup: {code.name}")
 
     def sync_fenced(self, code: ErrorCode) -> None:
-        """Another process has this instance id: told, and silent from now on (rule X2)."""
+        """Another process has this instance id: report it, and send nothing from now on (rule X2)."""
         self._fenced("SyncGroup", code)
 
     def sync_refused(self, code: ErrorCode) -> None:
-        """The application is told; its next poll joins again."""
+        """The application gets an error; its next poll joins again."""
         self._refuse("SyncGroup", code)
 
     # -----------------------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class Leading:
         return [self._as_member(joined) for joined in self._members]
 
     def _as_member(self, joined: JoinedMember) -> Subscriber:
-        """One member as the assignor sees it; who can't be understood wants nothing, and gets nothing."""
+        """One member as the assignor sees it; a subscription that cannot be decoded counts as empty."""
         try:
             subscription = decode_subscription(joined.metadata)
             owned, generation = subscription.owned, subscription.generation

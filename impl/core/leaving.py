@@ -1,4 +1,4 @@
-"""Leaving: unsubscribe() and close(), and the LeaveGroup of a member whose application is stuck.
+"""Leaving: unsubscribe() and close(), and the LeaveGroup of a member whose application does not poll.
 
 The order is fixed (rules C7, L1, L2, L5): commit (close only), callback for what is owned, LeaveGroup once, and for a
 close the wait for its answer. The application is inside close() or unsubscribe() all the while and runs the callback
@@ -137,7 +137,7 @@ class Leaving:
             self._end()
 
     def send_leave_group(self, reason: str) -> Sent | None:
-        """Say good-bye, if there is somebody to say it and somebody to hear it; static members don't (rule L1).
+        """Send LeaveGroup, if there is a member id and a coordinator; static members send none (rule L1).
 
         Nor does who has lost its generation and not joined since: the id that it has kept is no membership.
         """
@@ -160,7 +160,7 @@ class Leaving:
                 self._end()
 
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
-        """Nobody heard it, and there is no second try: the session timeout will do (rules D1, L1)."""
+        """LeaveGroup was not answered, and is not repeated: the session timeout removes the member (rules D1, L1)."""
         self.answered(sent)
         self._connection.forget(f"LeaveGroup: {code.name}")
 

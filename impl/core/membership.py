@@ -303,7 +303,7 @@ class Membership(Rebalance):
             self.lose_owned()
 
     def reset_identity(self, keep_member_id: bool) -> None:
-        """Be nobody, or a member id without a generation; a rejoin is due as long as there is a subscription (J2)."""
+        """Drop the identity, or keep the member id alone; a rejoin is due as long as there is a subscription (J2)."""
         self.rejoin_again = self.preparing = False
         self.to_revoke = None
         self._heartbeats.disable()

@@ -195,7 +195,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """Who leads a partition (leader -1: nobody at the moment)."""
+    """The leader of a partition (-1: none at the moment)."""
 
     partition: int
     leader: int
@@ -235,7 +235,7 @@ class FindCoordinatorResponse:
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """One member as the leader is told of it; `metadata` is its subscription, encoded."""
+    """One member, in JoinGroup's answer to the leader; `metadata` is its subscription, encoded."""
 
     member_id: str
     group_instance_id: str | None
@@ -275,7 +275,7 @@ class HeartbeatResponse:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupResponse:
-    """Good-bye."""
+    """The answer to LeaveGroup."""
 
     error: ErrorCode
 

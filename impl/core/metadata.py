@@ -1,4 +1,4 @@
-"""What is known of topics: how many partitions, and who leads them.
+"""What is known of topics: their partitions and leaders.
 
 Refreshed when something is missing or wrong, at most once per retry backoff, and otherwise when it is too old. A topic
 that the cluster does not know is asked for again once in a while: it may be created later (rule J8).
@@ -142,7 +142,7 @@ class Metadata:
         self._look_again()
 
     def topic_refused(self, topics: tuple[str, ...], code: ErrorCode) -> None:
-        """The application is told, once until it polls again; it may be allowed later."""
+        """The application gets an error, once until it polls again; the topic may be allowed later."""
         news = [topic for topic in topics if topic not in self._told]
         if news:
             self._told.update(news)

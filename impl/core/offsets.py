@@ -66,7 +66,7 @@ class Offsets:
     # -------------------------------------------------------------------------------------------------
 
     def demanded(self) -> None:
-        """The application wants records, or a position: if none can be found it is told, each time that it asks."""
+        """The application wants records, or a position: if there is none it gets an error, each time that it asks."""
         self._may_report = True
         self._refused = False
 
@@ -91,7 +91,7 @@ class Offsets:
         self._to_reset[partition] = epoch
 
     def needs_coordinator(self) -> bool:
-        """Whether a question waits for somebody to answer it."""
+        """Whether a request for committed offsets waits for a coordinator."""
         return any(question.sent is None for question in self._questions)
 
     # Asking ----------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Offsets:
         self._connection.forget(f"OffsetFetch: {code.name}")
 
     def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
-        """For good: told to whoever asked."""
+        """For good: the caller gets the error."""
         question = self._question(sent)
         if question is None:
             return
@@ -230,14 +230,14 @@ class Offsets:
                 self._subscription.set_position(partition, asked[partition], offset, committed=False)
 
     def leader_moved(self, sent: Sent, partitions: tuple[TopicPartition, ...]) -> None:
-        """This node does not lead them (any more), or did not answer: look who does, and ask again."""
+        """This node does not lead them (any more), or did not answer: look the leader up, and ask again."""
         asked = self._resets.get(sent.request_id, {})
         self._to_reset.update({p: asked[p] for p in (partitions or asked) if p in asked})
         self._metadata.refresh()
         self._wait_for_backoff()
 
     def reset_refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
-        """For good: the application is told; its next poll tries again."""
+        """For good: the application gets an error; its next poll tries again."""
         self._refused = True
         self._context.report(error_for(code, f"Offsets of {', '.join(map(str, partitions))} refused"))
 

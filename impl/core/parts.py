@@ -96,7 +96,7 @@ class Parts:
     # What the application does ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The background thread runs. Being told so twice changes nothing."""
+        """The background thread runs. A second call changes nothing."""
         if self.connection.state is not ConnectionState.DOWN:
             return
         config = self.config
@@ -165,6 +165,6 @@ class Parts:
         self.commits.lookup_failed(code)
 
     def lookup_refused(self, error: KafkaError) -> None:
-        """A lookup failed for good: whoever waits is told."""
+        """A lookup failed for good: what waits for the coordinator fails."""
         self.commits.lookup_refused(error)
         self.offsets.lookup_refused(error)

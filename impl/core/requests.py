@@ -1,4 +1,4 @@
-"""The requests under way, by their ids, and which of them nobody waits for any more.
+"""The requests under way, by their ids, and which of them were given up.
 
 A request ends in one of three ways: it is answered; it fails (a NoAnswer); or it is given up, because the state that
 needed it is gone. The answer to one that failed or was given up may still come: it is late, and only ignored. An answer
@@ -78,7 +78,7 @@ class Requests:
         return sent
 
     def give_up(self, sent: Sent | None) -> None:
-        """Nobody waits for this answer any more."""
+        """Give a request up: its answer will be late."""
         if sent is not None and self._pending.pop(sent.request_id, None) is not None:
             self._given_up[sent.request_id] = sent
             if len(self._given_up) > REMEMBERED:
@@ -98,7 +98,7 @@ class Requests:
         return [sent for sent in self._pending.values() if sent.api == api]
 
     def is_pending(self, sent: Sent) -> bool:
-        """Whether somebody still waits for this answer."""
+        """Whether this request was neither answered nor given up."""
         return sent.request_id in self._pending
 
     def look_up(self, request_id: int, response: Response) -> Sent:

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata, FindCoordinator, Fetch: who is there, and what they have."""
+"""ApiVersions, Metadata, FindCoordinator, Fetch: brokers, leaders, records."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
-    """What stands before every request. `api` is the API's name, or its number where nobody here knows a name."""
+    """What stands before every request. `api` is the API's name, or its number if the name is not known."""
 
     api: str
     version: int

@@ -358,7 +358,7 @@ class SocketTransport:
     # Ends ------------------------------------------------------------------------------------------------------------
 
     def _fail(self, link: _Link, problem: Exception) -> None:
-        """The connection is of no more use: back off, tell who waits, let others try elsewhere."""
+        """The connection has failed: back off, fail its requests, retry elsewhere what may be retried."""
         self._say_why(link, problem)
         unsent = [] if link.for_coordinator else link.connection.take_unsent()
         self._drop(link)

@@ -80,7 +80,7 @@ class BackgroundDriver:
     # -----------------------------------------------------------------------------------------
 
     def ensure_running(self) -> None:
-        """Start the thread, unless it runs, has ended for good, or has failed and nobody was told yet."""
+        """Start the thread, unless it runs, has ended for good, or has failed and the failure was not raised yet."""
         with self._life:
             if self._running or self._ended or self._failure is not None:
                 return
@@ -209,7 +209,7 @@ class BackgroundDriver:
         return min(MAX_WAIT_MS, max(0, deadline_ms - self._runtime.now_ms()))
 
     def _take(self, event: ServerEvent) -> None:
-        """One event; should it fail, whoever waits for its outcome hears of it."""
+        """One event; if it fails, so does the future of its outcome."""
         try:
             self._give(event)
         except Exception as error:
@@ -264,7 +264,7 @@ class BackgroundDriver:
     # -----------------------------------------------------------------------------------------------------------
 
     def _cancel_left_over(self) -> None:
-        """The thread has ended: what it did not take is cancelled, and whoever waits is told (rule Q1)."""
+        """The thread has ended: what it did not take is cancelled, and its futures fail (rule Q1)."""
         self._ended = True
         self.left_over += self._server_events.close()
         self.left_over += self._consumer_events.close()

@@ -1,4 +1,4 @@
-"""One thread at a time in the consumer; and once it is being closed, nobody but the thread that closes it.
+"""One thread at a time in the consumer; and once it is being closed, only the thread that closes it.
 
 wakeup() and close() may come from any thread, so what they change stands here, under one lock, with every check and
 what is done about it in one step (rules T2, T4, L4).
@@ -29,7 +29,7 @@ class ForkedConsumerError(IllegalStateError):
 
 
 class CallGuard:
-    """Who is inside, whether the consumer is being closed, and whether somebody wants the inside to wake up."""
+    """The thread in the consumer, whether it is being closed, and whether a wakeup is pending."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -111,7 +111,7 @@ class CallGuard:
                 raise WakeupError("wakeup() was called")
 
     def is_open(self) -> bool:
-        """Whether nobody else closes the consumer, or has closed it."""
+        """Whether no other thread closes the consumer, or has closed it."""
         with self._lock:
             return not self._is_shut_for(self._runtime.thread_id())
 
@@ -145,7 +145,7 @@ class CallGuard:
         return wait_until(self._left, self._runtime, empty, deadline_ms)
 
     def wait_closed(self, deadline_ms: int) -> bool:
-        """Wait for the one who closes; False if the deadline came first. Who closes does not wait for himself."""
+        """Wait for the closing thread, which does not wait for itself; False if the deadline came first."""
         me = self._runtime.thread_id()
 
         def closed() -> bool:

@@ -47,7 +47,7 @@ class Driver(Protocol):
         """The same, for the one that reports it: afterwards `ensure_running` starts it again (rule H6)."""
 
     def nudge(self) -> None:
-        """Let whoever is in `wait_until` look again; from any thread."""
+        """Wake the thread in `wait_until`; from any thread."""
 
     def shut_down(self, deadline_ms: int) -> None:
         """End what runs, then close the network; every event and future left over is answered (rules L4, Q1)."""

@@ -1,4 +1,4 @@
-"""Results on their way from the background thread to whoever asked.
+"""Results on their way from the background thread to the caller.
 
 A future is registered before the event that carries its number is sent, so that no answer can come before there is
 somewhere to put it; and it is completed exactly once: a second time is a defect of the core, and says so (rule T3).
@@ -36,7 +36,7 @@ class Futures:
         self._end: Exception | None = None  # nobody will complete any more
 
     def new(self) -> Future:
-        """A future that somebody is going to complete; after the end one that has failed already."""
+        """A new future; after the end one that has failed already."""
         with self._lock:
             future = Future(self._next)
             self._next += 1

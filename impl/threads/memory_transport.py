@@ -1,4 +1,4 @@
-"""A network in memory: what was sent lies there to be looked at, and is answered when somebody says so.
+"""A network in memory: requests are kept, to be inspected, and answered when a test says so.
 
 For tests of everything above the network. The one who answers may be the test, at idle, or a function that answers at
 once (`answer_always`). Time limits of requests are kept as by the real one: TIMED_OUT when the runtime's clock says so.
@@ -41,7 +41,7 @@ class MemoryTransport:
     # The driver's side -----------------------------------------------------------------------------------------------
 
     def connect_coordinator(self, node_id: int, host: str, port: int) -> None:
-        """Remember who it is."""
+        """Remember the coordinator."""
         self.coordinator = (node_id, host, port)
 
     def disconnect_coordinator(self) -> None:
@@ -93,7 +93,7 @@ class MemoryTransport:
     # ----------------------------------------------------------------------------------------------------
 
     def answer(self, request_id: int, response: Response) -> None:
-        """Answer a request, be it one that was given up long ago or that was never sent, and wake who waits for it."""
+        """Answer a request, also one that was given up or never sent, and wake the thread that waits for it."""
         with self._news:
             self._waiting.pop(request_id, None)
             self._ready.append(ResponseReceived(request_id, response))

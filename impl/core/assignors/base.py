@@ -49,7 +49,7 @@ def in_serving_order(members: Sequence[Subscriber]) -> list[Subscriber]:
 
 
 def subscribed_topics(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> list[str]:
-    """The topics that somebody wants and that exist, sorted."""
+    """The topics that a member subscribes to and that exist, sorted."""
     return sorted({topic for member in members for topic in member.topics} & set(partition_counts))
 
 

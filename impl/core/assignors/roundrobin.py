@@ -1,4 +1,4 @@
-"""roundrobin: all partitions dealt like cards to the members, skipping who does not want the topic."""
+"""roundrobin: the partitions go to the members in turn, skipping those without a subscription to the topic."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class StickyAssignor:
 
 
 class CooperativeStickyAssignor:
-    """The same division, but nobody is given what somebody else has not let go of yet."""
+    """The same division, without the partitions that another member still owns."""
 
     name = "cooperative-sticky"
     cooperative = True
@@ -55,7 +55,7 @@ class CooperativeStickyAssignor:
 
 
 def valid_owners(members: Sequence[Subscriber]) -> dict[TopicPartition, str]:
-    """Who owns what: the claim of the highest generation counts, and none where two are equally high (rule K3)."""
+    """The owners: the claim of the highest generation counts, and none where two are equally high (rule K3)."""
     claims: dict[TopicPartition, list[Subscriber]] = {}
     for member in members:
         for partition in member.owned:
