@@ -18,6 +18,7 @@ from groupspec.conformance.reports.html import ReportStep, Results, conform_page
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, TraceCheck, read
 from groupspec.conformance.reports.pictures import embedded, lanes_apart
 from groupspec.conformance.reports.position import position, rows_of
+from groupspec.conformance.reports.templating import template_text
 from groupspec.conformance.reports.tests import samples
 from groupspec.conformance.reports.verdicts import cell, findings, matrix
 from groupspec.conformance.wire.rules import CHECKERS
@@ -251,3 +252,46 @@ def test_a_result_of_another_command_is_refused_with_the_file_and_what_to_do(tmp
         read(file, Conform)
     with pytest.raises(UsageProblem):
         read(tmp_path / "missing.json", TraceCheck)
+
+
+PAIRS = {
+    "ink": ("paper", "ground", "mark", "hover"),
+    "soft": ("paper", "ground", "hover"),
+    "faint": ("paper", "ground", "mark"),
+    "accent": ("paper", "ground", "accent-soft", "mark"),
+    "pass": ("paper", "pass-soft"),
+    "fail": ("paper", "fail-soft"),
+    "deviation": ("paper", "deviation-soft", "mark"),
+    "inconclusive": ("paper", "inconclusive-soft"),
+    "none": ("paper", "none-soft"),
+    "timer": ("paper", "ground"),
+    "within": ("paper", "ground"),
+}
+"""Colours of text, and what they stand on: names of the variables in base.css."""
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_text_can_be_read_on_what_it_stands_on(scheme: int) -> None:
+    colours: dict[str, str] = {}
+    for block in re.findall(r":root \{(.*?)\}", template_text("base.css"), re.DOTALL)[: scheme + 1]:
+        colours |= re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block)
+    low = [
+        (text, ground, round(ratio, 2))
+        for text, grounds in PAIRS.items()
+        for ground in grounds
+        if (ratio := contrast(colours[text], colours[ground])) < 4.5
+    ]
+    assert low == []
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of two colours as WCAG 2 defines it, 1 to 21."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `#rrggbb`, 0 to 1."""
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
