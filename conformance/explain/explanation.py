@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from itertools import product
 
 import msgspec
 
 from groupspec.conformance.kills import Kill
-from groupspec.spec.compiler import Row
-from groupspec.spec.compiler.tables import each_table, whole_tables
+from groupspec.spec.compiler import Row, Table
+from groupspec.spec.compiler.specialise import PROFILES, REBALANCES, specialise
+from groupspec.spec.compiler.tables import OF_NO_PROTOCOL, whole_tables
 from groupspec.spec.datafile import Record
 from groupspec.spec.differences import Difference
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -88,10 +91,10 @@ class Explanation:
 
     def pictures(self) -> list[str]:
         """Committed pictures that show one of the rows; the matrix where all that a machine has of it is not drawn."""
-        if not self.rows:
-            return []
         found = []
-        for table in each_table():
+        for table in (
+            table for machine in dict.fromkeys(name for name, _ in self.rows) for table in tables_of(machine)
+        ):
             kinds = {
                 table.by_id[row.id].kind for name, row in self.rows if name == table.name and row.id in table.by_id
             }
@@ -109,6 +112,15 @@ class Explanation:
             "known_bugs": [_only(KNOWN_BUGS[bug], "id source client symptom") for bug in self.known_bugs],
             "pictures": self.pictures(),
         }
+
+
+@cache
+def tables_of(machine: str) -> tuple[Table, ...]:
+    """The tables of one machine, one for each protocol and profile: quicker than to specialise all machines."""
+    whole = whole_tables()[machine]
+    if machine in OF_NO_PROTOCOL:
+        return (whole,)
+    return tuple(specialise(whole, *combination) for combination in product(REBALANCES, PROFILES))
 
 
 def place_of(machine: str, row: Row) -> str:

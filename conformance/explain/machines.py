@@ -7,14 +7,16 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 
 from groupspec.conformance.explain import addresses, code
-from groupspec.conformance.explain.explanation import Explanation, Kind, Section, SourcePlace
+from groupspec.conformance.explain.explanation import Explanation, Kind, Section, SourcePlace, themselves
 from groupspec.conformance.explain.state_meanings import means
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler import Row, Table
-from groupspec.spec.compiler.tables import MACHINES, each_table, whole_tables
+from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
+from groupspec.spec.compiler.tables import MACHINES, OF_NO_PROTOCOL, whole_tables
 from groupspec.spec.differences import DIFFERENCES, Difference
 
 
@@ -38,8 +40,10 @@ def differences_of(touches: Callable[[str], bool]) -> tuple[Difference, ...]:
 
 
 def _machine_names() -> dict[str, str]:
-    labels = {table.label: table.name for table in each_table()}
-    return labels | {name: name for name in whole_tables()}
+    """Machines by name, and by the labels of their tables: `rebalance.eager.deployed`."""
+    of_a_protocol = [name for name in whole_tables() if name not in OF_NO_PROTOCOL]
+    specialised = product(of_a_protocol, REBALANCES, PROFILES)
+    return {".".join(label): label[0] for label in specialised} | themselves(whole_tables())
 
 
 def explain_machine(name: str) -> Explanation:
