@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -11,7 +12,7 @@ import click
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.traces.dialects import Clock
-from groupspec.conformance.traces.dialects.reading import log_files
+from groupspec.conformance.traces.dialects.reading import log_files, size_bytes
 from groupspec.conformance.traces.dialects.times import since
 from groupspec.conformance.traces.why import Question, as_json, explain_logs
 from groupspec.conformance.traces.why_text import show
@@ -20,7 +21,13 @@ from groupspec.conformance.traces.why_text import show
 @click.command("why")
 @click.argument("group")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option("--timezone", "zone_name", default="UTC", show_default=True, help="The time zone that the logs print.")
+@click.option(
+    "--timezone",
+    "zone_name",
+    default="UTC",
+    show_default=True,
+    help="The time zone that the logs print: a name, or +02:00.",
+)
 @click.option(
     "--since",
     "since_text",
@@ -55,8 +62,9 @@ def why(
 ) -> int:
     """Explain why GROUP rebalanced: cause, who caused it, the lines that prove it, and what to change.
 
-    PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), or a folder of logs.
-    It may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON lines.
+    PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), a folder of logs, or
+    - for standard input. It may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON
+    lines. Lines that several files hold count once.
 
     Example: groupspec trace why orders-service /var/log/kafka/server.log --since 2h
 
@@ -67,7 +75,7 @@ def why(
     question = Question(group, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)
     files = log_files(paths)
     started = time.perf_counter()
-    with progress("reading logs (MiB)", sum(file.stat().st_size for file in files) >> 20) as steps:
+    with progress("reading logs (MiB)", size_bytes(files) >> 20) as steps:
         answer = explain_logs(question, files, clock, steps.done)
     seconds = time.perf_counter() - started
     show(answer, results(), clock.zone, evidence=not brief, last=last)
@@ -75,10 +83,14 @@ def why(
     return EXIT_INCONCLUSIVE if answer.logs.doubts() else EXIT_OK
 
 
-def _zone(name: str) -> ZoneInfo:
+def _zone(name: str) -> tzinfo:
     try:
+        if name[:1] in {"+", "-"}:
+            return datetime.strptime(name, "%z").tzinfo or UTC
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
         raise UsageProblem(
-            f"there is no time zone {name!r}", where="--timezone", allowed="a name such as UTC or Europe/Berlin"
+            f"there is no time zone {name!r}",
+            where="--timezone",
+            allowed="a name such as UTC or Europe/Berlin, or an offset: +02:00",
         ) from problem

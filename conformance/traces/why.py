@@ -105,6 +105,7 @@ def as_json(answer: Answer, seconds: float) -> dict[str, object]:
         "group": found.group,
         "groups": sorted(logs.groups()),
         "doubts": logs.doubts(),
+        "repeated": logs.repeated,
         "rebalances": [_rebalance_json(rebalance) for rebalance in found.rebalances],
         "notes": [{"at_ms": note.at_ms, "what": note.what, **_place(note.place)} for note in found.notes],
         "files": [

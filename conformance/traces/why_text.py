@@ -39,6 +39,8 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
     doubts = answer.logs.doubts()
     sure = "" if found.rebalances or not doubts else " that could be read (see below)"
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found.rebalances)}{sure}")
+    if answer.logs.repeated:
+        console.print(f"{answer.logs.repeated} line(s) of the group were found in more than one file, and count once.")
     numbered = list(enumerate(found.rebalances, start=1))[-last:]
     if len(numbered) < len(found.rebalances):
         console.print(f"Below: the last {len(numbered)} of {len(found.rebalances)} (--last 0 shows all).")
@@ -158,7 +160,7 @@ def _show_advice(numbered: list[tuple[int, Rebalance]], console: Console) -> Non
 def _show_logs(answer: Answer, console: Console) -> None:
     console.print("\n[bold]Logs[/]")
     for file, parsed in answer.logs.parsed.items():
-        console.print(Text(f"  {file}: {parsed.dialect}, {parsed.variant}, {_account(parsed)}"))
+        console.print(Text(f"  {file}: {_account(parsed)}"))
         for place in parsed.samples:
             console.print(Text(f"    not understood, line {place.line}: {place.text}", "yellow"))
     for left in answer.logs.skipped:
@@ -166,7 +168,8 @@ def _show_logs(answer: Answer, console: Console) -> None:
 
 
 def _account(parsed: ParsedLog) -> str:
-    parts = [f"{parsed.lines} lines", f"{parsed.understood} events"]
+    kind = [parsed.dialect, parsed.variant] if parsed.variant else [parsed.dialect]
+    parts = [*kind, f"{parsed.lines} lines", f"{parsed.understood} events"]
     if parsed.not_understood:
         parts.append(f"{parsed.not_understood} not understood")
     return ", ".join(parts)

@@ -1,7 +1,11 @@
 """From paths to events: find the log files, decode them, name their dialect, parse what is supported.
 
 A folder stands for every file in it, since rotated logs lie side by side. Text is UTF-8, or UTF-16 with its mark; bytes
-that are not valid are shown as escapes and never stop the reading. Compressed logs (.gz) are read as they are.
+that are not valid are shown as escapes and never stop the reading. Logs packed by gzip are read as they are; other
+packings are named and refused. A path `-` is standard input.
+
+The same lines often come in several files: a copy beside its .gz, `kubectl logs` twice, two collectors. A line of the
+group with the same time and message that another file holds too counts once. Within one file two equal lines are two.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -27,6 +31,15 @@ _SAMPLE_LINES: Final = 5000
 _MIN_SCORE: Final = 0.05
 _LINES_BETWEEN_WORDS: Final = 10_000
 _MIB: Final = 1 << 20
+STANDARD_INPUT: Final = Path("-")
+_GZIP: Final = b"\x1f\x8b"
+_OTHER_PACKINGS: Final = {
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd FILE"),
+    b"BZh": ("bzip2", "bunzip2 FILE"),
+    b"\xfd7zXZ\x00": ("xz", "unxz FILE"),
+    b"\x04\x22\x4d\x18": ("lz4", "unlz4 FILE"),
+    b"PK\x03\x04": ("zip", "unzip FILE"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +57,14 @@ class Skipped:
 class Logs:
     """Everything that was read.
 
-    The accounts of the files, those left out, and the group's events in the order of time.
+    The accounts of the files, those left out, and the group's events in the order of time. `repeated` lines of the
+    group were found in a second file, and count once.
     """
 
     parsed: dict[str, ParsedLog] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     events: list[LogEvent] = field(default_factory=list)
+    repeated: int = 0
 
     def groups(self) -> Counter[str]:
         """Each group that the logs name, with its number of events."""
@@ -64,21 +79,31 @@ class Logs:
 
 
 def log_files(paths: Sequence[Path]) -> list[Path]:
-    """The files that `paths` stand for: folders for the files in them, a file named twice once.
+    """The files that `paths` stand for: folders for the files in them, a file named twice once; `-` stays what it is.
 
     Raises:
         UsageProblem: a path does not exist, or a folder is empty.
     """
     found: dict[Path, Path] = {}
     for path in paths:
+        if path == STANDARD_INPUT:
+            found[path] = path
+            continue
         if not path.exists():
-            raise UsageProblem("there is no such file or folder", where=str(path), next_step="check the path")
+            raise UsageProblem(
+                "there is no such file or folder", where=str(path), next_step="check the path; - is standard input"
+            )
         inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
         if not inside:
             raise UsageProblem("the folder has no files", where=str(path), next_step="pass the log file itself")
         for file in inside:
             found.setdefault(file.resolve(), file)
     return list(found.values())
+
+
+def size_bytes(files: Iterable[Path]) -> int:
+    """How much there is to read, as it lies on the disk; of standard input and pipes nobody knows."""
+    return sum(file.stat().st_size for file in files if file != STANDARD_INPUT)
 
 
 def read_logs(
@@ -104,9 +129,29 @@ def read_logs(
             allowed=supported(),
             next_step="pass the log of the broker that coordinates the group",
         )
-    # Stable: lines of one file keep their order where the clock shows the same millisecond, or went back.
-    logs.events.sort(key=lambda event: event.at_ms)
+    logs.events, logs.repeated = _merged([parsed.events for parsed in logs.parsed.values()])
     return logs
+
+
+def _merged(by_file: Collection[list[LogEvent]]) -> tuple[list[LogEvent], int]:
+    """The events of all files in the order of time, each once, and how many were found in a second file.
+
+    What two files hold is told by time, broker and message: what stands around the message depends on the collector.
+    """
+    merged: list[LogEvent] = []
+    kept: Counter[tuple[int, str, str]] = Counter()
+    # The file that begins first, and of copies the fullest: lines of one millisecond then keep the order of the log.
+    for events in sorted(filter(None, by_file), key=lambda events: (events[0].at_ms, -len(events))):
+        here: Counter[tuple[int, str, str]] = Counter()
+        for event in events:
+            line = event.at_ms, event.source, event.place.text
+            here[line] += 1
+            if here[line] > kept[line]:
+                kept[line] += 1
+                merged.append(event)
+    # Stable: lines of one file keep their order where the clock shows the same millisecond, or went back.
+    merged.sort(key=lambda event: event.at_ms)
+    return merged, sum(map(len, by_file)) - len(merged)
 
 
 def supported() -> list[str]:
@@ -122,10 +167,10 @@ def recognise(lines: Sequence[str]) -> Dialect | None:
 
 
 def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes_read: Callable[[int], None]) -> None:
-    name = str(file)
+    name = "(standard input)" if file == STANDARD_INPUT else str(file)
     faults: list[str] = []
     try:
-        written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        written = datetime.now(UTC) if file == STANDARD_INPUT else datetime.fromtimestamp(file.stat().st_mtime, UTC)
         with _opened(file, faults, megabytes_read) as lines:
             sample = list(islice(lines, _SAMPLE_LINES))
             if not any(line.strip() for line in sample):
@@ -137,7 +182,7 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
                 return
             parsed = dialect.parse(name, chain(sample, lines), replace(clock, latest=written), group)
     except NotTextError as problem:
-        logs.skipped.append(Skipped(name, "", str(problem)))
+        logs.skipped.append(Skipped(name, "", str(problem), unreadable=isinstance(problem, OtherPackingError)))
         return
     except OSError as problem:
         logs.skipped.append(Skipped(name, "", f"cannot be read: {problem.strerror or problem}", unreadable=True))
@@ -147,19 +192,25 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
         return
     parsed.cut_off = "; ".join(faults)
     logs.parsed[name] = parsed
-    logs.events.extend(parsed.events)
 
 
 class NotTextError(Exception):
     """The file's first bytes are not text."""
 
 
+class OtherPackingError(NotTextError):
+    """The file is packed, and not by gzip: it may be a log."""
+
+
 @contextmanager
 def _opened(file: Path, faults: list[str], megabytes_read: Callable[[int], None]) -> Iterator[Iterator[str]]:
     """The file's lines, decoded and unpacked; what ends them early goes to `faults`."""
-    with file.open("rb") as raw:
-        packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        with gzip.open(raw) if packed else raw as stream:
+    with open(0, "rb", closefd=False) if file == STANDARD_INPUT else file.open("rb") as raw:
+        begin = raw.peek(8)
+        for mark, (packing, unpack) in _OTHER_PACKINGS.items():
+            if begin.startswith(mark):
+                raise OtherPackingError(f"packed by {packing}, and only gzip is read; unpack it first: {unpack}")
+        with gzip.open(raw) if begin.startswith(_GZIP) else raw as stream:
             try:
                 head = stream.peek(4096)[:4096]
             except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
@@ -175,9 +226,10 @@ def _watched(
 ) -> Iterator[str]:
     """The lines, with a word every MiB; a truncated archive gives those before the break."""
     told = 0
+    sized = raw.seekable()
     try:
         for number, line in enumerate(text):
-            if number % _LINES_BETWEEN_WORDS == 0:
+            if sized and number % _LINES_BETWEEN_WORDS == 0:
                 now = raw.tell() // _MIB
                 megabytes_read(now - told)
                 told = now

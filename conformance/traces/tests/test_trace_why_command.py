@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,6 +18,8 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
 from groupspec.conformance.traces.why import Question, explain_logs
+
+CAPTURE: Final = Path(__file__).parent.parent / "captures/02a-slow-java/broker.log"
 
 
 @pytest.fixture
@@ -72,7 +79,12 @@ def test_times_are_read_in_the_zone_that_is_given(log: BrokerLog, tmp_path: Path
     run(GROUP, file, "--json", berlin, "--timezone", "Europe/Berlin")
     first = [json.loads(one.read_text())["rebalances"][0]["at_ms"] for one in (utc, berlin)]
     assert first[0] - first[1] == 3_600_000
-    assert "time zone" in refused(GROUP, file, "--timezone", "Mars/Olympus")
+    offset = tmp_path / "offset.json"
+    for said in ("+01:00", "+0100"):
+        run(GROUP, file, "--json", offset, "--timezone", said)
+        assert json.loads(offset.read_text())["rebalances"][0]["at_ms"] == first[1]
+    for said in ("Mars/Olympus", "+25:00", "-"):
+        assert "time zone" in refused(GROUP, file, "--timezone", said)
 
 
 def test_rotated_and_packed_logs_and_a_folder_are_read_as_one(log: BrokerLog, tmp_path: Path) -> None:
@@ -85,6 +97,107 @@ def test_rotated_and_packed_logs_and_a_folder_are_read_as_one(log: BrokerLog, tm
     result = json.loads(result_file.read_text())
     assert [one["cause"] for one in result["rebalances"]] == ["join", "join", "session_timeout"]
     assert len(result["files"]) == 2
+
+
+def copies(folder: Path) -> None:
+    """A recorded log, its copy, its .gz, and parts of it that overlap, one of them as a container runtime writes it."""
+    lines = CAPTURE.read_text().splitlines(keepends=True)
+    half, third = len(lines) // 2, len(lines) // 3
+    folder.mkdir()
+    (folder / "server.log").write_text("".join(lines))
+    (folder / "copy.log").write_text("".join(lines))
+    (folder / "server.log.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    (folder / "begin.log").write_text("".join(lines[: 2 * third]))
+    (folder / "end.log").write_text("".join(f"2026-11-21T07:59:59.5Z stdout F {line}" for line in lines[half:]))
+    (folder / "docker.log").write_text("".join(json.dumps({"log": line, "stream": "stdout"}) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["server.log", "copy.log"],
+        ["copy.log", "server.log.gz"],
+        ["begin.log", "end.log"],
+        ["end.log", "docker.log"],
+        [],
+    ],
+)
+def test_lines_that_several_files_hold_count_once(
+    names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copies(tmp_path / "logs")
+    alone, together = tmp_path / "alone.json", tmp_path / "together.json"
+    run("g1", CAPTURE, "--json", alone)
+    assert "more than one file" not in capsys.readouterr().out
+    run("g1", *([tmp_path / "logs" / name for name in names] or [tmp_path / "logs"]), "--json", together)
+    one, many = json.loads(alone.read_text()), json.loads(together.read_text())
+    assert [without_places(each) for each in many["rebalances"]] == [without_places(each) for each in one["rebalances"]]
+    assert [(note["at_ms"], note["what"]) for note in many["notes"]] == [
+        (note["at_ms"], note["what"]) for note in one["notes"]
+    ]
+    assert (one["repeated"], many["repeated"] > 0) == (0, True)
+    assert f"{many['repeated']} line(s) of the group were found in more than one file" in capsys.readouterr().out
+
+
+def without_places(rebalance: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in rebalance.items() if key != "evidence"}
+
+
+def test_two_equal_lines_of_one_file_are_two(tmp_path: Path) -> None:
+    log = BrokerLog()
+    for _ in range(2):
+        log.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 0)
+    for name in ("server.log", "copy.log"):
+        (tmp_path / name).write_text(log.text())
+    answer = explain_logs(Question(GROUP), [tmp_path], Clock())
+    assert (len(answer.logs.events), answer.logs.repeated) == (2, 2)
+
+
+@pytest.fixture
+def piped(log: BrokerLog) -> Iterator[None]:
+    """The log on standard input, from a pipe."""
+    before, (reads, writes) = os.dup(0), os.pipe()
+    os.write(writes, log.text().encode())
+    os.close(writes)
+    os.dup2(reads, 0)
+    os.close(reads)
+    yield
+    os.dup2(before, 0)
+    os.close(before)
+
+
+@pytest.mark.usefixtures("piped")
+@pytest.mark.parametrize(("path", "shown"), [("-", "(standard input)"), ("/dev/stdin", "/dev/stdin")])
+def test_standard_input_is_a_log_too(path: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(GROUP, path) == 0
+    assert f"{shown}:11: Member {member_id('b')} in group {GROUP} has failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("packed", "packing"),
+    [
+        (bz2.compress(b"once"), "bzip2"),
+        (lzma.compress(b"once"), "xz"),
+        (b"\x28\xb5\x2f\xfd\x04\x00\x21\x00\x00once", "zstd"),
+    ],
+)
+def test_other_packings_are_named_and_leave_a_doubt(
+    packed: bytes, packing: str, log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "server.log.1").write_bytes(packed)
+    assert f"packed by {packing}, and only gzip is read; unpack it first" in refused(GROUP, tmp_path)
+    (tmp_path / "server.log").write_text(log.text())
+    assert run(GROUP, tmp_path) == 4
+    assert f"not sure: {tmp_path / 'server.log.1'}: packed by {packing}" in capsys.readouterr().out
+
+
+def test_a_log_without_coordinator_lines_has_no_version(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "server.log").write_text(log.text())
+    (tmp_path / "server.log.1").write_text("[2026-03-01 11:00:00,000] INFO [Broker id=1] Bye (kafka.server.Broker)\n")
+    assert run(GROUP, tmp_path) == 0
+    assert "server.log.1: broker group-coordinator log, 1 lines" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
