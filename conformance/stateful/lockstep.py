@@ -5,8 +5,9 @@ writes down every input that passes it, what came out, and how the implementatio
 follows these inputs, not the intentions: when a driver with real threads does something by itself, such as firing a
 second timer, the model is told of that too.
 
-What is compared after each input: the states of the three machines, ownership, identity, and which timers run; and
-after each event, what was sent. Everything observed comes from `describe()` and from outputs.
+What is compared after each input: the states of the member's three machines (rebalance, timeouts, connection),
+ownership, identity, and which timers run; and after each event, what was sent. Everything observed comes from
+`describe()` and from outputs.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from itertools import pairwise
 
 import click
@@ -12,10 +13,16 @@ import pytest
 
 from groupspec.conformance import cli
 from groupspec.conformance.book import guides
+from groupspec.conformance.commands._verify_models import catalogue, chosen_models
+from groupspec.conformance.scores import files
+from groupspec.conformance.scores.mutants import SpecMutant
+from groupspec.conformance.scores.subjects import subjects
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec import composition
+from groupspec.spec.compiler.tables import tables
+from groupspec.spec.explorer import explore
 from groupspec.spec.rules import RULES
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,6 +62,65 @@ def test_every_command_line_can_be_parsed(line: str) -> None:
     assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known
     for option, model in pairwise(words):
         assert option != "--model" or model in composition.models()
+
+
+def test_the_slip_that_the_guide_suggests_is_noticed_as_it_says() -> None:
+    guide = next(file for file in guides.FILES if file.stem == "formal-methods").read_text(encoding="utf-8")
+    (subject,) = (each for each in subjects() if each.name == "open-member-eager-deployed")
+    table = tables()["rebalance", "eager", "deployed"]
+    rows = tuple(
+        replace(row, target="STABLE") if row.id == "PREPARE_REVOCATION.commit_deadline_expired.1" else row
+        for row in table.rows
+    )
+    assert rows != table.rows
+    slip = SpecMutant(
+        "slip", "rebalance", "", (), ("commit_deadline_expired",), "", replace(table, rows=rows, places={})
+    )
+    changed = subject.variant(slip)
+    assert changed is not None
+    noticed = set(explore(changed).violations)
+    assert noticed == {"callbacks-alternate", "commit-ends-once", "announced-is-pursued"}
+    assert all(f"`{name}`" in guide for name in noticed)
+    (command,) = re.findall(r"(?m)^    groupspec (verify --rebalance eager .*)", guide)
+    assert command == "verify --rebalance eager --profile deployed"
+    tried = chosen_models(catalogue(), "", None, "eager", "deployed")
+    assert subject.name in [model.name for model in tried]
+
+
+def test_what_has_no_score_is_said() -> None:
+    data = files.committed()
+    assert data is not None
+    scored = {name for row in data["mutants"] for name in row["by"]}
+    claimed = {claim.id: claim.kind for maker in composition.models().values() for claim in maker.properties}
+    assert not scored & {"one-owner", "can-settle", *(name for name, kind in claimed.items() if kind == "leads_to")}
+    for text in (README, *(text for text in TEXTS if "verify --scores" in text)):
+        said = " ".join(text.split())
+        assert "composed models only (`one-owner`, `can-settle`" in said
+        assert "liveness" in said
+
+
+def test_the_fairness_that_is_assumed_is_listed() -> None:
+    """Fair are messages, timers, a listener that returns, the application that polls, and the choice of a leader."""
+    of_groups = {
+        name
+        for name, maker in composition.models().items()
+        if name.startswith("base-") and any(claim.kind == "leads_to" for claim in maker.properties)
+    }
+    assert of_groups == {"base-faults-stop-eager-deployed-2", "base-faults-stop-cooperative-deployed-2"}
+    others = {"polls", "revoked_callback_runs", "assigned_callback_ends", "leader_chosen"}
+    for name in of_groups:
+        fair = {action.name: action for action in composition.models()[name]().actions if action.fair}
+        assert {action.fair for action in fair.values()} == {"weak"}
+        assert {name for name, action in fair.items() if action.kind not in ("message", "timer")} == others
+    text = " ".join(README.split())
+    for condition in (
+        "messages arrive",
+        "timers run out",
+        "listeners return",
+        "the application polls for ever",
+        "a new leader is chosen",
+    ):
+        assert condition in text
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -5,14 +5,16 @@ connection breaks, a process or the coordinator dies. Nothing is counted or rati
 happen again and again, in any order, so that there is no last disturbance after which things look better than they are.
 The state space is finite all the same, because the variables are.
 
-The base model has, for each member, a request of a rebalance and a heartbeat in flight, which can be lost or late;
-expiry of the session, the poll interval and the rebalance; leaving and coming back; the death of the process and of the
-coordinator.
+The base model has, for each member, a request of a rebalance and a heartbeat in flight, which can be lost; expiry of
+the session, the poll interval and the rebalance; leaving and coming back; the death of the process; the restart of the
+coordinator once its log has all that it knows.
 
-What it leaves out, and what features bring back one at a time: how the coordinator is looked up (it is found again at
-once); commits; static members that restart; callbacks that take time (begin and end are one step); requests of a broken
-connection that still arrive. Left out everywhere: time itself. A timer may run out whenever it runs, so every property
-here holds whatever the timeouts are, and what depends on their lengths is proved in `spec.expiry`.
+What it leaves out, and what features bring back one at a time: static members that restart (`static`); callbacks that
+take time (`callbacks`; here begin and end are one step); requests and answers that a member has given up and that still
+arrive (`late`); the death of the coordinator in the middle of a rebalance (`log`). Left out with every feature: how the
+coordinator is looked up (it is found again at once); commits; a loss that nobody notices (whatever is lost is lost with
+its connection, and the member hears of that at once); time itself. A timer may run out whenever it runs, so every
+property here holds whatever the timeouts are, and what depends on their lengths is proved in `spec.expiry`.
 """
 
 from __future__ import annotations

@@ -5,18 +5,19 @@ What a member's words do to the network, and what its effects mean for real part
 Who sends what to whom, from a member's side:
 
     a member emits    the network
-    JoinGroup         `call` is JoinGroup, or JoinGroup_again if it carries a member id
-    SyncGroup         `call` is SyncGroup
-    LeaveGroup        `call` is LeaveGroup, of the id that has just been forgotten
-    Heartbeat         it arrives at once, and `beat` is the answer
-    coordinator_lost  the connection is gone: `call` and `beat` are empty
+    JoinGroup         `request` is JoinGroup, or JoinGroup_again if it carries a member id
+    SyncGroup         `request` is SyncGroup
+    LeaveGroup        `request` is LeaveGroup, of the id that has just been forgotten
+    Heartbeat         it arrives at once, and `heartbeat` is the answer
+    coordinator_lost  the connection is gone: `request` and `heartbeat` are none
 
-Each member has one connection to the coordinator, with one request of a rebalance on it (`call`) and one heartbeat
-(`beat`): first the request, then, in the same place, its answer, named as the event that it will be. What a member
-gives up (it leaves, it loses its identity) stays in the network and is *late*: a late request is thrown away when it
-arrives, a late answer reaches the member as one. A new request takes the place of a late one. A heartbeat arrives as it
-is sent, and its answer is in flight unless it is NONE, which says nothing whenever it comes; one that is given up is
-gone (that late answers to heartbeats change nothing holds of the member alone).
+Each member has one connection to the coordinator, with one request of a rebalance on it (`request`) and one heartbeat
+(`heartbeat`): first the request, then, in the same place, its answer, named as the event that it will be. What a member
+gives up (it leaves, it loses its identity) is gone. With the feature `late` it stays in the network (`request_late`): a
+late request is thrown away when it arrives, a late answer reaches the member as one, and a new request takes the place
+of a late one. A heartbeat arrives as it is sent, and its answer is in flight unless it is NONE, which says nothing
+whenever it comes; one that is given up is gone (that late answers to heartbeats change nothing holds of the member
+alone).
 
 A LeaveGroup that arrives does to the group what the end of that id's session does, and one that is lost leaves the id
 to its session. So the base model has no LeaveGroup in flight: the session of a forgotten id may run out at once, which
