@@ -132,9 +132,9 @@ def _marked(line: str) -> Markup:
 
 
 def _position(folder: Path, row: VerdictRow) -> Position | None:
-    if row.at_ms is None or not row.folder:
+    if row.trace_seq is None or not row.folder:
         return None
-    return position(folder / row.folder / "trace.ndjson", row.at_ms)
+    return position(folder / row.folder / "trace.ndjson", row.trace_seq)
 
 
 def _environment() -> Environment:

@@ -32,6 +32,7 @@ class VerdictRow(msgspec.Struct, frozen=True):
     runs: int = 1
     folder: str = ""
     at_ms: float | None = None
+    trace_seq: int | None = None
     counts: dict[str, int] = {}
     certain: bool = False
     flaps: bool = False

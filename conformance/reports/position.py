@@ -67,14 +67,14 @@ class Position:
     sends: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def position(trace: Path, at_ms: float) -> Position | None:
-    """Where the run that `trace` recorded stood `at_ms` after its beginning.
+def position(trace: Path, seq: int) -> Position | None:
+    """Where the run that `trace` recorded stood at one of its events.
 
     None when the trace does not tell, or when the libraries of the extra `traces` are not installed.
 
     Args:
         trace: `trace.ndjson` of one run of the wire kit.
-        at_ms: Milliseconds since the trace's first event.
+        seq: The event's number. Not a time: a trace's clock stands still while the machine stalls.
     """
     if not missing.has("traces"):
         return None
@@ -85,7 +85,7 @@ def position(trace: Path, at_ms: float) -> Position | None:
     if not lines or lines[0].event != "config" or lines[0].detail is msgspec.UNSET:
         return None
     rebalance = msgspec.json.decode(lines[0].detail, type=Settings).rebalance
-    seen = [line for line in lines if line.at_us <= lines[0].at_us + at_ms * 1000]
+    seen = [line for line in lines if line.seq <= seq]
     before = _states(seen[:-1], rebalance)
     last = next((line for line in reversed(seen) if line.event not in _NOT_SAID), seen[-1])
     states = before if last is seen[-1] else _states(seen, rebalance)

@@ -30,6 +30,7 @@ from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.docket import explanation
 from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.stalls import StallClock
+from groupspec.conformance.wire.to_trace import places
 from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
@@ -46,6 +47,7 @@ class Row:
         combined: The verdict, and how sure it is.
         folder: Where the log and the diagram of the run are that `combined` tells of; "" if none were written.
         at_ms: When it showed, since the beginning of that run.
+        trace_seq: The last event of that run's trace up to then; None if none was written.
         symptom_of: The rule whose breach in that run this is a symptom of: one stall of the client breaks several.
         docket: The entry of the docket that explains it; None if there is none.
     """
@@ -57,6 +59,7 @@ class Row:
     replay: str
     folder: str = ""
     at_ms: float | None = None
+    trace_seq: int | None = None
     symptom_of: str = ""
     docket: DocketEntry | None = None
 
@@ -145,6 +148,7 @@ class _Finished:
     recording: Path | None
     broke_off: str
     folder: str
+    trace_seqs: Mapping[int, int]
 
     @classmethod
     def of(cls, run: CaseResult, folder: str) -> _Finished:
@@ -158,6 +162,7 @@ class _Finished:
             recording=run.recording,
             broke_off=how_it_broke_off(run),
             folder=folder,
+            trace_seqs=places(run, _moments(run)) if folder else {},
         )
 
 
@@ -318,6 +323,7 @@ def _rows(client: Client, case: Case, done: Sequence[_Finished]) -> Iterator[Row
             replay=_replay_of(client, case, run),
             folder=run.folder,
             at_ms=_at_ms(run, combined.judgement),
+            trace_seq=run.trace_seqs.get(combined.judgement.at_us) if combined.judgement.at_us is not None else None,
             symptom_of=of_run[combined.place].get(rule, ""),
             docket=explanation(client.name, run.client_version, rule, case.id, combined.judgement.verdict.value),
         )
@@ -345,6 +351,10 @@ def how_it_broke_off(run: CaseResult) -> str:
     missed_us = run.history.milestone("missed") or run.history.ends_us
     ended = (entry.text for entry in run.entries if entry.kind == "client_ended" and entry.at_us <= missed_us)
     return next(ended, "") if run.outcome.missed_rule else ""
+
+
+def _moments(run: CaseResult) -> set[int]:
+    return {judgement.at_us for judgement in run.judgements.values() if judgement.at_us is not None}
 
 
 def _at_ms(run: _Finished, judgement: Judgement) -> float | None:
@@ -417,4 +427,5 @@ def _row_json(row: Row) -> dict[str, object]:
         "replay": row.replay,
         "folder": row.folder,
         "at_ms": row.at_ms,
+        "trace_seq": row.trace_seq,
     }

@@ -293,6 +293,22 @@ class History:
         lost = (c for c in self.callbacks if c.name == "partitions_lost" and c.partitions)
         return any(from_us <= callback.started_us <= to_us for callback in lost)
 
+    @cached_property
+    def gave_up_us(self) -> Sequence[int]:
+        """When the client took its membership for lost.
+
+        It says so in its callback. Of one that offers none, a JoinGroup as a new member shows it.
+        """
+        if "lost_callback" in self.settings.features:
+            return [c.started_us for c in self.callbacks if c.name == "partitions_lost" and c.partitions]
+        joined = next((identity.from_us for identity in identities(self)), self.ends_us)
+        anew = (e for e in self.of("JoinGroup") if e.sent_us > joined and not e.asked(JoinGroupRequest).member_id)
+        return [exchange.sent_us for exchange in anew]
+
+    def gave_up(self, from_us: int, to_us: int) -> bool:
+        """Whether the client took its membership for lost in between."""
+        return any(from_us <= at_us <= to_us for at_us in self.gave_up_us)
+
     def milestone(self, name: str) -> int | None:
         """When the scenario reached a point that it named; None when it did not."""
         return next((e.at_us for e in self.entries if e.kind == "milestone" and e.text == name), None)

@@ -7,7 +7,7 @@ is left out; the checker knows that this source does not show it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -67,6 +67,17 @@ def trace_events(result: CaseResult) -> Iterator[TraceEvent]:
     """The events of one run, numbered."""
     for seq, event in enumerate(_events(result)):
         yield replace(event, seq=seq)
+
+
+def places(result: CaseResult, moments_us: Iterable[int]) -> dict[int, int]:
+    """For each moment of the run's log: the number (`seq`) of the last event that the trace has up to then.
+
+    A trace's clock stands still while the machine stalls, so that a time of the log names another moment there.
+    """
+    times = [event.at_us for event in _shown(result)]
+    return {
+        moment: max((seq for seq, at_us in enumerate(times) if at_us <= moment), default=0) for moment in moments_us
+    }
 
 
 def _events(result: CaseResult) -> Iterator[TraceEvent]:

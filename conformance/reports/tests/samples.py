@@ -35,6 +35,7 @@ def row(rule: str, verdict: str, scenario: str = "rebalance-eager", reason: str 
         seconds=0.8,
         folder=f"kafka-python/{scenario}",
         at_ms=812.4,
+        trace_seq=6,
     )
 
 

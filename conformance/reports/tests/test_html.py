@@ -21,8 +21,11 @@ from groupspec.conformance.reports.position import position, rows_of
 from groupspec.conformance.reports.templating import template_text
 from groupspec.conformance.reports.tests import samples
 from groupspec.conformance.reports.verdicts import cell, findings, matrix
+from groupspec.conformance.wire.campaign import judged_again
+from groupspec.conformance.wire.recording import judge_recording, load
 from groupspec.conformance.wire.rules import CHECKERS
 
+RECORDED = Path(__file__).parents[2] / "wire" / "recorded" / "broken"
 VOID = {"meta", "input", "br", "img", "link", "hr", "line", "rect", "path", "polygon", "ellipse", "polyline", "circle"}
 
 
@@ -235,9 +238,25 @@ def test_svgs_lose_their_prolog_links_and_ids() -> None:
 
 
 def test_a_trace_that_cannot_be_read_tells_no_position(tmp_path: Path) -> None:
-    assert position(tmp_path / "missing", 1.0) is None
+    assert position(tmp_path / "missing", 1) is None
     (tmp_path / "broken").write_text("{")
-    assert position(tmp_path / "broken", 1.0) is None
+    assert position(tmp_path / "broken", 1) is None
+
+
+def test_a_finding_names_the_event_at_which_its_rule_was_broken_although_the_machine_had_stalled(
+    tmp_path: Path,
+) -> None:
+    file = RECORDED / "aiokafka-commits-without-identity.ndjson.gz"
+    (client,) = judged_again([judge_recording(load(file), file)], tmp_path).clients
+    seqs = {row.rule: (row.folder, row.trace_seq) for row in client.rows}
+    told = {
+        rule: position(tmp_path / folder / "trace.ndjson", seq)
+        for rule, (folder, seq) in seqs.items()
+        if rule in ("C2", "M1", "M7") and seq is not None
+    }
+    assert {rule: (where.event, set(where.states)) for rule, where in told.items() if where} == {
+        rule: ("commit_sent", {"REVOKING_PARTITION", "STABLE"}) for rule in ("C2", "M1", "M7")
+    }
 
 
 def test_rows_of_a_rule_are_those_of_the_protocol_in_question() -> None:

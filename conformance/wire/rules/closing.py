@@ -82,7 +82,7 @@ def nothing_revives_the_member(history: History) -> Iterator[Finding]:
         yield held(f"the late answer {late[-1].error} to a Heartbeat had no effect", late[-1].answered_us or 0)
 
 
-@checks("L5", needs="auto_commit pull")
+@checks("L5", needs="auto_commit listener pull")
 def close_commits_first(history: History) -> Iterator[Finding]:
     """close() with auto-commit: the last returned positions are committed before LeaveGroup."""
     asked = close_asked(history)

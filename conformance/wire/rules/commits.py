@@ -148,6 +148,8 @@ def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding
     reasons = [at_us for at_us, _ in history.events(protocol.ShutdownRequested)]
     reasons += [e.answered_us for e in history.exchanges if e.error in REASONS and e.answered_us is not None]
     reasons += [callback.started_us for callback in history.callbacks]
+    if "listener" not in history.settings.features:  # nothing tells when it gives up what a round has taken away
+        reasons += [sync.answered_us for sync in history.syncs if sync.answered_us is not None]
     interval_us = INTERVAL_OVER * history.settings.auto_commit_interval_ms
     for earlier, later in pairwise(sent):
         ended = earlier.ended_before(later.sent_us) or history.connections_closed(earlier.sent_us, later.sent_us)

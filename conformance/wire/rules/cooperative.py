@@ -30,7 +30,7 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
             continue
         done = [sync for sync in history.syncs if (sync.answered_us or 0) < join.sent_us]
         lost = any(known.told_us <= join.sent_us <= end for known, end, _ in lost_stretches(history))
-        lost = lost or (bool(done) and history.says_lost(done[-1].answered_us or 0, join.sent_us))
+        lost = lost or (bool(done) and history.gave_up(done[-1].answered_us or 0, join.sent_us))
         expected = assigned_by(done[-1]) if done and not lost else frozenset()
         said = names(subscription.owned)
         if said == expected:
@@ -43,7 +43,10 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
 
 @checks("K2", needs="cooperative")
 def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
-    """A round that took something away is followed by another one, right after the callback."""
+    """A round that took something away is followed by another one, right after the callback.
+
+    Who has no listener has no callback to wait for.
+    """
     if history.settings.rebalance != "cooperative":
         return
     for before, sync in rounds(history):
@@ -51,6 +54,9 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         if not taken or not same_membership(history, before, sync):
             continue
         answered = sync.answered_us or 0
+        if "listener" not in history.settings.features:
+            yield joined_again(history, answered, f"{', '.join(sorted(taken))} had been taken away")
+            continue
         callback = next(
             (
                 c
@@ -63,13 +69,18 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
             yield broken(f"{', '.join(sorted(taken))}: taken away, and no revoked callback", answered)
             continue
         join = history.first("JoinGroup", answered)
-        if join is None or history.took_ms(callback.ended_us, join.sent_us) > REJOIN_WITHIN_MS:
-            yield broken("no JoinGroup right after what was taken away had been revoked", callback.ended_us)
-        elif join.sent_us < callback.ended_us - history.slack_us:
+        if join is not None and join.sent_us < callback.ended_us - history.slack_us:
             yield broken("JoinGroup was sent before the revoked callback had returned", join.sent_us)
         else:
-            took = history.took_ms(callback.ended_us, join.sent_us)
-            yield held(f"JoinGroup {took:.0f} ms after what was taken away had been revoked", join.sent_us)
+            yield joined_again(history, callback.ended_us, "what was taken away had been revoked", answered)
+
+
+def joined_again(history: History, since_us: int, what: str, round_us: int | None = None) -> Finding:
+    """Whether the first JoinGroup after a round came right after what it had to wait for."""
+    join = history.first("JoinGroup", since_us if round_us is None else round_us)
+    if join is None or history.took_ms(since_us, join.sent_us) > REJOIN_WITHIN_MS:
+        return broken(f"no JoinGroup right after {what}", since_us)
+    return held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
 
 
 @checks("K2", needs="cooperative")
@@ -94,7 +105,7 @@ def same_membership(history: History, before: Exchange, after: Exchange) -> bool
         and (answer := exchange.answered(JoinGroupResponse))
     }
     told = any(before.sent_us < known.told_us < after.sent_us for known, _, _ in lost_stretches(history))
-    return len(ids) <= 1 and not told and not history.says_lost(before.sent_us, after.sent_us)
+    return len(ids) <= 1 and not told and not history.gave_up(before.sent_us, after.sent_us)
 
 
 @checks("K4", needs="listener")

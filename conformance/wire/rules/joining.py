@@ -284,4 +284,4 @@ def lost_before(history: History, sync: Exchange) -> bool:
     earlier = [e.answered_us or 0 for e in history.syncs if (e.answered_us or 0) < sync.sent_us]
     since = earlier[-1] if earlier else 0
     gone = [e for e in history.exchanges if e.api == "LeaveGroup" or e.error == "UNKNOWN_MEMBER_ID"]
-    return any(since < e.sent_us < sync.sent_us for e in gone) or history.says_lost(since, sync.sent_us)
+    return any(since < e.sent_us < sync.sent_us for e in gone) or history.gave_up(since, sync.sent_us)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import Callback, Exchange, History, assigned_by
+from groupspec.conformance.wire.history import Exchange, History, assigned_by
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
 from groupspec.impl.core.messages import (
@@ -114,7 +114,7 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
         since, previous = (previous.answered_us or 0 if previous is not None else 0), sync
         if not retained:
             continue
-        until = next((c.started_us for c in lost_callbacks(history, sync.answered_us or 0)), history.ends_us + 1)
+        until = next((at for at in history.gave_up_us if at >= (sync.answered_us or 0)), history.ends_us + 1)
         for exchange in history.of("OffsetFetch"):
             asked = frozenset(map(str, getattr(exchange.request.message, "partitions", ())))
             if (sync.answered_us or 0) <= exchange.sent_us < until and asked & retained:
@@ -124,11 +124,6 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
                 )
         yield from fetched_backwards(history, retained, since, until)
         yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.answered_us or 0)
-
-
-def lost_callbacks(history: History, after_us: int) -> Iterator[Callback]:
-    """Where the member says that it lost what it had: what comes then is no longer retained."""
-    return (c for c in history.callbacks if c.name == "partitions_lost" and c.partitions and c.started_us >= after_us)
 
 
 def fetched_backwards(history: History, retained: frozenset[str], since_us: int, until_us: int) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
@@ -399,6 +400,48 @@ def test_a_rule_that_needs_more_than_a_client_offers_is_unsupported() -> None:
     judgement = judge("P1", story.history())
     assert judgement.verdict is Verdict.UNSUPPORTED
     assert "poll_interval" in judgement.reason
+
+
+def without_listener(story: WireRun) -> WireRun:
+    """The same run of a client that offers no listener: nothing is heard of its callbacks."""
+    story.settings = replace(
+        story.settings, features=frozenset(FEATURES) - {"listener", "lost_callback", "listener_in_poll"}
+    )
+    without(story, lambda entry: entry.kind in CALLBACKS or isinstance(entry.event, protocol.CallbackReturned))
+    return story
+
+
+def with_overlapping_commits(story: WireRun) -> None:
+    """A commit by interval is unanswered when the round takes a partition away, and the revocation commits."""
+    story.commit(945, 2, {BOTH[0]: 6}, ms=60)
+    story.commit(960, 2, {BOTH[1]: 6})
+
+
+@pytest.mark.parametrize("rule", CHECKERS)
+def test_a_client_without_a_listener_is_failed_for_no_callback(rule: str) -> None:
+    for good in GOOD:
+        judgement = judge(rule, without_listener(good()).history())
+        assert judgement.verdict not in BROKEN, (good.__name__, judgement.reason)
+    for name in ("own_loss", "others have them now"):
+        story = stories.cooperative_rebalance()
+        own_loss(story, BOTH[:1] if name == "own_loss" else BOTH[1:])
+        judgement = judge(rule, without_listener(story).history())
+        assert judgement.verdict not in BROKEN, (name, judgement.reason)
+
+
+def test_K2_a_client_without_a_listener_still_has_to_join_again() -> None:
+    story = without_listener(stories.cooperative_rebalance())
+    assert judge("K2", story.history()).verdict is Verdict.PASS
+    drop("JoinGroup", 970)(story)
+    judgement = judge("K2", story.history())
+    assert judgement.verdict is Verdict.FAIL
+    assert "no JoinGroup right after orders-1 had been taken away" in judgement.reason
+
+
+def test_M5_without_a_listener_a_round_that_ends_is_a_reason_to_commit() -> None:
+    story = without_listener(stories.cooperative_rebalance())
+    with_overlapping_commits(story)
+    assert judge("M5", story.history()).verdict is Verdict.PASS
 
 
 def test_without_an_occasion_a_rule_is_untestable() -> None:
