@@ -26,22 +26,27 @@ class Problem(Exception):
         what: What happened, as a sentence without a full stop.
         where: The argument, file and line, or port it is about; empty when `what` says it.
         allowed: What would have been accepted; a string, or the list of accepted values. May be empty.
+        found: What was there instead, where that helps more than what was allowed. May be empty.
         next_step: What the reader can do now. May be empty.
     """
 
     exit_code = EXIT_INTERNAL
 
-    def __init__(self, what: str, where: str = "", allowed: str | Iterable[str] = "", next_step: str = "") -> None:
+    def __init__(
+        self, what: str, where: str = "", allowed: str | Iterable[str] = "", next_step: str = "", found: str = ""
+    ) -> None:
         self.what = what
         self.where = where
         self.allowed = allowed if isinstance(allowed, str) else ", ".join(allowed)
         self.next_step = next_step
-        super().__init__(what, where, self.allowed, next_step)
+        self.found = found
+        super().__init__(what, where, self.allowed, next_step, found)
 
     def __str__(self) -> str:
-        """The four parts, one a line, without those that are empty."""
+        """The parts, one a line, without those that are empty."""
         lines = [self.what]
-        for label, text in (("where", self.where), ("allowed", self.allowed), ("next", self.next_step)):
+        parts = {"where": self.where, "found": self.found, "allowed": self.allowed, "next": self.next_step}
+        for label, text in parts.items():
             if text:
                 lines.append(f"  {label + ':':<9}{text}")
         return "\n".join(lines)

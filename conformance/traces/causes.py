@@ -28,11 +28,12 @@ Cause = Literal[
 
 
 class Told(Record, frozen=True):
-    """A cause in words: what happened, and what to change."""
+    """A cause in words: what happened, and what to change (in a group of KIP-848 too, if that is different)."""
 
     cause: Cause
     meaning: str
     advice: str
+    consumer_protocol_advice: str = ""
 
 
 TOLD: Final = read_entries(Path(__file__).with_suffix(".toml"), Told)

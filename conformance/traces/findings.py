@@ -43,9 +43,10 @@ class Rebalance:
     old_generation  the one that it replaced
     at_ms           when the coordinator began it
     joined_ms       when all members had joined (or were given up); -1: never
-    settled_ms      when the leader's assignment arrived, or the group was found empty; -1: never
+    settled_ms      when the leader's assignment arrived, or the group was found empty; -1: never, or not logged
     loaded          members that the coordinator had just loaded when it began; -1: it was not loaded just before
     follow_up       a later round of the same cooperative rebalance: cause and member are those of the first
+    consumer_protocol  the group is one of KIP-848: members move to the new epoch one by one, and no log says when
     """
 
     group: str
@@ -63,6 +64,7 @@ class Rebalance:
     members: int = -1
     loaded: int = -1
     outcome: Outcome = "unfinished"
+    consumer_protocol: bool = False
 
     @property
     def evidence(self) -> list[LogLine]:
@@ -73,8 +75,12 @@ class Rebalance:
 
     @property
     def duration_ms(self) -> int:
-        """From its beginning to the assignment: how long an eager group stood still; -1 while that is not known."""
-        return self.settled_ms - self.at_ms if self.settled_ms >= 0 else -1
+        """From its beginning to the assignment: how long an eager group stood still; -1 while that is not known.
+
+        Where the log has no line about the assignment, it ends when all had joined.
+        """
+        end_ms = self.settled_ms if self.settled_ms >= 0 else self.joined_ms
+        return -1 if end_ms < 0 or self.consumer_protocol else end_ms - self.at_ms
 
 
 @dataclass(slots=True)

@@ -451,6 +451,7 @@ class RebalanceExplainer:
             joined_ms=event.at_ms,
             settled_ms=event.at_ms,
             outcome="completed",
+            consumer_protocol=True,
         )
         self._departing = []
         self._last = rebalance

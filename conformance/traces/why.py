@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import causes
@@ -16,6 +17,9 @@ from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_
 from groupspec.conformance.traces.findings import Explanation, Rebalance
 from groupspec.conformance.traces.member_names import MemberNames
 from groupspec.conformance.traces.story import RebalanceExplainer
+
+_LOGGERS: Final = "the loggers org.apache.kafka.coordinator.group (Kafka 3: kafka.coordinator.group)"
+"""GroupMetadataManager and GroupCoordinatorService; in Kafka 3 GroupCoordinator and GroupMetadataManager."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,22 @@ def explain_logs(
     logs = read_logs(log_files(paths), clock, question.group, megabytes_read)
     groups = logs.groups()
     if question.group not in groups and not logs.doubts():
-        found = ", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items()))
         raise UsageProblem(
             f"the logs have nothing about group {question.group}",
             where=", ".join(logs.parsed),
-            allowed=found or "the logs name no group at all",
-            next_step="check the group's id, and pass the log of the broker that coordinates the group",
+            found=", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items())) or _no_group(logs),
+            next_step="check the group's id, and pass the log of the broker that coordinates the group"
+            if groups
+            else f"pass the log of the broker that coordinates the group, with {_LOGGERS} at level INFO",
         )
     return Answer(explain(question, logs.events), logs)
+
+
+def _no_group(logs: Logs) -> str:
+    """Why logs of a broker name no group."""
+    if any(parsed.has_info for parsed in logs.parsed.values()):
+        return "no line of a group coordinator"
+    return "no line of level INFO, and the coordinator writes of its groups at that level"
 
 
 def explain(question: Question, events: Iterable[LogEvent]) -> Explanation:
@@ -95,7 +107,8 @@ def advice(rebalance: Rebalance) -> str:
     first = rebalance.contributions[0]
     if rebalance.cause == "leave" and rebalance.alternatives and first.back_after_ms >= 0:
         return causes.LEFT_WITHOUT_A_WORD
-    return causes.TOLD[rebalance.cause].advice
+    told = causes.TOLD[rebalance.cause]
+    return (told.consumer_protocol_advice if rebalance.consumer_protocol else "") or told.advice
 
 
 def as_json(answer: Answer, seconds: float) -> dict[str, object]:

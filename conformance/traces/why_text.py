@@ -68,8 +68,16 @@ def _summary(rebalances: list[Rebalance]) -> str:
     )
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
     second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
-    stood_still = sum(rebalance.duration_ms for rebalance in rebalances if rebalance.duration_ms > 0)
-    return f"{len(rebalances)} rebalance(s){second}, {stood_still / 1000:.1f} s in all: {listed}"
+    return f"{len(rebalances)} rebalance(s){second}, {_in_all(rebalances)}: {listed}"
+
+
+def _in_all(rebalances: list[Rebalance]) -> str:
+    """How long they took together, as far as the logs say it."""
+    known = [rebalance.duration_ms for rebalance in rebalances if rebalance.duration_ms >= 0]
+    if not known:
+        return "how long is not known"
+    unknown = f" (without {len(rebalances) - len(known)} of unknown length)" if len(known) < len(rebalances) else ""
+    return f"{sum(known) / 1000:.1f} s in all{unknown}"
 
 
 def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo) -> Table:
@@ -130,7 +138,9 @@ def _generations(rebalance: Rebalance) -> str:
 
 
 def _took(rebalance: Rebalance) -> str:
-    return f"{rebalance.duration_ms / 1000:.1f} s" if rebalance.duration_ms >= 0 else rebalance.outcome
+    if rebalance.duration_ms >= 0:
+        return f"{rebalance.duration_ms / 1000:.1f} s"
+    return "unknown" if rebalance.outcome == "completed" else rebalance.outcome
 
 
 def _time(at_ms: int, zone: tzinfo) -> str:

@@ -69,6 +69,7 @@ class ParsedLog:
     not_understood   lines that should have meant something; `samples` keeps the first few
     in_doubt         those of them that may concern the group asked for: the answer is not sure
     groups           every group that the log names, with its number of events; `events` holds only those asked for
+    has_info         whether any line is of level INFO, at which the coordinator tells of its groups
     cut_off          why the log ended before its end ("" when it did not): a truncated archive
     """
 
@@ -83,6 +84,7 @@ class ParsedLog:
     not_understood: int = 0
     in_doubt: int = 0
     groups: Counter[str] = field(default_factory=Counter)
+    has_info: bool = False
     cut_off: str = ""
     samples: list[LogLine] = field(default_factory=list)
 

@@ -47,6 +47,7 @@ _BROKER_LINE: Final = re.compile(
 )
 _NAMED_GROUP: Final = re.compile(r"(?:\bgroup |\[Group(?:Id)?[ =])([^\s\]]+)")
 _FOR_DEVELOPERS: Final = re.compile(r"\b(?:DEBUG|TRACE)\b")
+_INFO: Final = re.compile(r"\bINFO\b|level\W{1,5}info\b|\"level\": ?6\b")
 _NOT_PROVIDED: Final = {"not provided", "null", "none", ""}
 
 
@@ -85,6 +86,7 @@ class BrokerCoordinatorLog:
         log = ParsedLog(dialect=self.name)
         for number, line in enumerate(lines, start=1):
             log.lines += 1
+            log.has_info = log.has_info or _INFO.search(line) is not None
             if _MARKS[0] in line or _MARKS[1] in line:
                 _read_line(LogLine(file, number, line), clock, group, log)
             elif clock.is_stamped(line[:80]):

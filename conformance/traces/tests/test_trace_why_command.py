@@ -300,7 +300,35 @@ def test_a_group_that_is_not_there_lists_those_that_are(log: BrokerLog, tmp_path
     file.write_text(log.text())
     message = refused("nobody", file)
     assert "nothing about group nobody" in message
-    assert f"{GROUP} (14 lines)" in message
+    assert f"found:   {GROUP} (14 lines)" in message
+    assert "allowed" not in message
+
+
+@pytest.mark.parametrize(
+    ("level", "found"), [("INFO", "no line of a group coordinator"), ("WARN", "no line of level INFO")]
+)
+def test_a_log_that_names_no_group_says_what_to_switch_on(level: str, found: str, tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    file.write_text(f"[2026-03-01 11:00:00,000] {level} [Broker id=1] Something (kafka.server.BrokerServer)\n")
+    message = refused(GROUP, file)
+    assert f"found:   {found}" in message
+    assert "org.apache.kafka.coordinator.group (Kafka 3: kafka.coordinator.group) at level INFO" in message
+
+
+def test_how_long_is_never_nothing_where_the_log_does_not_say_it(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "server.log"
+    file.write_text("\n".join(line for line in log.lines if "Assignment received" not in line))
+    run(GROUP, file)
+    assert "3 rebalance(s), 2.1 s in all:" in capsys.readouterr().out
+    log.prepare(3, f"removing member {member_id('a')} on heartbeat expiration.")
+    file.write_text(log.text())
+    run(GROUP, file)
+    assert "s in all (without 1 of unknown length):" in capsys.readouterr().out
+    file.write_text(log.lines[-1])
+    run(GROUP, file)
+    assert "1 rebalance(s), how long is not known:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

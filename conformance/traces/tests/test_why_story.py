@@ -409,6 +409,27 @@ def test_a_static_member_of_the_consumer_protocol_is_named_by_its_instance() -> 
     assert [(one.cause, one.member) for one in told(log).rebalances] == [("join", "i1"), ("session_timeout", "i1")]
 
 
+def test_advice_for_a_group_of_the_consumer_protocol_names_its_settings() -> None:
+    log = BrokerLog()
+    prefix = f"[GroupId {GROUP}]"
+    log.say(f"{prefix} Member OAtfZ joins the consumer group using the consumer protocol.")
+    log.say(f"{prefix} Bumped group epoch to 1 with metadata hash 77.")
+    log.say(f"{prefix} Member OAtfZ fenced from the group because the member session expired.", 50_000)
+    log.say(f"{prefix} Bumped group epoch to 2 with metadata hash 77.")
+    joined, expired = told(log).rebalances
+    assert "raise group.consumer.session.timeout.ms on the broker" in advice(expired)
+    assert "group.consumer.heartbeat.interval.ms" in advice(expired)
+    assert "group.initial.rebalance.delay.ms" not in advice(joined)
+    assert (joined.duration_ms, expired.duration_ms) == (-1, -1)
+
+
+def test_without_a_line_about_the_assignment_a_rebalance_ends_when_all_have_joined(pair: BrokerLog) -> None:
+    pair.prepare(2, f"removing member {member_id('b')} on heartbeat expiration.", 50_000)
+    pair.form(3, 1, after_ms=3_000)
+    pair.lines.pop()
+    assert last(pair).duration_ms == 3_000
+
+
 def test_groups_of_the_consumer_protocol() -> None:
     log = BrokerLog()
     prefix = f"[GroupId {GROUP}]"
