@@ -94,6 +94,7 @@ def _rule(identifier: str) -> Page:
             "some_in_few": any(shown.variants for each in rows.values() for shown in each),
             "differences": known.differences,
             "bugs": [KNOWN_BUGS[bug] for bug in known.known_bugs],
+            "deviations": known.deviations,
             "before": order[place - 1] if place else "",
             "after": order[place + 1] if place + 1 < len(order) else "",
         },

@@ -10,6 +10,7 @@ from itertools import product
 import msgspec
 
 from groupspec.conformance.kills import Kill
+from groupspec.conformance.wire.docket import Entry
 from groupspec.spec.compiler import Row, Table
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES, specialise
 from groupspec.spec.compiler.tables import OF_NO_PROTOCOL, whole_tables
@@ -61,6 +62,7 @@ class Explanation:
         mutants: Mutants of the reference that break it, and that scenarios must find.
         tests: Tests that carry its id in their names.
         known_bugs: Ids of known bugs that broke it.
+        deviations: Of a rule: the docket's entries, what built-in clients are known to do against it.
         kills: Of a rule: its mutants, and the tests that fail, as the committed kill matrix has them.
         why_no_kills: Of a rule without: the reason.
         sections: What else there is to say.
@@ -84,6 +86,7 @@ class Explanation:
     mutants: tuple[str, ...] = ()
     tests: tuple[SourcePlace, ...] = ()
     known_bugs: tuple[str, ...] = ()
+    deviations: tuple[Entry, ...] = ()
     differences: tuple[Difference, ...] = ()
     kills: tuple[Kill, ...] = ()
     why_no_kills: str = ""

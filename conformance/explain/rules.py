@@ -15,7 +15,10 @@ from groupspec.conformance.explain.machines import rows_where
 from groupspec.conformance.kills import kills, why_none
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.traces import trace_rules
-from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
+from groupspec.conformance.wire import (
+    docket,
+    scenarios,  # noqa: F401 - registers the scenarios
+)
 from groupspec.conformance.wire.scenario import SCENARIOS
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.rules import RULES
@@ -45,6 +48,7 @@ def explain_rule(identifier: str) -> Explanation:
         mutants=of_the_lab("mutants_of", identifier),
         tests=tests_of(identifier),
         known_bugs=rule.known_bugs,
+        deviations=docket.of_rule(identifier),
         differences=tuple(entry for entry in DIFFERENCES.values() if identifier in entry.rules),
         kills=kills(identifier),
         why_no_kills=why_none(identifier),

@@ -129,8 +129,8 @@ def _tell(context: ScenarioContext, process: HarnessProcess, run: _Run) -> None:
             return
         lacking = sorted(context.case.scenario.needs - context.features)
         if lacking:
-            offered = ", ".join(FEATURES[name] for name in lacking)
-            run.outcome = Outcome(unsupported=f"the client does not offer: {offered}")
+            offered = "; ".join(f"{name}: {FEATURES[name]}" for name in lacking)
+            run.outcome = Outcome(unsupported=f"the client does not offer the feature {offered}")
             return
         context.case.scenario.story(context)
     except Missed as missed:

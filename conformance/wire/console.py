@@ -15,8 +15,9 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from groupspec.conformance.errors import EXIT_INCONCLUSIVE
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
-from groupspec.conformance.wire.verdicts import BROKEN, WORST_FIRST, Verdict
+from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict, exit_code
 from groupspec.spec.rules import RULES
 
 STYLES: Final = {
@@ -27,6 +28,7 @@ STYLES: Final = {
     Verdict.UNSUPPORTED: "dim",
     Verdict.UNTESTABLE: "dim",
 }
+MOST_REASONS: Final = 5
 TOLD: Final = (*BROKEN, Verdict.INCONCLUSIVE)
 ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
 
@@ -60,10 +62,26 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     flapping = sum(row.combined.flaps for client in campaign.clients for row in client.rows)
     flaps = f", {flapping} of them flap" if flapping else ""
     read = sum(row.docket is not None for client in campaign.clients for row in client.rows)
-    explained = f", the docket explains {read}" if read else ""
+    explained = f", {read} of them known deviations (docket)" if read else ""
     console.print(f"{counts}{flaps}{explained}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+    code = exit_code([client.verdicts() for client in campaign.clients])
+    for client in campaign.clients:
+        console.print("\n".join(_nothing_judged(client, code)), markup=False, end="")
     if campaign.stopped:
         console.print(campaign.stopped, style=STYLES[Verdict.INCONCLUSIVE])
+
+
+def _nothing_judged(client: ClientResult, code: int) -> Iterator[str]:
+    """Why a client was not judged at all, which is no success."""
+    if any(verdict in JUDGED for verdict in client.verdicts()):
+        return
+    ends = "; so the exit code is 4 (inconclusive)" if code == EXIT_INCONCLUSIVE else ""
+    yield f"{client.name}: nothing was judged, which is no success{ends}"
+    crashed = {crash.reason for crash in client.crashes}
+    judgements = [row.judgement for row in client.rows if row.judgement.reason not in crashed]
+    reasons = Counter((judgement.verdict.value, judgement.reason) for judgement in judgements)
+    yield from (f"  {verdict}, {n} times: {reason}" for (verdict, reason), n in reasons.most_common(MOST_REASONS))
+    yield ""
 
 
 def groups(client: ClientResult) -> list[Group]:
@@ -107,7 +125,7 @@ def _lines(group: Group, first: Row, report: Path | None) -> Iterator[str]:
         yield f"shows:  as {', '.join(f'{rule} ({n})' for rule, n in group.symptoms.items())} too"
     read = [row for row in group.rows if row.docket]
     if read:
-        yield f"docket: {len(read)} of {len(group.rows)} cases; {read[0].docket}"
+        yield f"known deviation (docket): {len(read)} of {len(group.rows)} cases; {read[0].docket}"
     rule = RULES[group.rule]
     if group.verdict is not Verdict.INCONCLUSIVE:
         yield f"rule:   {rule.statement}"

@@ -48,6 +48,11 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         same = (self.client, self.version, self.rule, self.verdict) == (client, version, rule, verdict)
         return same and any(fnmatchcase(case, pattern) for pattern in self.scenarios)
 
+    @property
+    def cases(self) -> str:
+        """Where the client does it, in words."""
+        return "any scenario" if "*" in self.scenarios else ", ".join(self.scenarios)
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.where}: {self.evidence}"
 
@@ -56,6 +61,11 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 def entries() -> tuple[Entry, ...]:
     """All of them."""
     return msgspec.json.decode(FILE.read_bytes(), type=tuple[Entry, ...])
+
+
+def of_rule(rule: str) -> tuple[Entry, ...]:
+    """What is known of clients that break this rule."""
+    return tuple(entry for entry in entries() if entry.rule == rule)
 
 
 def explanation(client: str, version: str, rule: str, case: str, verdict: str) -> Entry | None:

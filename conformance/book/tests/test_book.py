@@ -153,6 +153,12 @@ def test_a_rules_page_says_statement_sources_rows_checks_and_bugs(pages: dict[st
         assert part in re.sub(r"\s+", " ", text), part
 
 
+def test_a_rules_page_names_the_clients_that_break_it(pages: dict[str, ReadPage]) -> None:
+    text = re.sub(r"\s+", " ", pages["rule-M1.html"].text)
+    assert "Known deviations of clients (docket)" in text
+    assert "aiokafka 0.14.0" in text
+
+
 def test_the_matrix_leads_to_rows_rules_and_words(files: dict[str, str]) -> None:
     text = files["table-rebalance-cooperative-deployed.html"]
     address = "table-rebalance-cooperative-deployed-PREPARING_REBALANCE.html#join_member_id_required"

@@ -112,6 +112,16 @@ def test_a_client_of_which_nothing_is_judged_is_no_success() -> None:
 
 
 @pytest.mark.realtime
+def test_why_nothing_was_judged_is_told_with_the_feature_that_is_not_offered(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["conform", "aiokafka", "--scenario", "rebalance-cooperative/poll-5"]) == EXIT_INCONCLUSIVE
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "aiokafka: nothing was judged, which is no success; so the exit code is 4 (inconclusive)" in shown
+    assert "the client does not offer the feature cooperative: incremental rebalances (KIP-429)" in shown
+
+
+@pytest.mark.realtime
 def test_a_harness_that_crashes_is_told_once_with_its_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

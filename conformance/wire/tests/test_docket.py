@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from groupspec.conformance.cli import main
 from groupspec.conformance.commands._common import results
+from groupspec.conformance.errors import EXIT_OK
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import docket
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
@@ -87,7 +91,16 @@ def test_the_report_says_what_the_docket_explains(capsys: pytest.CaptureFixture[
     campaign = Campaign([kgo], seconds=1.0, seed=0, jobs=1, repeat=1)
     show(results(), campaign, None)
     shown = capsys.readouterr().out
-    assert "docket: 1 of 1 cases; true: kgo groupConsumer.handleJoinResp" in shown
-    assert "1 DEVIATION, the docket explains 1" in shown
+    assert "known deviation (docket): 1 of 1 cases; true: kgo groupConsumer.handleJoinResp" in shown
+    assert "1 DEVIATION, 1 of them known deviations (docket)" in shown
     (result,) = as_json(campaign)["clients"][0]["results"]  # type: ignore[index]  # JSON
     assert "handleJoinResp" in result["docket"]
+
+
+def test_explain_of_a_rule_names_the_clients_that_break_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["explain", "M1", "--all", "--json", str(tmp_path / "M1.json")]) == EXIT_OK
+    shown = capsys.readouterr().out
+    assert "known deviations of clients (docket)" in shown
+    assert "FAIL aiokafka 0.14.0 in any scenario; true: aiokafka GroupCoordinator" in shown
+    told = json.loads((tmp_path / "M1.json").read_text())["deviations"]
+    assert {each["client"] for each in told} == {entry.client for entry in entries() if entry.rule == "M1"}
