@@ -37,10 +37,10 @@ from groupspec.impl.core.events import (
     Subscribe,
     Unsubscribe,
 )
-from groupspec.impl.core.journal import Journal
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.transport import Transport
+from groupspec.impl.journal import Journal
 from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime, ThreadingRuntime

@@ -11,9 +11,9 @@ from typing import Final
 
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.errors import ConfigError
-from groupspec.impl.core.journal import Journal
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.transport import Transport
+from groupspec.impl.journal import Journal
 from groupspec.impl.network.records import decode_records
 from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.records import Decoded, RecordDecoder

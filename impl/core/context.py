@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import Error, Output
-from groupspec.impl.core.journal import Journal
 from groupspec.impl.core.messages import ErrorCode, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import Timers
+from groupspec.impl.journal import Journal
 from groupspec.impl.trace import TraceEvent, TraceSink
 
 
@@ -96,7 +96,8 @@ class Context:
     ) -> None:
         """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
         who, partitions = identity or self.identity, tuple(partitions)
-        self.journal.event(__name__, self.now_ms, event, error, who.generation, partitions, detail)
+        failure = error.name if error else None
+        self.journal.event(__name__, self.now_ms, event, failure, who.generation, partitions, detail)
         if self._trace is None:
             return
         self._trace(

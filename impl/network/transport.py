@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupspec.impl.core.events import ANY_NODE, COORDINATOR, ResponseReceived, SendRequest
-from groupspec.impl.core.journal import Journal
 from groupspec.impl.core.messages import ErrorCode, MetadataResponse, NoAnswer
+from groupspec.impl.journal import Journal
 from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.frames import DEFAULT_LIMIT

@@ -13,8 +13,6 @@ import logging
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Final
 
-from groupspec.impl.core.messages import ErrorCode, TopicPartition
-
 AGAIN_MS: Final = 30_000
 """How long the same thing is not said again."""
 
@@ -86,19 +84,19 @@ class Journal:
         module: str,
         now_ms: int,
         event: str,
-        error: ErrorCode | None,
+        error: str | None,
         generation: int,
-        partitions: Iterable[TopicPartition],
+        partitions: Iterable[object],
         detail: Mapping[str, object],
     ) -> None:
-        """What has happened in the protocol, if it is worth a line."""
-        failed = error not in (None, ErrorCode.NONE)
+        """Log what has happened in the protocol, if it is worth a line; `error`: the name of the error answered."""
+        failed = error is not None
         if (known := (ANSWERS if failed else EVENTS).get(event)) is None or not logging.getLogger(module).isEnabledFor(
             known[0]
         ):
             return
         names = ", ".join(map(str, partitions)) or "nothing"
-        text = known[1].format(error=error and error.name, generation=generation, partitions=names, **detail)
+        text = known[1].format(error=error, generation=generation, partitions=names, **detail)
         if failed or known[0] >= logging.WARNING:
             self.seldom(module, text, now_ms, level=known[0])
         else:
