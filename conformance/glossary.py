@@ -19,11 +19,13 @@ class Term(Record, frozen=True):
         name: As it is looked up.
         means: One or two sentences; rules named in it are links.
         also: Other forms in which prose has it.
+        linked: Whether prose links it; not, where the word is an everyday one, too.
     """
 
     name: str
     means: str
     also: tuple[str, ...] = ()
+    linked: bool = True
 
     @property
     def anchor(self) -> str:

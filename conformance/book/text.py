@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -28,7 +28,7 @@ from groupspec.spec.rules import RULES
 _NAMED_RULES = re.compile(r"\b[Rr]ules? (?:[A-Z]\d+(?:, | and | or | to )?)+")
 _RULE = re.compile(r"\b[A-Z]\d{1,2}\b")
 _BROKEN_RULES = re.compile(r"\b([Rr]ules?|[A-Z]\d{1,2}(?:,| and| or| to)?)\n(?=(?:and |or |to )?[A-Z]\d)")
-_TERMS = {form.lower(): term for term in TERMS.values() for form in (term.name, *term.also)}
+_TERMS = {form.lower(): term for term in TERMS.values() if term.linked for form in (term.name, *term.also)}
 _TERM = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _TERMS), key=len, reverse=True))})\b", re.IGNORECASE)
 
 
@@ -73,8 +73,12 @@ def _render_text(
     return str(shown + mentions(text[at:]))
 
 
-def _render_code(_: RendererHTML, tokens: Sequence[Token], index: int, *__: object) -> str:
+def _render_code(
+    _: RendererHTML, tokens: Sequence[Token], index: int, __: object, env: MutableMapping[str, set[str]]
+) -> str:
     content = tokens[index].content
+    if content in env.get("plain", ()):
+        return str(Markup("<code>{}</code>").format(content))
     if content in RULES:
         return str(link(addresses.rule(content), Markup("<code>{}</code>").format(content)))
     if content in _PAGES:
@@ -108,10 +112,12 @@ def _markdown() -> MarkdownIt:
     return made
 
 
-def prose(text: str, top: int = 3) -> Markup:
-    """A docstring as HTML. Headings in it begin at the level `top`."""
+def prose(text: str, top: int = 3, plain: Iterable[str] = ()) -> Markup:
+    """A docstring as HTML. Headings in it begin at the level `top`; `plain` words are code without a link."""
     whole = _BROKEN_RULES.sub(r"\1 ", inspect.cleandoc(text))
-    rendered = re.sub("<(pre|table)>", r'<\1 tabindex="0">', _markdown().render(whole, {"terms": set()}))
+    rendered = re.sub(
+        "<(pre|table)>", r'<\1 tabindex="0">', _markdown().render(whole, {"terms": set(), "plain": set(plain)})
+    )
     return Markup(re.sub(r"(</?h)([1-4])", lambda found: f"{found[1]}{min(int(found[2]) + top - 1, 6)}", rendered))
 
 

@@ -19,12 +19,15 @@ from groupspec.conformance.commands._trace_ingest import (
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.judges import judged_by
 from groupspec.conformance.traces import inputs
+from groupspec.conformance.traces.dialects.reading import recognise, supported
 from groupspec.conformance.traces.trace_rules import RULES, Violation
 
 if TYPE_CHECKING:
     from groupspec.conformance.traces.engine import Verdict
+    from groupspec.conformance.traces.quarantine import Quarantined
 
 MAX_SHOWN = 50
+SAMPLE_LINES = 5000
 
 
 @click.command("check")
@@ -37,9 +40,11 @@ def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Pa
 
     NDJSON (also .gz) or Parquet files, folders of them, or a folder written by `groupspec trace ingest`.
 
-    Each violation names the rule, the member, the event's number, and the state that the member was in. Faults of the
-    recording (lines lost or doubled, clocks that were set) are told apart: they say nothing about the client. Of a
-    folder the traces are read, and what else lies there is counted; a file that is named is read, whatever it is.
+    A violation: the client broke a rule of the specification; it names the rule, the member, the event's number, and
+    the state that the member was in. A fault of the recording (lines lost or doubled, clocks that were set) says
+    nothing about the client. A notice is worth a look, and no rule forbids it.
+
+    Of a folder the traces are read, and what else lies there is counted; a file that is named is read, whatever it is.
 
     Example: groupspec trace check recordings/ --json verdict.json
 
@@ -110,11 +115,27 @@ def _show(verdict: Verdict) -> None:
     show_quarantine(verdict.quarantined)
     for line in verdict.quarantine[:MAX_SHOWN]:
         console.print(f"    {line.file}:{line.line}: {line.reason}: {line.problem}", markup=False)
+    for told in _logs_among(verdict.quarantine):
+        console.print(told, markup=False)
     show_left_out(verdict.left_out)
     if verdict.incomplete and not verdict.violations:
         console.print(
             "not everything was read, so that no violation was found proves nothing: exit code 4", markup=False
         )
+
+
+def _logs_among(quarantine: Sequence[Quarantined]) -> list[str]:
+    """What to do with files that are logs and no traces."""
+    texts: dict[str, list[str]] = {}
+    for line in quarantine:
+        texts.setdefault(line.file, []).append(line.text)
+    found = {file: recognise(lines[:SAMPLE_LINES]) for file, lines in texts.items()}
+    return [
+        f"{file} is a {dialect.name}, and no trace"
+        + (f": groupspec trace why GROUP {file}" if dialect.name in supported() else "")
+        for file, dialect in found.items()
+        if dialect is not None
+    ]
 
 
 def _list(found: Sequence[Violation]) -> None:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from groupspec.conformance.book.page import Page
 from groupspec.conformance.book.text import link, prose
+from groupspec.conformance.traces.causes import TOLD
 
 FILES: Final = tuple(Path(__file__).with_name(f"{name}.md") for name in ("client-author", "operator", "formal-methods"))
 
@@ -23,7 +24,8 @@ def pages() -> Iterator[Page]:
 
 def _guide(file: Path) -> Page:
     heading, _, text = file.read_text(encoding="utf-8").partition("\n\n")
-    context = {"text": prose(text, top=1), "about": prose(text.partition("\n\n")[0])}
+    # `join` in a guide is the cause of a rebalance, not the effect of a machine that has the same name.
+    context = {"text": prose(text, top=1, plain=TOLD), "about": prose(text.partition("\n\n")[0])}
     return Page(f"use-{file.stem}.html", heading.removeprefix("# "), "use", "guide", context)
 
 

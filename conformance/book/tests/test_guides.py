@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from groupspec import conformance, impl
-from groupspec.conformance.book import api_pages
+from groupspec.conformance.book import api_pages, guides
 from groupspec.conformance.book.guides import FILES
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.tests.repository import ROOT
@@ -52,6 +52,13 @@ def code(file: Path, name: str) -> str:
 def test_the_examples_of_the_guides_are_so(file: Path) -> None:
     assert doctest.testfile(str(file), module_relative=False, encoding="utf-8").failed == 0
     assert commands(file)
+
+
+def test_the_causes_of_rebalances_are_no_links_to_effects_of_machines() -> None:
+    operator = next(page for page in guides.pages() if page.path == "use-operator.html")
+    for cause in ("join", "rejoin", "leave", "session_timeout"):
+        assert f"<code>{cause}</code>" in str(operator.context["text"])
+        assert f"#{cause}" not in str(operator.context["text"])
 
 
 def test_the_api_page_has_every_public_name_with_its_sections() -> None:

@@ -37,6 +37,13 @@ def test_a_faulty_recording_is_no_violation_and_ends_with_4(tmp_path: Path, caps
     assert "Faults of the recording, which say nothing about the client:" in capsys.readouterr().out
 
 
+def test_a_log_is_named_with_the_command_that_reads_it(capsys: pytest.CaptureFixture[str]) -> None:
+    log = SAMPLES.parent / "captures/02a-slow-java/broker.log"
+    assert main(["trace", "check", str(log)]) == 4
+    told = " ".join(capsys.readouterr().out.split())
+    assert "is a broker group-coordinator log, and no trace: groupspec trace why GROUP" in told
+
+
 def test_a_broken_rule_ends_with_1_and_is_told_with_place_and_state(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
