@@ -3,7 +3,8 @@
 A rule says who it binds and how strictly. `applies_to` is *any* (it follows from the protocol), *java_style* (the
 contract of an API like Java's: a pull consumer with poll() and a rebalance listener), *internal* (visible only inside
 the reference) or *broker* (the group coordinator's side). `level` is *must* (breaking it is FAIL) or *should*
-(present-day behaviour that older clients legitimately lack: DEVIATION).
+(present-day behaviour that older clients legitimately lack: DEVIATION); the statement has the same word in capitals.
+Rules of the broker say what it does, without one.
 
 The rules themselves are in `data/rules.toml`. Whatever rests on a rule names it: rows, known bugs, properties, checks,
 mutants; which of them belong to a rule is computed from that.

@@ -47,15 +47,26 @@ def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: 
         SpecError: the tables are not sound.
     """
     require_sound_tables()
+    most = MEMBERS_BY_DEFAULT if members is None and not model else None
+    return [maker() for maker in fitting(known, model, members, rebalance, profile, most)]
+
+
+def fitting(
+    known: Catalogue, model: str, members: int | None, rebalance: str, profile: str, most: int | None = None
+) -> list[ModelMaker]:
+    """The models that a command line asks for; of them those of at most so many members.
+
+    Raises:
+        UsageProblem: there is no such model, protocol or profile; or none fits.
+    """
     if model:
         require(model, known.models, "model", "--model")
     if rebalance:
         require(rebalance, REBALANCES, "rebalance protocol", "--rebalance")
     if profile:
         require(profile, PROFILES, "profile", "--profile")
-    most = MEMBERS_BY_DEFAULT if members is None and not model else None
-    fitting = [
-        maker()
+    fit = [
+        maker
         for maker in known.models.values()
         if model in ("", maker.name)
         and rebalance in ("", maker.scope.rebalance)
@@ -63,7 +74,7 @@ def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: 
         and members in (None, maker.members)
         and (most is None or maker.members <= most)
     ]
-    if not fitting:
+    if not fit:
         asked = " ".join(
             f"--{option} {value}"
             for option, value in (
@@ -72,7 +83,7 @@ def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: 
             if value
         )  # fmt: skip
         raise UsageProblem("no model is all of that", asked, known.models, "see `groupspec verify --list`")
-    return fitting
+    return fit
 
 
 def require_sound_tables() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from groupspec.conformance.commands._common import json_option, progress, remarks, results, write_json
 from groupspec.conformance.commands._machines import require
-from groupspec.conformance.commands._verify_models import Catalogue, about, catalogue, chosen_models, size
+from groupspec.conformance.commands._verify_models import about, catalogue, chosen_models, fitting, size
 from groupspec.conformance.commands._verify_mutation import verify_mutation
 from groupspec.conformance.commands._verify_scores import verify_scores
 from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, counts, run_engine
@@ -18,11 +18,11 @@ from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import MODELS, folder_path
 from groupspec.spec.compiler import PROFILES, REBALANCES
-from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.model import Model, ModelMaker
 from groupspec.spec.explorer import Trace
 
 EXITS = {"ok": EXIT_OK, "failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE}
-ROW = "  {:<16}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
+ROW = "  {:<18}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
 SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
 
@@ -44,7 +44,7 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 @click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks.")
 @click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
 @click.option("--record", is_flag=True, help="Put the explorer's counts into the committed table of models.")
-@click.option("--list", "listing", is_flag=True, help="Show the models that there are.")
+@click.option("--list", "listing", is_flag=True, help="Show the models that there are, or those that are asked for.")
 @json_option
 def command(
     model: str,
@@ -88,7 +88,7 @@ def command(
         return code
     known = catalogue()
     if listing:
-        _list(known)
+        _list(fitting(known, model, members, rebalance, profile))
         return EXIT_OK
     require(engine, (*ENGINES, "all"), "engine", "--engine")
     engines = ENGINES if engine == "all" else (engine,)
@@ -114,15 +114,15 @@ def command(
     return _end(judged)
 
 
-def _list(known: Catalogue) -> None:
-    """A line for each model.
+def _list(makers: Sequence[ModelMaker]) -> None:
+    """A line for each of these models.
 
     Members x partitions, how many states it had when they were counted, and what it is about.
     """
     counted = counts.recorded(folder_path("conformance") / MODELS)
-    width = max(map(len, known.models))
-    for name, make in known.models.items():
-        model = make()
+    width = max(len(maker.name) for maker in makers)
+    for maker in makers:
+        model, name = maker(), maker.name
         size = f"{model.sizes['members']} x {model.sizes['partitions']}"
         states = f"{counted[name].states:,}" if name in counted and counted[name].counted else "?"
         results().print(f"{name:<{width}}  {size}  {states:>10} states  {about(model)}", markup=False, soft_wrap=True)
@@ -174,12 +174,19 @@ def _show(judgement: Judgement, traces: dict[str, Trace]) -> None:
         if run.outcome != "absent":
             edges, depth = "" if run.edges is None else f"{run.edges:,}", "" if run.depth is None else str(run.depth)
             numbers = (f"{run.states:,}", edges, depth, f"{run.seconds:.2f}", f"{run.states_per_second:,.0f}")
-        name = f"{run.engine} {run.version}".strip()
-        say(ROW.format(name, *numbers, _says(run, judgement.expected)), markup=False)
+        say(ROW.format(_engine(run), *numbers, _says(run, judgement)), markup=False)
     _show_findings(judgement, traces)
 
 
-def _says(run: EngineRun, expected: frozenset[str]) -> str:
+def _engine(run: EngineRun) -> str:
+    """What visited the states: `python` is the explorer, which compiles a model to C where there is a compiler."""
+    if run.engine != "python":
+        return f"{run.engine} {run.version}".strip()
+    return "explorer (C)" if run.version else "explorer (Python)"
+
+
+def _says(run: EngineRun, judgement: Judgement) -> str:
+    expected = judgement.expected
     if run.outcome != "complete":
         return run.outcome.upper()
     decided = [answer for answer in run.properties.values() if answer in ("holds", "violated")]
@@ -187,7 +194,13 @@ def _says(run: EngineRun, expected: frozenset[str]) -> str:
     as_expected = f", {len(run.violated & expected)} violated as expected" if run.violated & expected else ""
     wrong = f", {len(new)} VIOLATED" if new else ""
     lively = f"; liveness {run.liveness_seconds:.0f} s more" if run.liveness_seconds else ""
-    return f"{decided.count('holds')} hold{as_expected}{wrong}{lively}"
+    left = [
+        claim.id
+        for claim in judgement.model.properties
+        if claim.kind == "recoverable" and run.properties.get(claim.id) not in ("holds", "violated")
+    ]
+    alone = f"; without {', '.join(left)}: recoverability is the explorer's alone" if left else ""
+    return f"{decided.count('holds')} hold{as_expected}{wrong}{lively}{alone if run.engine != 'python' else ''}"
 
 
 def _show_findings(judgement: Judgement, traces: dict[str, Trace]) -> None:
@@ -204,6 +217,10 @@ def _show_findings(judgement: Judgement, traces: dict[str, Trace]) -> None:
     for claim in judgement.missing:
         say(f"  {claim}: expected to be violated, and is not; or there is no such property", markup=False)
     by_id = {claim.id: claim for claim in judgement.model.properties}
+    for name in sorted(judgement.violated & judgement.expected):
+        say(
+            f"  {name} is violated as expected; why, and where its run is shown: groupspec explain {name}", markup=False
+        )
     for name in judgement.new:
         say(f"  {name} is violated: {by_id[name].statement}", markup=False)
         for line in _path(judgement, name, traces):

@@ -18,6 +18,7 @@ from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_models import Catalogue
 from groupspec.conformance.engines import EngineLimits, EngineRun
 from groupspec.conformance.engines.judge import Judgement
+from groupspec.conformance.engines.result import Answer
 from groupspec.conformance.scores import files as scores
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.tests.toy_model import toy_model
@@ -74,7 +75,9 @@ def test_a_violation_that_is_expected_passes_and_must_be_found(
 ) -> None:
     expected["toy-2-broken"] = frozenset({"one-holder"})
     assert cli.main(["verify", "--model", "toy-2-broken"]) == 0
-    assert "1 violated as expected" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "1 violated as expected" in out
+    assert "one-holder is violated as expected; why, and where its run is shown: groupspec explain one-holder" in out
     expected["toy-2"] = frozenset({"one-holder", "no-such-property"})
     assert cli.main(["verify", "--model", "toy-2"]) == 1
     out = capsys.readouterr().out
@@ -139,6 +142,23 @@ def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
     assert "1 models, 80 states" in capsys.readouterr().out
     assert cli.main(["verify", "--list"]) == 0
     assert "toy-3         3 x 2           ? states  A toy: used to test the engines." in capsys.readouterr().out
+    assert cli.main(["verify", "--list", "--members", "3"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["toy-3"]
+    assert cli.main(["verify", "--list", "--members", "7"]) == 2
+    assert "no model is all of that" in capsys.readouterr().err
+
+
+def test_what_only_the_explorer_decides_is_said_of_the_others(capsys: Captured) -> None:
+    model = toy_model()
+    answers: dict[str, Answer] = {
+        claim.id: "not expressed" if claim.kind == "recoverable" else "holds" for claim in model.properties
+    }
+    (alone,) = (claim.id for claim in model.properties if claim.kind == "recoverable")
+    run = EngineRun("tlc", "2.19", model.name, "complete", properties=answers)
+    verify._show(Judgement(model, [run, replace(run, engine="python", version="native")], frozenset()), {})
+    tlc, explorer = capsys.readouterr().out.splitlines()[2:]
+    assert tlc.endswith(f"4 hold; without {alone}: recoverability is the explorer's alone")
+    assert explorer.split("  ")[1] == "explorer (C)" and explorer.endswith(" hold")
 
 
 @pytest.mark.exhaustive

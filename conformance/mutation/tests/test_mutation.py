@@ -161,7 +161,7 @@ def test_a_gap_a_stale_hash_and_a_needless_excuse_are_named(monkeypatch: pytest.
     monkeypatch.setattr(files, "NOT_TRIED", {**matrix.NOT_TRIED, "H1": "nobody has written one"})
     monkeypatch.setattr(files, "catalogue_hash", lambda: data["catalogue"])
     assert files.problems(json.dumps(data)) == [
-        "the tables or the rules have changed since the kill matrix was computed",
+        "the tables or the list of rules have changed since the kill matrix was computed",
         "no mutant of rule J3 is noticed, and nothing says why",
         "rule H1 stands on the list of those without a mutant, and has one",
         "no mutant makes spec/tests/test_paths.py::test_Q4_that_sleeps fail: it proves nothing",
