@@ -9,7 +9,7 @@ import click
 from groupspec.conformance.commands._common import json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
-from groupspec.conformance.wire.harness_check import Checked, Outcome, check_harness
+from groupspec.conformance.wire.harness_check import NOT_STARTED, Checked, Outcome, check_harness
 
 STYLES = {
     Outcome.PASS: "green",
@@ -65,6 +65,8 @@ def _show(checked: Checked) -> None:
     console.print(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "), markup=False)
     for result in checked.results:
         outcome = result.outcome
+        if result.found == (NOT_STARTED,):
+            continue
         console.print(f"[{STYLES[outcome]}]{outcome.value:<13}[/]{result.check.id:<16}{result.check.about}")
         for line in result.found:
             console.print(
@@ -73,6 +75,10 @@ def _show(checked: Checked) -> None:
         if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
             console.print(f"{'':<13}{'see:':<8}PROTOCOL.md, {result.check.section}", markup=False)
             console.print(f"{'':<13}{'next:':<8}{result.check.advice}", markup=False)
+    if skipped := sum(result.found == (NOT_STARTED,) for result in checked.results):
+        outcome = Outcome.INCONCLUSIVE
+        text = f"{outcome.value:<13}{NOT_STARTED}: the other {skipped} checks judge nothing"
+        console.print(text, style=STYLES[outcome], markup=False)
     if checked.stderr and checked.count(Outcome.FAIL):
         console.print("the end of its stderr:", markup=False)
         for line in checked.stderr.splitlines()[-10:]:

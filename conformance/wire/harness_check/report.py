@@ -19,6 +19,10 @@ STILL_MS: Final = 1_000
 """When the machine stood still for so long, what did not come in time says nothing about the harness."""
 
 
+NOT_STARTED: Final = "the harness did not start"
+"""Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
+
+
 class Outcome(Enum):
     """What is said of one thing to get right."""
 
@@ -77,7 +81,13 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
             sessions |= dict.fromkeys(others, sessions[first])
         stalls_us = [end - start for start, end in clock.stalls_us()]
         still_ms = max([*stalls_us, *(session.still_us for session in sessions.values())]) / 1000
-    results = tuple(_result(check, sessions, still_ms) for check in CHECKS.values())
+    started = not sessions[first].not_started
+    results = tuple(
+        _result(check, sessions, still_ms)
+        if started or check.id == "startup"
+        else Result(check, Outcome.INCONCLUSIVE, (NOT_STARTED,))
+        for check in CHECKS.values()
+    )
     hello = next((e.event for e in sessions[first].came if e.kind == "startup_complete"), None)
     return Checked(
         client=client,

@@ -82,6 +82,12 @@ class Session:
         return [entry for entry in self.came if entry.kind == "request" and entry.api == api]
 
     @property
+    def not_started(self) -> bool:
+        """Whether the harness never said anything, neither an event nor what is none."""
+        broken = self.ending is not None and self.ending.broken
+        return not broken and not any(entry.event is not None for entry in self.came)
+
+    @property
     def not_offered(self) -> bool:
         """Whether the harness ended with exit code 127."""
         return self.ending is not None and self.ending.exit_code == protocol.EXIT_UNSUPPORTED

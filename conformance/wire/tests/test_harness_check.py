@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,6 +44,15 @@ def test_a_harness_that_does_not_start_is_told_with_its_stderr(capsys: pytest.Ca
     checked = check_harness(Client("cmd:crashes", fake.CRASHES_AT_ONCE))
     assert "exit code 3" in wrong(checked)["startup"][0]
     assert "no such module" in checked.stderr
+
+
+def test_of_a_harness_that_does_not_start_nothing_else_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["harness", "check", f"cmd:{sys.executable} no_such_file.py"]) == EXIT_CONFORMANCE_FAILURE
+    told = capsys.readouterr().out
+    assert "no startup_complete: the client's process ended with exit code 2" in told
+    assert f"the harness did not start: the other {len(CHECKS) - 1} checks judge nothing" in told
+    assert "can't open file" in told
+    assert (told.count("PASS"), told.count("FAIL  ")) == (0, 1)
 
 
 def test_a_misspelt_feature_is_told_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
