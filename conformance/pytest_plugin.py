@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             cases = find_cases(marker.args if marker else ())
         except UsageProblem as problem:
             raise pytest.Collector.CollectError(str(problem)) from problem
-        metafunc.parametrize("groupspec_case", [case.id for case in cases])
+        metafunc.parametrize("groupspec_case", [case.selector for case in cases])
     if "groupspec_run" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("groupspec_vectors")
         runs = list(vector_runs(*marker.args, **marker.kwargs) if marker else vector_runs("member", "eager"))

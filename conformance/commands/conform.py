@@ -15,6 +15,7 @@ from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProble
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
+from groupspec.conformance.wire.case import PLAIN_NAME
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
@@ -33,7 +34,7 @@ from groupspec.conformance.wire.verdicts import exit_code
     "chosen",
     multiple=True,
     metavar="ID",
-    shell_complete=lambda *to: completed(to[2], [*SCENARIOS, *(case.id for case in all_cases())]),
+    shell_complete=lambda *to: completed(to[2], [*SCENARIOS, *(case.selector for case in all_cases())]),
     help="Only this one (all its variants, or ID/VARIANT).",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
@@ -141,7 +142,7 @@ def _list(json_file: Path | None) -> None:
             name, overflow="fold", no_wrap=name == "scenario"
         )  # an id is never cut: it is to be copied
     for each in SCENARIOS.values():
-        variants = ", ".join(variant.name or "plain" for variant in each.variants)
+        variants = ", ".join(variant.name or PLAIN_NAME for variant in each.variants)
         scenarios.add_row(each.id, variants, each.title, " ".join(each.rules))
     console.print(scenarios)
     clients = Table("client", "harness", title="Built-in clients", title_justify="left")

@@ -19,14 +19,14 @@ from groupspec.spec.known_bugs import KNOWN_BUGS
 
 
 def _case_names() -> dict[str, str]:
-    return themselves((*SCENARIOS, *(case.id for case in all_cases())))
+    return themselves((*SCENARIOS, *(case.selector for case in all_cases())))
 
 
 def _scenario(name: str) -> Explanation:
     """A scenario with its cases, or one case of it."""
     identifier, _, variant = name.partition("/")
     scenario = SCENARIOS[identifier]
-    case = next((case for case in all_cases() if case.id == name), None)
+    case = next((case for case in all_cases() if case.selector == name), None)
     is_case = bool(variant) and case is not None
     sections = [
         Section("what happens", tuple(line.strip() for line in scenario.doc.strip().split("\n") if line.strip()))
@@ -36,7 +36,7 @@ def _scenario(name: str) -> Explanation:
         differs = {key: value for key, value in asdict(case.variant).items() if value != plain[key] and key != "name"}
         sections.append(Section("this case", tuple(f"{key} = {value!r}" for key, value in differs.items())))
     else:
-        cases = tuple(each.id for each in all_cases() if each.scenario is scenario)
+        cases = tuple(each.selector for each in all_cases() if each.scenario is scenario)
         sections.append(Section(f"cases ({len(cases)})", cases))
     needs = tuple(f"{feature}: {FEATURES[feature]}" for feature in sorted(scenario.needs))
     return Explanation(

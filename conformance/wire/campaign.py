@@ -369,7 +369,7 @@ def _replay_of(client: Client, case: Case, run: _Finished) -> str:
 
 def replay(client: Client, case: Case) -> str:
     """The command that runs this case again."""
-    return f"groupspec conform {shlex.quote(client.name)} --scenario {case.id} --report out/replay"
+    return f"groupspec conform {shlex.quote(client.name)} --scenario {case.selector} --report out/replay"
 
 
 def as_json(campaign: Campaign) -> dict[str, object]:

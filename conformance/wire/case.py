@@ -31,6 +31,8 @@ class Variant:
     """Rules of the scenario for which this way of running it gives no occasion."""
 
 
+PLAIN_NAME: Final = "plain"
+"""What the variant without a name is called where it has to be told from the scenario."""
 PLAIN: Final = Variant()
 POLLS_AND_LATE_SYNC: Final = (
     Variant(not_judged="H1"),
@@ -86,5 +88,10 @@ class Case:
 
     @property
     def id(self) -> str:
-        """What `--scenario` takes: the scenario's id, and the variant's name after a slash."""
+        """The scenario's id, and the variant's name after a slash."""
         return f"{self.scenario.id}/{self.variant.name}" if self.variant.name else self.scenario.id
+
+    @property
+    def selector(self) -> str:
+        """What `--scenario` takes to run this case and no other: the scenario's id alone names all its variants."""
+        return self.id if self.variant.name or len(self.scenario.variants) == 1 else f"{self.id}/{PLAIN_NAME}"

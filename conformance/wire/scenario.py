@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
-from groupspec.conformance.wire.case import PLAIN, SMALL_TIMEOUT_MS, Case, Scenario, Variant
+from groupspec.conformance.wire.case import PLAIN, PLAIN_NAME, SMALL_TIMEOUT_MS, Case, Scenario, Variant
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.spec.rules import RULES
@@ -69,12 +69,17 @@ def find_cases(chosen: Sequence[str]) -> list[Case]:
     cases = all_cases()
     if not chosen:
         return cases
-    known = [*SCENARIOS, *(case.id for case in cases)]
+    known: list[str] = []
+    found: list[Case] = []
+    for case in cases:
+        names = {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"}
+        known += names
+        found += [case] if names.intersection(chosen) else []
     for identifier in chosen:
-        if not any(identifier in (case.id, case.scenario.id) for case in cases):
+        if identifier not in known:
             raise UsageProblem(
                 f"there is no scenario {identifier!r}",
-                allowed=[case.id for case in cases],
+                allowed=[case.selector for case in cases],
                 next_step=did_you_mean(identifier, known) or "`groupspec conform --list` tells what each is about",
             )
-    return [case for case in cases if case.id in chosen or (case.scenario.id in chosen)]
+    return found

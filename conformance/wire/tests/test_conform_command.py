@@ -12,6 +12,7 @@ import pytest
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire.clients import BUILT_IN
+from groupspec.conformance.wire.scenario import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
 
@@ -35,6 +36,13 @@ def test_what_cannot_be_carried_out_is_refused(
 ) -> None:
     assert main(["conform", *arguments]) == EXIT_USAGE
     assert message in capsys.readouterr().err
+
+
+def test_each_case_has_a_name_that_chooses_it_alone() -> None:
+    assert [find_cases([case.selector]) for case in all_cases()] == [[case] for case in all_cases()]
+    assert [case.id for case in find_cases(["first-join/plain"])] == ["first-join"]
+    assert len(find_cases(["first-join"])) == len(SCENARIOS["first-join"].variants)
+    assert find_cases(["coordinator-moved/plain"]) == find_cases(["coordinator-moved"])
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
@@ -69,7 +77,7 @@ def test_a_failing_client_ends_with_1_and_everything_is_written(
     assert row["verdict"] == "FAIL"
     assert row["reason"].startswith("SyncGroup answered NONE did not come")
     assert (row["runs"], row["counts"], row["certain"], row["flaps"]) == (5, {"FAIL": 5}, True, False)
-    assert "--scenario member-unknown" in row["replay"]
+    assert "--scenario member-unknown/plain --report" in row["replay"]  # that case alone, not all variants
     folder = tmp_path / "out" / row["folder"]
     assert {"wire.txt", "log.ndjson", "sequence.svg", "trace.ndjson"} <= {file.name for file in folder.iterdir()}
     suites = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()
