@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.stateful import lockstep
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.routes import MEMBER, member_of
 from groupspec.conformance.vectors.reading import VectorEvent, VectorFile, VectorState, VectorStep
+from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.impl.core.events import DisconnectCoordinator, SendRequest
 from groupspec.spec.compiler.member import MemberState, Offer
 
+MEMBER_SUBJECT = "member"
 FORGET_AFTER = 60
 """Requests that an environment keeps in mind; a walk that is longer starts with a new core."""
 
@@ -30,9 +33,25 @@ class Said(NamedTuple):
 
 
 class CoreBinding:
-    """One core before its first event, in the configuration of the state of a number."""
+    """One core before its first event, in the configuration of the state of a number.
+
+    Raises:
+        UsageProblem: the vectors are not about a member, which is what the core is.
+    """
 
     def __init__(self, file: VectorFile, start: int) -> None:
+        if file.subject != MEMBER_SUBJECT:
+            raise UsageProblem(
+                f"the reference core cannot be driven through vectors of a {file.subject}",
+                where=f"{file.subject}.{file.rebalance}",
+                allowed=[
+                    f"{each.name}.{name}"
+                    for each in SUBJECTS
+                    if each.name == MEMBER_SUBJECT
+                    for name in each.rebalances
+                ],
+                next_step="choose a file of a member; the others are for a part of a client, or a broker, of your own",
+            )
         self.file = file
         self.member = member_of(MEMBER, file.rebalance)
         self.adapter = CoreAdapter(self.member, self._model_state(file.states[start]))

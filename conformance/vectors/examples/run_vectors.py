@@ -10,10 +10,15 @@ your client.
 
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO, TypeVar
 
+from groupspec.conformance.errors import EXIT_USAGE, Problem
 from groupspec.conformance.vectors import VectorFile, VectorStep, read_vectors
 from groupspec.conformance.vectors.core_binding import CoreBinding
+
+Item = TypeVar("Item")
 
 
 class Run:
@@ -22,23 +27,31 @@ class Run:
     `counts` of what passed and of what could not be brought about, and `failures`.
     """
 
-    def __init__(self, file: VectorFile) -> None:
+    def __init__(self, file: VectorFile, progress: TextIO | None = None) -> None:
         self.file, self.counts, self.failures = file, Counter[str](), list[str]()
+        self.progress = progress
 
     def all_pairs(self) -> None:
         """Each pair, and home, where what it left behind shows."""
-        for pair in self.file.pairs:
+        for pair in self.counted("pairs", self.file.pairs):
             self.counts["pairs passed"] += self.walk(pair.start, [*pair.run, *(pair.back or ())])
 
     def all_states(self, every: int = 1) -> None:
         """To each state (or one of `every`), and on from there along steps that nobody has taken yet."""
         left = {state.number: state.steps() for state in self.file.states}
-        for goal in self.file.states[::every]:
+        for goal in self.counted("states", self.file.states[::every]):
             while todo := next(left[goal.number], None):
                 self.walk(self.file.start_of(goal.number), self.file.way_to(goal.number))
                 while todo:
                     self.take(*todo)
                     todo = None if self.core.is_worn() else next(left[self.here.number], None)
+
+    def counted(self, what: str, items: Sequence[Item]) -> Iterator[Item]:
+        """The items; each tenth of them is told, as all of it takes a minute."""
+        for number, item in enumerate(items):
+            if self.progress is not None and number * 10 // len(items) != (number - 1) * 10 // len(items):
+                print(f"{what}: {number} of {len(items)}", file=self.progress, flush=True)
+            yield item
 
     def walk(self, start: int, steps: list[VectorStep]) -> bool:
         """Take steps in a new core, up to the first that fails or can not be taken: True if there is none."""
@@ -58,9 +71,21 @@ class Run:
         return said == wanted
 
 
-if __name__ == "__main__":
-    run = Run(read_vectors(Path(sys.argv[1])))
-    run.all_pairs()
-    run.all_states()
+def main(arguments: Sequence[str]) -> int:
+    """Runs the file; the exit code: 0 if nothing failed, 1 if something did, 2 for a file that cannot be run."""
+    if len(arguments) != 1:
+        print("usage: run_vectors.py FILE, a file of conformance/vectors/data about a member", file=sys.stderr)
+        return EXIT_USAGE
+    try:
+        run = Run(read_vectors(Path(arguments[0])), sys.stderr)
+        run.all_pairs()
+        run.all_states()
+    except Problem as problem:
+        print(problem, file=sys.stderr)
+        return problem.exit_code
     print(*run.failures[:20], *(f"{count:8} {what}" for what, count in sorted(run.counts.items())), sep="\n")
-    sys.exit(bool(run.failures))
+    return int(bool(run.failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

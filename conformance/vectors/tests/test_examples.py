@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.errors import EXIT_USAGE
 from groupspec.conformance.generate import folder_path
 from groupspec.conformance.vectors import VectorState, VectorStep, read_vectors
-from groupspec.conformance.vectors.examples.run_vectors import Run
+from groupspec.conformance.vectors.examples.run_vectors import Run, main
 
 VECTORS = folder_path("conformance") / "vectors"
 PROTOCOLS = pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
@@ -32,6 +34,22 @@ def test_the_reference_core_passes_every_pair_and_a_sample_of_the_states(rebalan
 
     assert run.failures == []
     assert run.counts["pairs passed"] == len(run.file.pairs)
+
+
+@pytest.mark.parametrize("name", ["partition.any", "commit.any", "group.any"])
+def test_vectors_of_what_is_no_member_are_refused_and_told_which_would_do(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(VECTORS / "data" / f"{name}.deployed.ndjson.gz")]) == EXIT_USAGE
+    said = capsys.readouterr().err
+    for part in (f"vectors of a {name.partition('.')[0]}", "member.eager", "member.cooperative", "choose a file"):
+        assert part in said
+
+
+def test_how_far_a_run_is_is_told_each_tenth() -> None:
+    told = StringIO()
+    list(Run(read_vectors(VECTORS / "data" / "commit.any.deployed.ndjson.gz"), told).counted("pairs", range(1_000)))
+    assert told.getvalue().splitlines() == [f"pairs: {number} of 1000" for number in range(0, 1_000, 100)]
 
 
 @pytest.mark.parametrize(
