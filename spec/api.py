@@ -99,6 +99,8 @@ class Machine:
     def state(self, name: str, **variables: Value) -> MachineState:
         """A state, with these variables instead of their initial values.
 
+        Nothing checks that a run can reach it: a combination that never comes up is made all the same.
+
         Raises:
             UnknownName: there is no such state or variable, or the variable cannot have that value.
         """
@@ -116,7 +118,10 @@ class Machine:
         return self._fire(state, event, values)
 
     def allowed(self, state: MachineState) -> tuple[str, ...]:
-        """The events that do something in that state: for some inputs, a transition fires."""
+        """The events that do something in that state: for some inputs, a transition fires.
+
+        Every other event is ignored or illegal there; `step(state, event).row.kind` says which for given inputs.
+        """
         return tuple(
             name
             for name, event in self.events.items()
