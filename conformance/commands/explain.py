@@ -40,7 +40,7 @@ def command(name: str, everything: bool, json_file: Path | None) -> int:
     if not found:
         raise UsageProblem(
             f"there is nothing called {name!r}",
-            allowed="what groupspec prints, or what Kafka and its clients say"
+            allowed="ids, cells and terms that groupspec prints; error codes and states of Kafka"
             + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout"),
             next_step=" or ".join(f"did you mean {one!r}?" for one in nearest(name))
             or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
