@@ -35,7 +35,7 @@ coordinator_needed         |                               | wanted look_up_soon
 commit_or_fetch_requested  |                               | asked look_up_soon()
 look_up_soon               | INITIALIZED !lookup_backoff   | look_up()
 requests_settled           |                               | !asked
-offset_fetch_*             | !KNOWN/!asked                 | >REFUSED
+offset_*                   | !KNOWN/!asked                 | >REFUSED
 look_up                    | wanted/asked                  | COORDINATOR_DISCOVERY lookup_now >FindCoordinator
                            |                               | lookup_now
 discovery_backoff_elapsed  | INITIALIZED lookup_backoff    | look_up()
@@ -46,7 +46,7 @@ discovery_succeeded        |                               | KNOWN stall() go_on
 go_on                      | commit_blocked                | commit()
                            |                               | join()
 session_expired            | IDLE/IN_FLIGHT                | coordinator_gone()
-*_coordinator_gone         |                               | coordinator_gone()
+*_coordinator_gone offset_fetch_coordinator_gone |         | coordinator_gone()
 coordinator_gone           | KNOWN                         | INITIALIZED heartbeat_lost() commit_lost() join_lost() look_up()
 heartbeat_lost heartbeat_retriable | IN_FLIGHT          | IDLE !beat_due
 commit_lost commit_retriable | commit_out               | commit_backoff
