@@ -38,6 +38,7 @@ LEFT_OUT = (
     "diagrams/changes.py",
     "diagrams/expiry.py",
     "diagrams/trace.py",
+    "impl/scheduling/*",
     "impl/scripted.py",
     "impl/testing.py",
     "spec/compiler/expressions.py",

@@ -42,6 +42,10 @@ class Deadlock(Exception):
     """Threads wait for each other, or for nobody. The message says who waits for what."""
 
 
+class LostWakeup(Deadlock):
+    """A thread waits for something that has happened, and nobody will tell it. The message says who and for what."""
+
+
 class StepLimit(Exception):
     """The threads went on and on without becoming idle. The message says what they did last."""
 
@@ -62,6 +66,7 @@ class _Task:
     waits_for: str = ""  # what, in words; empty: it does not wait
     lock: _Lock | None = None  # that it waits for
     from_outside: bool = False  # whether somebody outside may end its wait
+    happened: Callable[[], object] | None = None  # whether what it waits for is there
     deadline_ms: int | None = None
     wait_number: int = 0  # so that a deadline of an earlier wait is known as such
     woken: bool = False
@@ -104,6 +109,7 @@ class RunToIdleRuntime:
 
     def now_ms(self) -> int:
         """The virtual time."""
+        self.minor_point("read the clock")
         return self._now_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
@@ -126,7 +132,7 @@ class RunToIdleRuntime:
         self._check_test()
         self._steps_since_idle = 0
         while self._ready:
-            self._switch(self._test, self._take_ready())
+            self._switch(self._test, self._next())
             self._raise_failure()
         self._raise_failure()
         self._check_deadlock()
@@ -186,12 +192,12 @@ class RunToIdleRuntime:
     ) -> None:
         self.close()
 
-    def choose(self, count: int) -> int:
-        """Which of `count` threads goes on, 0 being the plain order; for schedulers that know better than a list."""
+    def choose(self, options: Sequence[_Task]) -> int:
+        """Which of these threads goes on, 0 being the plain order; for schedulers that know better than a list."""
         if self._choices >= len(self._schedule):
             return 0
         self._choices += 1
-        return self._schedule[self._choices - 1] % count
+        return self._schedule[self._choices - 1] % len(options)
 
     # Yielding and waiting: what locks, conditions and threads are made of --------------------------------------------
 
@@ -210,11 +216,12 @@ class RunToIdleRuntime:
         if self._steps_since_idle > self._max_steps:
             self._steps_since_idle = 0
             self._give_up(StepLimit(f"no idleness within {self._max_steps} steps; {self.report()}"))
-        if self._ready and (choice := self.choose(len(self._ready) + 1)):
-            chosen = self._ready[choice - 1]
-            del self._ready[choice - 1]
+        if (chosen := self._next(task)) is not task:
             self._ready.append(task)
             self._switch(task, chosen)
+
+    def minor_point(self, what: str) -> None:
+        """A yield point where only a runtime that searches for races lets another thread go on; see `scheduling`."""
 
     def wait(
         self, what: str, timeout_ms: int | None = None, lock: _Lock | None = None, from_outside: bool = False
@@ -234,7 +241,7 @@ class RunToIdleRuntime:
         if task is self._test:
             self._wait_as_test()
         else:
-            self._switch(task, self._take_ready() if self._ready else self._test)
+            self._switch(task, self._next() if self._ready else self._test)
         return task.woken
 
     def wake(self, task: _Task) -> None:
@@ -271,7 +278,7 @@ class RunToIdleRuntime:
             self.wake(joiner)
         after = self._test
         if self._ready and self._failure is None and not self._closing:
-            after = self._take_ready()
+            after = self._next()
         self._current = after
         self.switches += 1
         after.baton.pass_on()
@@ -292,11 +299,15 @@ class RunToIdleRuntime:
         self._ready.append(task)
         self._switch(task, self._test)
 
-    def _take_ready(self) -> _Task:
-        chosen = self.choose(len(self._ready)) if len(self._ready) > 1 else 0
-        task = self._ready[chosen]
-        del self._ready[chosen]
-        return task
+    def _next(self, running: _Task | None = None) -> _Task:
+        """Who goes on: the one that runs, if it can, or one of those that are ready."""
+        if running is not None and not self._ready:
+            return running
+        options = list(self._ready) if running is None else [running, *self._ready]
+        chosen = options[self.choose(options) if len(options) > 1 else 0]
+        if chosen is not running:
+            self._ready.remove(chosen)
+        return chosen
 
     def _make_ready(self, task: _Task) -> None:
         task.waits_for, task.lock, task.deadline_ms = "", None, None
@@ -307,7 +318,7 @@ class RunToIdleRuntime:
         self._steps_since_idle = 0
         while task.waits_for or task in self._ready:
             if self._ready:
-                chosen = self._take_ready()
+                chosen = self._next()
                 if chosen is task:
                     return
                 self._switch(task, chosen)
@@ -352,20 +363,24 @@ class RunToIdleRuntime:
         """Idle: whether a thread is left that could end the others' waits."""
         waiting = [task for task in self._tasks if not task.finished]
         for task in waiting:
-            if self._never_released(task):
-                raise Deadlock(f"{task.name} waits for a lock that is never released; {self.report()}")
+            if chain := self._never_released(task):
+                raise Deadlock(f"a lock is never released: {chain}; {self.report()}")
+            if task.happened is not None and task.waits_for and task.lock is None and task.happened():
+                raise LostWakeup(
+                    f"{task.name} waits for {task.waits_for}, though what it waits for is there; {self.report()}"
+                )
         if waiting and not any(task.from_outside or task.deadline_ms is not None for task in waiting):
             raise Deadlock(f"every thread waits for another one; {self.report()}")
 
-    def _never_released(self, task: _Task) -> bool:
-        """Whether the chain of who waits for a lock of whom comes back, or ends with a thread that has ended."""
+    def _never_released(self, task: _Task) -> str:
+        """The chain of who waits for a lock of whom, if it comes back or ends with a thread that has ended."""
         seen: list[_Task] = []
         while task.lock is not None and task.lock.holder is not None:
             seen.append(task)
             task = task.lock.holder
             if task in seen or task.finished:
-                return True
-        return False
+                return " -> ".join([*(f"{one.name} waits for {one.waits_for}" for one in seen), f"held by {task.name}"])
+        return ""
 
     def _describe(self, task: _Task) -> str:
         if task.finished:
@@ -405,9 +420,9 @@ class _Thread:
 class _Lock:
     def __init__(self, runtime: RunToIdleRuntime, name: str) -> None:
         self._runtime = runtime
-        self._name = name
+        self.name = name
         self._waiting: deque[_Task] = deque()
-        self._acquire_step = f"acquire {name}"
+        self._acquire_step, self._release_step = f"acquire {name}", f"release {name}"
         self.holder: _Task | None = None
 
     def __enter__(self) -> object:
@@ -419,14 +434,15 @@ class _Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         self.release()
+        self._runtime.minor_point(self._release_step)
 
     def acquire(self) -> None:
         task = self._runtime.current()
         if self.holder is task:
-            raise Deadlock(f"{task.name} waits for lock {self._name!r}, which it holds; {self._runtime.report()}")
+            raise Deadlock(f"{task.name} waits for lock {self.name!r}, which it holds; {self._runtime.report()}")
         while self.holder is not None:
             self._waiting.append(task)
-            self._runtime.wait(f"lock {self._name!r}", lock=self)
+            self._runtime.wait(f"lock {self.name!r}", lock=self)
         self.holder = task
 
     def release(self) -> None:
@@ -439,20 +455,36 @@ class _Condition(_Lock):
     def __init__(self, runtime: RunToIdleRuntime, name: str, from_outside: bool) -> None:
         super().__init__(runtime, name)
         self._from_outside = from_outside
+        self._notify_step = f"notify {name}"
         self._sleepers: list[_Task] = []
 
     def wait(self, timeout_ms: int | None = None) -> bool:
         task = self._must_hold("wait")
         self._sleepers.append(task)
         self.release()
-        woken = self._runtime.wait(f"{self._name!r} to change", timeout_ms, from_outside=self._from_outside)
+        woken = self._runtime.wait(f"{self.name!r} to change", timeout_ms, from_outside=self._from_outside)
         if task in self._sleepers:  # the time passed first; and nobody has notified it since
             self._sleepers.remove(task)
         self.acquire()
         return woken
 
+    def wait_for(self, happened: Callable[[], object], timeout_ms: int | None = None) -> bool:
+        task = self._must_hold("wait")
+        deadline_ms = None if timeout_ms is None else self._runtime.now_ms() + timeout_ms
+        while not (result := happened()):
+            left_ms = None if deadline_ms is None else deadline_ms - self._runtime.now_ms()
+            if left_ms is not None and left_ms <= 0:
+                break
+            task.happened = happened
+            try:
+                self.wait(left_ms)
+            finally:
+                task.happened = None
+        return bool(result)
+
     def notify_all(self) -> None:
         self._must_hold("notify")
+        self._runtime.minor_point(self._notify_step)
         sleepers, self._sleepers = self._sleepers, []
         for task in sleepers:
             self._runtime.wake(task)
@@ -460,5 +492,5 @@ class _Condition(_Lock):
     def _must_hold(self, what: str) -> _Task:
         task = self._runtime.current()
         if self.holder is not task:
-            raise RuntimeMisuse(f"{what} on {self._name!r} without holding its lock")
+            raise RuntimeMisuse(f"{what} on {self.name!r} without holding its lock")
         return task

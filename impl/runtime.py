@@ -50,6 +50,9 @@ class Condition(Lock, Protocol):
     def wait(self, timeout_ms: int | None = None) -> bool:
         """Let go of the lock, wait to be notified, take the lock again; False if the time passed first."""
 
+    def wait_for(self, happened: Callable[[], object], timeout_ms: int | None = None) -> bool:
+        """Wait until this is true, looking after each notification; False if it is not when the time has passed."""
+
     def notify_all(self) -> None:
         """Wake every waiting thread."""
 
@@ -117,16 +120,9 @@ class Queue(Generic[T]):
 
     def get(self, timeout_ms: int | None = 0) -> T | None:
         """Take the oldest, waiting for one at most that long; None if there is none. Items must not be None."""
-        deadline_ms = None if timeout_ms is None else self._runtime.now_ms() + timeout_ms
         with self._changed:
-            while not self._items:
-                if deadline_ms is None:
-                    self._changed.wait()
-                elif (left_ms := deadline_ms - self._runtime.now_ms()) <= 0:
-                    return None
-                else:
-                    self._changed.wait(left_ms)
-            return self._items.popleft()
+            self._changed.wait_for(lambda: self._items, timeout_ms)
+            return self._items.popleft() if self._items else None
 
     def __len__(self) -> int:
         with self._changed:
@@ -157,14 +153,8 @@ class EventCount:
 
     def wait(self, seen: int, timeout_ms: int | None) -> bool:
         """Wait for an advance beyond `seen`; False if the time passed first."""
-        deadline_ms = None if timeout_ms is None else self._runtime.now_ms() + timeout_ms
         with self._rung:
-            while self._rings == seen:
-                left_ms = None if deadline_ms is None else deadline_ms - self._runtime.now_ms()
-                if left_ms is not None and left_ms <= 0:
-                    return False
-                self._rung.wait(left_ms)
-            return True
+            return self._rung.wait_for(lambda: self._rings != seen, timeout_ms)
 
 
 def wait_until(events: EventCount, runtime: Runtime, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
@@ -214,6 +204,9 @@ class _Condition:
 
     def wait(self, timeout_ms: int | None = None) -> bool:
         return self._condition.wait(None if timeout_ms is None else timeout_ms / 1000)
+
+    def wait_for(self, happened: Callable[[], object], timeout_ms: int | None = None) -> bool:
+        return bool(self._condition.wait_for(happened, None if timeout_ms is None else timeout_ms / 1000))
 
     def notify_all(self) -> None:
         self._condition.notify_all()

@@ -96,8 +96,7 @@ class CallThread:
     def _run(self) -> None:
         while True:
             with self._wanted:
-                while self._make is None and not self._ended:
-                    self._wanted.wait()
+                self._wanted.wait_for(lambda: self._make is not None or self._ended)
                 make = self._make
             if make is None:
                 return
@@ -152,8 +151,7 @@ class ParkingListener:
             return
         with self._released:
             self.inside = callback
-            while self.inside is callback:
-                self._released.wait()
+            self._released.wait_for(lambda: self.inside is not callback)
         error, self._error = self._error, None
         if error is not None:
             raise error

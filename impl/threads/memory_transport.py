@@ -65,9 +65,8 @@ class MemoryTransport:
     def poll(self, timeout_ms: int) -> list[ResponseReceived]:
         """Wait for answers, a wake, or the time limit of a request."""
         with self._news:
-            if not self._ready and not self._woken:
-                limits_ms = [waiting.deadline_ms - self._runtime.now_ms() for waiting in self._waiting.values()]
-                self._news.wait(max(0, min([timeout_ms, *limits_ms])))
+            limits_ms = [waiting.deadline_ms - self._runtime.now_ms() for waiting in self._waiting.values()]
+            self._news.wait_for(lambda: self._ready or self._woken, max(0, min([timeout_ms, *limits_ms])))
             self._expire()
             self._woken = False
             ready, self._ready = self._ready, []

@@ -1,0 +1,116 @@
+"""Runs a piece of work under many schedules until one goes wrong, and makes that one short.
+
+    found = explore(work, random_walks(seed=1), limit=1_000)
+    if found.failure:
+        print(found.failure)            # what went wrong, under which schedule, and who did what
+        replay(work, found.failure.schedule)
+
+Work gets a `ScheduledRuntime`, starts threads in it, lets them run, and raises whatever must not happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.impl.scheduling.runtime import ScheduledRuntime
+from groupspec.impl.scheduling.strategies import Choice, Listed, Pct, RandomWalk, Strategy, depth_first
+
+Work = Callable[[ScheduledRuntime], object]
+
+TOLD_STEPS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One run: its choices, what it raised, and its steps."""
+
+    schedule: tuple[int, ...]
+    choices: tuple[Choice, ...]
+    error: BaseException | None
+    trace: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """What went wrong, under which schedule, and the last steps."""
+        steps = [f"  {name}: {what}" for name, what in self.trace[-TOLD_STEPS:]]
+        return "\n".join([f"{type(self.error).__name__}: {self.error}", f"schedule: {list(self.schedule)}", *steps])
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """How many schedules were run, and the first that failed, made short."""
+
+    schedules: int
+    failure: Outcome | None
+
+
+def run(work: Work, strategy: Strategy, timers_race: bool = True) -> Outcome:
+    """One run under a strategy."""
+    error: BaseException | None = None
+    with ScheduledRuntime(strategy, timers_race=timers_race) as runtime:
+        try:
+            work(runtime)
+        except Exception as raised:
+            error = raised
+    return Outcome(runtime.schedule, tuple(runtime.choices), error, tuple(runtime.trace))
+
+
+def replay(work: Work, schedule: Sequence[int], timers_race: bool = True) -> Outcome:
+    """The run of a schedule: always the same one, step by step."""
+    return run(work, Listed(schedule), timers_race)
+
+
+def random_walks(seed: int) -> Iterator[Strategy]:
+    """Random walks and PCT runs in turn, without end."""
+    while True:
+        yield RandomWalk(seed)
+        yield Pct(seed, depth=2 + seed % 3)
+        seed += 1
+
+
+def explore(work: Work, strategies: Iterable[Strategy], limit: int, timers_race: bool = True) -> Exploration:
+    """Run under one strategy after the other until a run fails."""
+    number = 0
+    for number, strategy in zip(range(1, limit + 1), strategies, strict=False):
+        outcome = run(work, strategy, timers_race)
+        if outcome.error is not None:
+            return Exploration(number, shortened(work, outcome, timers_race))
+    return Exploration(number, None)
+
+
+def explore_all(work: Work, preemptions: int, limit: int, timers_race: bool = False) -> Exploration:
+    """Run every schedule with at most so many preemptions, up to a limit, until one fails."""
+    outcomes: list[Outcome] = []
+
+    def run_listed(schedule: Sequence[int]) -> Sequence[Choice]:
+        outcomes[:] = [replay(work, schedule, timers_race)]
+        return outcomes[0].choices
+
+    number = 0
+    for number, _ in zip(range(1, limit + 1), depth_first(run_listed, preemptions), strict=False):
+        if outcomes[0].error is not None:
+            return Exploration(number, shortened(work, outcomes[0], timers_race))
+    return Exploration(number, None)
+
+
+def shortened(work: Work, failed: Outcome, timers_race: bool = True) -> Outcome:
+    """The same failure under a plainer schedule: choices are taken back as long as it stays."""
+
+    def fails(schedule: Sequence[int]) -> Outcome | None:
+        outcome = replay(work, schedule, timers_race)
+        return outcome if type(outcome.error) is type(failed.error) else None
+
+    best, schedule = failed, list(failed.schedule)
+    size = max(1, len(schedule) // 2)
+    while size:
+        at = 0
+        while at < len(schedule):
+            plainer = [*schedule[:at], *([0] * len(schedule[at : at + size])), *schedule[at + size :]]
+            if plainer != schedule and (outcome := fails(plainer)):
+                best, schedule = outcome, plainer
+            at += size
+        size //= 2
+    while schedule and not schedule[-1]:
+        schedule.pop()
+    return fails(schedule) or best
