@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from groupspec.conformance.kills import FORMAT_VERSION, totals
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.checks import checks
-from groupspec.conformance.mutation.matrix import MAX_NOT_TRIED, NOT_TRIED, KillMatrix
+from groupspec.conformance.mutation.matrix import MAX_NOT_TRIED, NOT_TRIED, KillMatrix, checks
 from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.rules import RULES
 

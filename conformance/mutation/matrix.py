@@ -3,25 +3,35 @@
 A rule is covered by a test that carries it in its name, passes on the reference, and fails when a mutant of that rule
 is applied. A test that only carries the rule's id proves nothing, and a mutant that no such test notices shows that the
 rule is not tested, whatever the tests' names say. The tests are run by pytest, with
-`groupspec.conformance.mutation.plugin`.
+`groupspec.conformance.mutation.plugin`; those that need a socket or more than some seconds, and those whose examples
+Hypothesis draws, are not tried.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.checks import ROOT, checks, rules_of
 from groupspec.spec.rules import RULES
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FOLDERS: Final = ("impl/core/tests", "impl/threads/tests", "impl/broker/tests", "impl/tests", "spec/tests")
+"""Tests of the implementation, and of the machines of the specification."""
+
+RULES_IN_NAME: Final = re.compile(r"test_((?:[A-Z][0-9]+_)+)")
+NOT_HERE: Final = frozenset({"realtime", "real_broker", "spark", "exhaustive", "tools"})
+"""Marks of tests that need more than this process, or too long."""
 
 UNCHANGED: Final = "-"
 """Instead of a mutant's id: nothing is changed, and every test has to pass."""
@@ -35,17 +45,28 @@ NOT_TRIED: Final[Mapping[str, str]] = dict.fromkeys(
 
 MAX_NOT_TRIED: Final = 12
 
-OPTIONS: Final = (
-    "-p",
-    "groupspec.conformance.mutation.plugin",
-    "-q",
-    "--capture=no",
-    "--tb=no",
-    "-p",
-    "no:cacheprovider",
-)
-QUIET: Final = tuple(f"-pno:{plugin}" for plugin in ("logging", "warnings", "unraisableexception", "threadexception"))
+_WITHOUT: Final = ("cacheprovider", "logging", "warnings", "unraisableexception", "threadexception")
 """Plugins of pytest that would only cost time."""
+
+OPTIONS: Final = (
+    *("-p", "groupspec.conformance.mutation.plugin", "-q", "--capture=no", "--tb=no"),
+    *(f"-pno:{plugin}" for plugin in _WITHOUT),
+)
+
+
+def checks() -> Iterator[tuple[str, str]]:
+    """(file, name) of every test whose name carries a rule; nothing where no tests are installed."""
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).glob("test_*.py")):
+            for name in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
+                if RULES_IN_NAME.match(name):
+                    yield f"{folder}/{file.name}", name
+
+
+def rules_of(check: str) -> frozenset[str]:
+    """The ids in the name of a test, given as pytest has it."""
+    found = RULES_IN_NAME.match(check.rpartition("::")[2])
+    return frozenset(found[1].strip("_").split("_")) if found else frozenset()
 
 
 @dataclass(frozen=True)
@@ -126,7 +147,7 @@ def _lines(files: Sequence[str], identifiers: Sequence[str], told: Callable[[], 
     chosen = [f"--mutant={identifier}" for identifier in identifiers]
     with tempfile.TemporaryFile() as said:
         pytest = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *OPTIONS, *QUIET, f"--kills=/dev/fd/{writer}", *chosen, *files],
+            [sys.executable, "-m", "pytest", *OPTIONS, f"--kills=/dev/fd/{writer}", *chosen, *files],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             stdout=said,

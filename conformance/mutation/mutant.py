@@ -15,17 +15,21 @@ A mutant's id is that of the known bug that it repeats, or a rule's id and a wor
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from itertools import product
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from unittest import mock
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.impl.core import dispatch
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Method = Callable[..., Any]
 
 
@@ -35,9 +39,10 @@ class Seam(ExitStack):
     def replace(self, target: object, replacement: Method) -> None:
         """From now on `target` does what `replacement` does.
 
-        Args: target: A method, a property, a static method or a function, as its owner has it; (module, name) for a
-        function that a module has imported; or `answer(...)`. replacement: Called as `replacement(original,
-        *arguments)`.
+        Args:
+            target: A method, a property, a static method or a function, as its owner has it; (module, name) for a
+                function that a module has imported; or `answer(...)`.
+            replacement: Called as `replacement(original, *arguments)`.
 
         Raises:
             TypeError: the target is none of these.
@@ -64,13 +69,10 @@ class Seam(ExitStack):
 
     def put(self, owner: Any, name: Any, value: object) -> None:
         """From now on an attribute, or an entry of a mapping, has this value."""
-        put: Method = owner.__setitem__ if isinstance(owner, MutableMapping) else _setter(owner)
-        self.callback(put, name, owner[name] if isinstance(owner, MutableMapping) else vars(owner)[name])
-        put(name, value)
-
-    def handle_like(self, api: str, error: str, other: str) -> None:
-        """An answer with this error is handled as one with another error is."""
-        self.put(*answer(api, error), dispatch.HANDLERS[api, other])
+        is_mapping = isinstance(owner, MutableMapping)
+        self.enter_context(
+            mock.patch.dict(owner, {name: value}) if is_mapping else mock.patch.object(owner, name, value)
+        )
 
 
 def answer(api: str, error: str) -> tuple[MutableMapping[dispatch.Key, dispatch.Handler], dispatch.Key]:
@@ -81,10 +83,6 @@ def answer(api: str, error: str) -> tuple[MutableMapping[dispatch.Key, dispatch.
     """
     dispatch.HANDLERS[api, error]
     return dispatch.HANDLERS, (api, error)
-
-
-def _setter(owner: object) -> Method:
-    return lambda name, value: setattr(owner, name, value)
 
 
 def _place(target: object) -> tuple[Any, Any]:
@@ -98,10 +96,7 @@ def _place(target: object) -> tuple[Any, Any]:
     *path, name = getattr(function, "__qualname__", "").split(".")
     if not name or "<locals>" in path:
         raise TypeError(f"{target!r} is nothing that a mutant can replace: name a method, a property or a function")
-    owner = sys.modules[function.__module__]
-    for part in path:
-        owner = getattr(owner, part)
-    return owner, name
+    return reduce(getattr, path, sys.modules[function.__module__]), name
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -172,20 +167,38 @@ def mutant(
         def change(seam: Seam) -> None:
             seam.replacing(*targets)(function)
 
-        what = re.sub(r"\s+", " ", (function.__doc__ or "").strip())
-        register(
-            Mutant(
-                identifier,
-                tuple(rules.split()),
-                what,
-                change if targets else function,
-                of_spec,
-                tuple(scenarios.split()),
-            )
-        )
+        what = " ".join((function.__doc__ or "").split())
+        made = change if targets else function
+        register(Mutant(identifier, tuple(rules.split()), what, made, of_spec, tuple(scenarios.split())))
         return function
 
     return registered
+
+
+def instead(
+    identifier: str,
+    rules: str,
+    target: Callable[P, R],
+    replacement: Callable[Concatenate[Callable[P, R], P], object],
+    what: str,
+    scenarios: str = "",
+) -> None:
+    """Registers a mutant of one expression, which is what `target` does then; `what` says it in a sentence."""
+
+    def change(seam: Seam) -> None:
+        seam.replace(target, replacement)
+
+    register(Mutant(identifier, tuple(rules.split()), what, change, scenarios=tuple(scenarios.split())))
+
+
+def answered_like(identifier: str, rules: str, apis: str, errors: str, other: str, what: str) -> None:
+    """Registers a mutant that handles answers of these APIs with these errors as those with the error `other`."""
+
+    def change(seam: Seam) -> None:
+        for api, error in product(apis.split(), errors.split()):
+            seam.put(*answer(api, error), dispatch.HANDLERS[api, other])
+
+    register(Mutant(identifier, tuple(rules.split()), what, change))
 
 
 def find(identifier: str) -> Mutant:

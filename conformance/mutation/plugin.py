@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import gc
 import json
+import multiprocessing
 import os
-import select
-import time
 import traceback
 from collections.abc import Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.checks import NOT_HERE, RULES_IN_NAME
-from groupspec.conformance.mutation.matrix import UNCHANGED
+from groupspec.conformance.mutation.matrix import NOT_HERE, RULES_IN_NAME, UNCHANGED
 from groupspec.conformance.mutation.mutant import Mutant, Seam
 from groupspec.impl.core.context import Context
 from groupspec.impl.run_to_idle import RunToIdleRuntime
@@ -38,6 +37,7 @@ MAX_STEPS: Final = 10_000
 MAX_OUTPUTS: Final = 5_000
 """Of one core. A test makes some dozens; a member that sends without end is stopped here, and that is a failure."""
 
+FORK: Final = multiprocessing.get_context("fork")
 CATALOGUE: Final = str(Path(__file__).resolve().parent / "catalogue")
 DEFECTS: Final = (NameError, TypeError, ImportError)
 """What a broken rule never looks like: a mutant that raises these, wherever it is, is broken itself."""
@@ -111,29 +111,28 @@ class _Kills:
         return True
 
     def _forked(self, identifier: str, session: pytest.Session) -> dict[str, object]:
-        reader, writer = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(reader)
-            with os.fdopen(writer, "w", encoding="utf-8") as pipe:
-                session.config.pluginmanager.unregister(name="terminalreporter")  # it would say each test's outcome
-                json.dump(self._result(MUTANTS.get(identifier), session.items), pipe)
-            os._exit(0)  # threads of tests that broke off are still there, and nobody is to wait for them
-        os.close(writer)
+        receiver, sender = FORK.Pipe(duplex=False)
+        child = FORK.Process(target=self._send_result, args=(sender, identifier, session))
+        child.start()
+        sender.close()
         try:
-            text = _read(reader)
-        except TimeoutError as problem:
-            os.kill(child, 9)
-            return {"failed": [], "defect": str(problem)}
+            if not receiver.poll(MAX_S):
+                return {"failed": [], "defect": f"one of the tests has not ended after {MAX_S:.0f} s"}
+            found: dict[str, object] = receiver.recv()
+        except EOFError:
+            return {"failed": [], "defect": "its process died"}
         finally:
-            os.close(reader)
-            os.waitpid(child, 0)
-        found: dict[str, object] = json.loads(text) if text else {"failed": [], "defect": "its process died"}
+            child.kill()  # threads of tests that broke off are still there, and nobody is to wait for them
+            child.join()
         return found
 
-    def _result(self, one: Mutant | None, items: Sequence[pytest.Item]) -> dict[str, object]:
+    def _send_result(self, sender: Connection, identifier: str, session: pytest.Session) -> None:
         """In the process of the mutant."""
+        session.config.pluginmanager.unregister(name="terminalreporter")  # it would say each test's outcome
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what threads that die say there
+        sender.send(self._result(MUTANTS.get(identifier), session.items))
+
+    def _result(self, one: Mutant | None, items: Sequence[pytest.Item]) -> dict[str, object]:
         seam = Seam()
         _stop_the_endless(seam)
         if one is not None:
@@ -178,20 +177,6 @@ def _is_defect(error: BaseException) -> bool:
     return isinstance(error, DEFECTS) or (inside and isinstance(error, DEFECTS_INSIDE))
 
 
-def _read(reader: int) -> str:
-    """All that comes, in bounded time."""
-    end = time.monotonic() + MAX_S
-    parts: list[bytes] = []
-    while True:
-        ready, _, _ = select.select([reader], [], [], max(0.0, end - time.monotonic()))
-        if not ready:
-            raise TimeoutError(f"one of the tests has not ended after {MAX_S:.0f} s")
-        part = os.read(reader, 65_536)
-        if not part:
-            return b"".join(parts).decode()
-        parts.append(part)
-
-
 def _stop_the_endless(seam: Seam) -> None:
     """No core may produce outputs without end."""
 
@@ -202,5 +187,4 @@ def _stop_the_endless(seam: Seam) -> None:
             raise Runaway(f"a member has produced more than {MAX_OUTPUTS} outputs; the last is {output!r}")
         emit(self, output)
 
-    defaults = dict(RunToIdleRuntime.__init__.__kwdefaults__ or {})
-    RunToIdleRuntime.__init__.__kwdefaults__ = {**defaults, "max_steps": MAX_STEPS}
+    seam.put(RunToIdleRuntime.__init__.__kwdefaults__, "max_steps", MAX_STEPS)

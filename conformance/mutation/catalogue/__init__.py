@@ -12,7 +12,6 @@ from groupspec.conformance.mutation.catalogue import (  # noqa: F401  # each reg
     positions,
     rows,
     threads,
-    vocabulary,
 )
 from groupspec.conformance.mutation.mutant import MUTANTS, find
 

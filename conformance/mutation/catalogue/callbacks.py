@@ -45,10 +45,10 @@ def who_leaves_revokes_what_is_being_revoked(_: Method, self: Leaving) -> None:
 def what_is_lost_is_committed(seam: Seam) -> None:
     """After the identity is lost the commit before the rebalance goes out all the same."""
     seam.replace(Commits.membership_lost, nothing)
-
-    @seam.replacing(Commits._refusal)
-    def refusal(original: Method, self: Commits, offsets: object) -> object:
-        return None if not self._context.identity.is_member else original(self, offsets)
+    seam.replace(
+        Commits._refusal,
+        lambda original, self, offsets: original(self, offsets) if self._context.identity.is_member else None,
+    )
 
 
 @mutant("BUG-43", "C3", SubscriptionState.assign_from_group)

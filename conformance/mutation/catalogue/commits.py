@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, left_out, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, answered_like, instead, left_out, mutant, nothing
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.commits import Commits, Operation, Purpose
@@ -11,6 +11,22 @@ from groupspec.impl.core.events import CallbackKind, Commit, CompleteFuture
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import OffsetCommitRequest
 from groupspec.impl.core.subscription import SubscriptionState
+
+# fmt: off
+answered_like("BUG-44", "M2", "OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID",
+    "REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID.")
+answered_like("BUG-55", "M2", "OffsetCommit", "UNKNOWN_MEMBER_ID ILLEGAL_GENERATION", "GROUP_AUTHORIZATION_FAILED",
+    "UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity.")
+instead("BUG-81", "J9", Commits._is_judged_by_membership, lambda _, self: not self._is_standalone(),
+    "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.")
+instead("M3-endless", "M3", Commits.deadline_over, lambda _, self: self._context.timers.disarm("commit_deadline"),
+    "The commit before the rebalance has no time limit.")
+instead("BUG-51", "M6", Commits._next,
+    lambda _, self: next((o for o in reversed(self._queue) if o.sent is None and not self._awaits_poll(o)), None),
+    "A commit is sent although an earlier one is unanswered.")
+instead("M1-commit-as-nobody", "M1", Commits._is_standalone, lambda _, self: True,
+    "A member's commit carries neither member id nor generation.")
+# fmt: on
 
 
 @mutant("BUG-49", "M1", Commits._identity)
@@ -33,25 +49,6 @@ def a_commit_without_membership_carries_the_instance_id(
             object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
 
 
-@mutant("BUG-44", "M2")
-def a_rebalance_costs_the_committer_its_identity(seam: Seam) -> None:
-    """REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID."""
-    seam.handle_like("OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")
-
-
-@mutant("BUG-55", "M2")
-def a_refused_commit_stays_without_consequence(seam: Seam) -> None:
-    """UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity."""
-    for error in ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"):
-        seam.handle_like("OffsetCommit", error, "GROUP_AUTHORIZATION_FAILED")
-
-
-@mutant("BUG-81", "J9", Commits._is_judged_by_membership)
-def a_refused_commit_loses_the_assignment_in_a_round(_: Method, self: Commits) -> object:
-    """ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight."""
-    return not self._is_standalone()
-
-
 @mutant("BUG-54", "M3", Commits._finish)
 def a_refused_commit_stops_the_rebalance(
     original: Method, self: Commits, operation: Operation, error: object = None
@@ -72,12 +69,6 @@ def every_poll_commits_again(original: Method, self: Membership) -> None:
             self._context.timers.disarm("commit_backoff")
 
 
-@mutant("M3-endless", "M3", Commits.deadline_over)
-def the_rebalance_waits_for_ever(_: Method, self: Commits) -> None:
-    """The commit before the rebalance has no time limit."""
-    self._context.timers.disarm("commit_deadline")
-
-
 @mutant("BUG-47", "M4", SubscriptionState.to_commit)
 def records_in_hand_are_committed(original: Method, self: SubscriptionState) -> object:
     """An automatic commit covers the records that poll() returned last and that are still being processed."""
@@ -89,14 +80,11 @@ def records_in_hand_are_committed(original: Method, self: SubscriptionState) -> 
 @mutant("BUG-48", "M5")
 def the_interval_begins_with_the_answer(seam: Seam) -> None:
     """The interval between automatic commits begins with the answer: until then one follows the other."""
-
-    @seam.replacing(Commits._has_automatic)
-    def has_automatic(_: Method, self: Commits) -> object:
-        return False
-
-    @seam.replacing(Commits._next)
-    def following(_: Method, self: Commits) -> Operation | None:
-        return next((o for o in self._queue if o.sent is None and not self._awaits_poll(o)), None)
+    seam.replace(Commits._has_automatic, lambda *_: False)
+    seam.replace(
+        Commits._next,
+        lambda _, self: next((o for o in self._queue if o.sent is None and not self._awaits_poll(o)), None),
+    )
 
     @seam.replacing(Commits.interval_over)
     def interval_over(original: Method, self: Commits) -> None:
@@ -107,22 +95,13 @@ def the_interval_begins_with_the_answer(seam: Seam) -> None:
 @mutant("M5-mark-stays", "M5")
 def an_ended_commit_still_counts_as_under_way(seam: Seam) -> None:
     """After the first automatic commit there is no second one."""
-
-    @seam.replacing(Commits._has_automatic)
-    def has_automatic(_: Method, self: Commits) -> bool:
-        return bool(self.__dict__.get("_ever"))
+    seam.replace(Commits._has_automatic, lambda _, self: bool(self.__dict__.get("_ever")))
 
     @seam.replacing(Commits._append)
     def append(original: Method, self: Commits, operation: Operation) -> None:
         if operation.purpose is Purpose.TIMED:
             self.__dict__["_ever"] = True
         original(self, operation)
-
-
-@mutant("BUG-51", "M6", Commits._next)
-def commits_go_out_side_by_side(_: Method, self: Commits) -> Operation | None:
-    """A commit is sent although an earlier one is unanswered."""
-    return next((o for o in reversed(self._queue) if o.sent is None and not self._awaits_poll(o)), None)
 
 
 @mutant("M6-newest-first", "M6", Commits._next)
@@ -142,14 +121,11 @@ def an_empty_commit_overtakes(original: Method, self: Commits, event: Commit) ->
         self._context.emit(CompleteFuture(event.future_id, {}))
 
 
-@mutant("M6-callbacks-later", "M6")
-def commit_callbacks_wait_for_the_next_poll(seam: Seam) -> None:
+@mutant("M6-callbacks-later", "M6", Consumer._await)
+def commit_callbacks_wait_for_the_next_poll(original: Method, self: Consumer, *arguments: object) -> object:
     """A commit that waits returns before the callbacks of earlier asynchronous ones have run."""
-
-    @seam.replacing(Consumer._await)
-    def waiting(original: Method, self: Consumer, *arguments: object) -> object:
-        with left_out(Callbacks.run_commit_callbacks):
-            return original(self, *arguments)
+    with left_out(Callbacks.run_commit_callbacks):
+        return original(self, *arguments)
 
 
 @mutant("BUG-52", "M7", SubscriptionState.to_commit)
@@ -163,14 +139,8 @@ def what_was_stored_survives_the_revocation(original: Method, self: Subscription
 @mutant("BUG-53", "M7")
 def the_interval_commits_in_a_round(seam: Seam) -> None:
     """Automatic commits go on between JoinGroup and SyncGroup."""
-
-    @seam.replacing(Commits._may_commit_automatically)
-    def may_commit_automatically(_: Method, self: Commits) -> object:
-        return True
-
-    @seam.replacing(Commits._refusal)
-    def refusal(_: Method, self: Commits, offsets: object) -> object:
-        return None
+    seam.replace(Commits._may_commit_automatically, lambda *_: True)
+    seam.replace(Commits._refusal, nothing)
 
 
 @mutant("M8-committed-once", "M8", Membership._prepare_revocation)
@@ -187,12 +157,6 @@ def a_refused_commit_is_raised_by_the_poll(original: Method, self: Commits, sent
     """An error of the commit before a rebalance comes out of the next poll."""
     original(self, sent, error)
     self._context.report(error)
-
-
-@mutant("M1-commit-as-nobody", "M1", Commits._is_standalone)
-def a_member_commits_as_nobody(_: Method, self: Commits) -> object:
-    """A member's commit carries neither member id nor generation."""
-    return True
 
 
 @mutant("M4-buffered", "M4 O5", SubscriptionState.buffer)

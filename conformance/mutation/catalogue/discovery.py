@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, mutant
+from groupspec.conformance.mutation.mutant import Method, answered_like, instead, mutant
 from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits, Purpose
 from groupspec.impl.core.connection import Connection, ConnectionState
@@ -12,25 +12,27 @@ from groupspec.impl.core.messages import JoinGroupResponse
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.requests import Requests, Sent
 
-
-@mutant("BUG-04", "D1", Commits.needs_coordinator)
-def automatic_commits_look_nobody_up(_: Method, self: Commits) -> bool:
-    """A timed commit does not start a lookup when the coordinator is unknown."""
-    return any(o.sent is None and o.purpose in (Purpose.SYNC, Purpose.ASYNC) for o in self._queue)
-
-
-@mutant("D1-join-keeps-coordinator", "D1")
-def a_join_without_its_coordinator_keeps_it(seam: Seam) -> None:
-    """NOT_COORDINATOR in answer to JoinGroup is only waited out: the coordinator is not looked up anew."""
-    for error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "DISCONNECTED", "TIMED_OUT"):
-        seam.handle_like("JoinGroup", error, "COORDINATOR_LOAD_IN_PROGRESS")
-
-
-@mutant("D1-commit-keeps-coordinator", "D1")
-def a_commit_without_its_coordinator_keeps_it(seam: Seam) -> None:
-    """NOT_COORDINATOR, or a broken connection, in answer to a commit does not start a lookup."""
-    for error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT", "DISCONNECTED", "TIMED_OUT"):
-        seam.handle_like("OffsetCommit", error, "COORDINATOR_LOAD_IN_PROGRESS")
+# fmt: off
+instead("BUG-04", "D1", Commits.needs_coordinator,
+    lambda _, self: any(o.sent is None and o.purpose in (Purpose.SYNC, Purpose.ASYNC) for o in self._queue),
+    "A timed commit does not start a lookup when the coordinator is unknown.")
+answered_like("D1-join-keeps-coordinator", "D1", "JoinGroup",
+    "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS",
+    "NOT_COORDINATOR in answer to JoinGroup is only waited out: the coordinator is not looked up anew.")
+answered_like("D1-commit-keeps-coordinator", "D1", "OffsetCommit",
+    "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "NOT_COORDINATOR, or a broken connection, in answer to a commit does not start a lookup.")
+answered_like("BUG-22", "D3", "JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS", "GROUP_AUTHORIZATION_FAILED",
+    "COORDINATOR_LOAD_IN_PROGRESS in answer to JoinGroup is raised to the application.")
+instead("BUG-07", "D4", Commits._may_send, lambda _, self: not self._context.timers.is_armed("commit_backoff"),
+    "A commit is sent although the coordinator is unknown.")
+answered_like("D6-silent-coordinator-kept", "D6 D1", "Heartbeat",
+    "DISCONNECTED TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS",
+    "A heartbeat that times out, or breaks with its connection, is repeated to the same node without end.")
+instead("D7-eager-discovery", "D7", Parts.needs_coordinator, lambda _, self: True,
+    "Discovery begins at once, whether or not anything needs a coordinator.")
+# fmt: on
 
 
 @mutant("BUG-02", "D2", Connection._lookup_ended)
@@ -49,23 +51,11 @@ def every_poll_looks_the_coordinator_up(original: Method, self: Connection) -> N
         self._look_up()
 
 
-@mutant("BUG-22", "D3")
-def a_loading_coordinator_is_fatal(seam: Seam) -> None:
-    """COORDINATOR_LOAD_IN_PROGRESS in answer to JoinGroup is raised to the application."""
-    seam.handle_like("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS", "GROUP_AUTHORIZATION_FAILED")
-
-
 @mutant("D3-commit-spins", "D3", Commits._try_again_or_fail)
 def a_commit_is_repeated_at_once(original: Method, self: Commits, operation: object, code: object) -> None:
     """A commit that the loading coordinator refuses is sent again without a backoff."""
     original(self, operation, code)
     self._context.timers.disarm("commit_backoff")
-
-
-@mutant("BUG-07", "D4", Commits._may_send)
-def commits_do_not_wait_for_the_coordinator(_: Method, self: Commits) -> object:
-    """A commit is sent although the coordinator is unknown."""
-    return not self._context.timers.is_armed("commit_backoff")
 
 
 @mutant("BUG-05", "D5", Connection.forget)
@@ -87,19 +77,6 @@ def requests_to_the_coordinator_never_time_out(
         assert isinstance(last, SendRequest)
         self._context._outputs[-1] = SendRequest(last.request_id, last.node, last.request, 2**62)
     return sent
-
-
-@mutant("D6-silent-coordinator-kept", "D6 D1")
-def a_coordinator_that_does_not_answer_is_kept(seam: Seam) -> None:
-    """A heartbeat that times out, or breaks with its connection, is repeated to the same node without end."""
-    for error in ("DISCONNECTED", "TIMED_OUT"):
-        seam.handle_like("Heartbeat", error, "COORDINATOR_LOAD_IN_PROGRESS")
-
-
-@mutant("D7-eager-discovery", "D7", Parts.needs_coordinator)
-def the_coordinator_is_looked_up_at_the_start(_: Method, self: Parts) -> object:
-    """Discovery begins at once, whether or not anything needs a coordinator."""
-    return True
 
 
 @mutant("D8-manual-joins", "D8", Parts.assign)

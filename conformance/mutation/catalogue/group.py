@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, mutant
+from groupspec.conformance.mutation.mutant import Method, instead, mutant
 from groupspec.impl.broker.group import PREPARING_REBALANCE, STABLE, Group, GroupMember, _refused
 from groupspec.impl.core.messages import (
     ErrorCode,
-    HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     OffsetCommitRequest,
     SyncGroupRequest,
 )
+
+# fmt: off
+instead("G4-all-versions", "G4", Group._join_without_id,
+    lambda _, self, request, version, client_id, now_ms:
+        _refused(request, ErrorCode.MEMBER_ID_REQUIRED, self.hand_out_id(client_id)),
+    "MEMBER_ID_REQUIRED is said to clients that are too old to know it, and to static members.")
+instead("G5-immortal", "G5", Group.expire, lambda _, self, now_ms: None,
+    "A member whose session timeout has passed is not removed.")
+instead("G7-heartbeat-silent", "G7", Group.heartbeat,
+    lambda _, self, request, now_ms:
+        HeartbeatResponse(self._member_error(request.member_id, request.group_instance_id, request.generation)),
+    "A heartbeat in PreparingRebalance is answered NONE.")
+# fmt: on
 
 
 @mutant("G2-kept", "G2", Group._complete_join)
@@ -40,32 +52,12 @@ def a_newcomer_joins_without_an_id(
     return self._complete_join(version)
 
 
-@mutant("G4-all-versions", "G4", Group._join_without_id)
-def every_version_is_asked_for_an_id(
-    _: Method, self: Group, request: JoinGroupRequest, version: int, client_id: str, now_ms: int
-) -> JoinGroupResponse:
-    """MEMBER_ID_REQUIRED is said to clients that are too old to know it, and to static members."""
-    return _refused(request, ErrorCode.MEMBER_ID_REQUIRED, self.hand_out_id(client_id))
-
-
-@mutant("G5-immortal", "G5", Group.expire)
-def a_silent_member_stays(_: Method, self: Group, now_ms: object) -> object:
-    """A member whose session timeout has passed is not removed."""
-    return None
-
-
 @mutant("G5-parked-expires", "G5", Group.expire)
 def a_parked_request_is_no_sign_of_life(_: Method, self: Group, now_ms: int) -> None:
     """A member is removed although a request of it waits for its answer."""
     member = self.member
     if member is not None and now_ms - member.last_seen_ms >= member.session_timeout_ms:
         self.drop_member("no sign of life")
-
-
-@mutant("G7-heartbeat-silent", "G7", Group.heartbeat)
-def a_heartbeat_is_always_fine(_: Method, self: Group, request: HeartbeatRequest, now_ms: int) -> HeartbeatResponse:
-    """A heartbeat in PreparingRebalance is answered NONE."""
-    return HeartbeatResponse(self._member_error(request.member_id, request.group_instance_id, request.generation))
 
 
 @mutant("G7-commit-accepted", "G7", Group._commit_error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, left_out, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, answered_like, instead, left_out, mutant
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import COORDINATOR, Commit
@@ -14,6 +14,22 @@ from groupspec.impl.core.messages import LeaveGroupRequest
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.requests import Sent
+
+# fmt: off
+instead("H4-swallowed", "H4", Heartbeats.refused, lambda _, self, code: self._failed(),
+    "A heartbeat error without a handler of its own is dropped.")
+instead("H5-session-ignored", "H5", Heartbeats.session_expired,
+    lambda _, self: self._context.timers.disarm("session"),
+    "When no heartbeat is answered within the session timeout, nothing changes.")
+instead("H5-sending-is-living", "H5", Heartbeats._sign_of_life, lambda *_: None,
+    "An answered heartbeat does not restart the session timeout.")
+instead("P4-deaf", "P4", Consumer._has_news,
+    lambda _, self: self._call_guard.is_interrupted() or self._subscription.next_buffered() is not None,
+    "A poll that waits for records does not notice that a callback is due.")
+answered_like("H4-late-errors", "H4 J2", "Heartbeat",
+    "REBALANCE_IN_PROGRESS ILLEGAL_GENERATION UNKNOWN_MEMBER_ID", "COORDINATOR_LOAD_IN_PROGRESS",
+    "UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION and REBALANCE_IN_PROGRESS only schedule the next heartbeat.")
+# fmt: on
 
 
 @mutant("H2-from-the-answer", "H2", Heartbeats.accepted)
@@ -36,23 +52,6 @@ def only_the_first_round_starts_heartbeats(original: Method, self: Heartbeats) -
     if not getattr(self, "_was_enabled", False):
         self.__dict__["_was_enabled"] = True
         original(self)
-
-
-@mutant("H4-swallowed", "H4", Heartbeats.refused)
-def other_errors_are_swallowed(_: Method, self: Heartbeats, code: object) -> None:
-    """A heartbeat error without a handler of its own is dropped."""
-    self._failed()
-
-
-@mutant("H5-session-ignored", "H5", Heartbeats.session_expired)
-def an_expired_session_means_nothing(_: Method, self: Heartbeats) -> None:
-    """When no heartbeat is answered within the session timeout, nothing changes."""
-    self._context.timers.disarm("session")
-
-
-@mutant("H5-sending-is-living", "H5", Heartbeats._sign_of_life)
-def nothing_puts_the_session_off(*_: object) -> None:
-    """An answered heartbeat does not restart the session timeout."""
 
 
 @mutant("H7-after-the-interval", "H7", Heartbeats._failed)
@@ -142,25 +141,9 @@ def a_poll_that_raises_does_not_count(original: Method, self: Parts, raises: boo
 @mutant("BUG-37", "P4")
 def a_poll_waits_for_the_round(seam: Seam) -> None:
     """poll() does not return before there are records, however short its time."""
-
-    @seam.replacing(Consumer._poll_until)
-    def poll_until(original: Method, self: Consumer, deadline_ms: int) -> object:
-        return original(self, deadline_ms + 86_400_000)
+    seam.replace(Consumer._poll_until, lambda original, self, deadline_ms: original(self, deadline_ms + 86_400_000))
 
     @seam.replacing(Consumer._wait_for_news)
     def wait_for_news(_: Method, self: Consumer, deadline_ms: int) -> None:
         self._driver.wait_until(self._has_news, None)
         self._report_failure()
-
-
-@mutant("P4-deaf", "P4", Consumer._has_news)
-def a_poll_that_waits_hears_nothing(_: Method, self: Consumer) -> bool:
-    """A poll that waits for records does not notice that a callback is due."""
-    return self._call_guard.is_interrupted() or self._subscription.next_buffered() is not None
-
-
-@mutant("H4-late-errors", "H4 J2")
-def every_heartbeat_error_is_waited_out(seam: Seam) -> None:
-    """UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION and REBALANCE_IN_PROGRESS only schedule the next heartbeat."""
-    for error in ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"):
-        seam.handle_like("Heartbeat", error, "COORDINATOR_LOAD_IN_PROGRESS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from groupspec.conformance.mutation.mutant import Method, Seam, mutant, nothing
+from groupspec.conformance.mutation.mutant import Method, Seam, answered_like, instead, mutant, nothing
 from groupspec.impl.core.assignors import Subscriber, sticky
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity
@@ -18,6 +18,28 @@ from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, To
 from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
+
+# fmt: off
+instead("BUG-16", "J1", Joining._fits, lambda _, self, assigned: True,
+    "Partitions of topics that are no longer subscribed to are taken over all the same.")
+instead("Q4-keeps-unwanted", "Q4", Membership._unwanted, lambda _, self: (),
+    "A cooperative member joins with partitions of topics that it does not subscribe to any more.")
+answered_like("J4-illegal-generation-clears-all", "J4", "Heartbeat SyncGroup OffsetCommit",
+    "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID",
+    "ILLEGAL_GENERATION is taken for UNKNOWN_MEMBER_ID.")
+answered_like("J4-unknown-keeps-id", "J4", "Heartbeat SyncGroup OffsetCommit",
+    "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION",
+    "UNKNOWN_MEMBER_ID is taken for ILLEGAL_GENERATION: the member joins with the unknown id.")
+instead("J7-joins-before-callback", "J7 C3 Q4", Membership._is_prepared,
+    lambda original, self: bool(original(self)) or (self.state is RebalanceState.REVOKING_PARTITION and self.preparing),
+    "An eager member sends JoinGroup while its revocation callback is still due.")
+instead("J8-no-comparison", "J8", Leading.is_outdated, lambda _, self: False,
+    "The leader does not notice that the partitions of its topics have changed.")
+instead("K2-keeps-what-moves", "K2", sticky.CooperativeStickyAssignor.withhold,
+    lambda _, self, shares, owners: shares,
+    "The cooperative assignor gives a partition away that its owner has not let go of.")
+# fmt: on
+
 
 # Rounds --------------------------------------------------------------------------------------------------------------
 
@@ -33,27 +55,12 @@ def a_changed_subscription_joins_beside_the_join(original: Method, self: Members
 @mutant("BUG-15", "J1")
 def a_change_during_the_round_is_forgotten(seam: Seam) -> None:
     """When the round ends its subscription is not compared with the present one."""
-
-    @seam.replacing(Joining._has_changed_meanwhile)
-    def has_changed_meanwhile(_: Method, self: Joining) -> bool:
-        return False
+    seam.replace(Joining._has_changed_meanwhile, lambda *_: False)
 
     @seam.replacing(Membership.synced)
     def synced(original: Method, self: Membership, assigned: object) -> None:
         self.rejoin_again = False
         original(self, assigned)
-
-
-@mutant("BUG-16", "J1", Joining._fits)
-def an_assignment_that_does_not_fit_is_applied(_: Method, self: Joining, assigned: object) -> object:
-    """Partitions of topics that are no longer subscribed to are taken over all the same."""
-    return True
-
-
-@mutant("Q4-keeps-unwanted", "Q4", Membership._unwanted)
-def what_is_no_longer_wanted_is_kept(_: Method, self: Membership) -> object:
-    """A cooperative member joins with partitions of topics that it does not subscribe to any more."""
-    return ()
 
 
 @mutant("BUG-09", "J2", Joining.join_accepted)
@@ -84,20 +91,6 @@ def a_moved_coordinator_costs_the_identity(original: Method, self: Joining, code
     """JoinGroup after NOT_COORDINATOR, or a broken connection, has no member id."""
     self._context.identity = Identity()
     original(self, code)
-
-
-@mutant("J4-illegal-generation-clears-all", "J4")
-def an_illegal_generation_costs_the_member_id(seam: Seam) -> None:
-    """ILLEGAL_GENERATION is taken for UNKNOWN_MEMBER_ID."""
-    for api in ("Heartbeat", "SyncGroup", "OffsetCommit"):
-        seam.handle_like(api, "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
-
-
-@mutant("J4-unknown-keeps-id", "J4")
-def an_unknown_member_keeps_its_id(seam: Seam) -> None:
-    """UNKNOWN_MEMBER_ID is taken for ILLEGAL_GENERATION: the member joins with the unknown id."""
-    for api in ("Heartbeat", "SyncGroup", "OffsetCommit"):
-        seam.handle_like(api, "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 
 
 @mutant("BUG-18", "J5", Config.join_group_timeout_ms)
@@ -136,18 +129,6 @@ def assignors_are_listed_in_alphabetical_order(original: Method, self: Joining) 
     request = getattr(sent, "request", None)
     if isinstance(request, JoinGroupRequest):
         object.__setattr__(request, "protocols", tuple(sorted(request.protocols)))
-
-
-@mutant("J7-joins-before-callback", "J7 C3 Q4", Membership._is_prepared)
-def the_join_does_not_wait_for_the_callback(original: Method, self: Membership) -> bool:
-    """An eager member sends JoinGroup while its revocation callback is still due."""
-    return bool(original(self)) or (self.state is RebalanceState.REVOKING_PARTITION and self.preparing)
-
-
-@mutant("J8-no-comparison", "J8", Leading.is_outdated)
-def the_leader_never_compares(_: Method, self: Leading) -> object:
-    """The leader does not notice that the partitions of its topics have changed."""
-    return False
 
 
 @mutant("J8-only-later", "J8", Joining.sync_accepted)
@@ -223,14 +204,6 @@ def every_round_asks_for_another(original: Method, self: Membership, assigned: o
     """A cooperative member rejoins after every round, whether or not it gave anything up."""
     self.rejoin_again = True
     original(self, assigned)
-
-
-@mutant("K2-keeps-what-moves", "K2", sticky.CooperativeStickyAssignor.withhold)
-def partitions_change_hands_in_one_round(
-    _: Method, self: sticky.CooperativeStickyAssignor, shares: object, owners: object
-) -> object:
-    """The cooperative assignor gives a partition away that its owner has not let go of."""
-    return shares
 
 
 @mutant("BUG-82", "K4", Config.cooperative)

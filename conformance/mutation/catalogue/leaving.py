@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, left_out, mutant, nothing
+from groupspec.conformance.mutation.mutant import Method, Seam, instead, left_out, mutant, nothing
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits
@@ -17,17 +17,14 @@ from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
 from groupspec.impl.threads.futures import Futures
 
-
-@mutant("BUG-64", "L1", Leaving.send_leave_group)
-def cooperative_members_do_not_say_good_bye(original: Method, self: Leaving, reason: str) -> object:
-    """A cooperative member closes without LeaveGroup."""
-    return None if self._context.config.cooperative else original(self, reason)
-
-
-@mutant("L1-pending-id", "L1", Leaving.send_leave_group)
-def a_pending_id_is_not_given_back(original: Method, self: Leaving, reason: str) -> object:
-    """A member that has an id, and no generation yet, leaves without LeaveGroup."""
-    return original(self, reason) if self._context.identity.is_member else None
+# fmt: off
+instead("BUG-64", "L1", Leaving.send_leave_group,
+    lambda original, self, reason: None if self._context.config.cooperative else original(self, reason),
+    "A cooperative member closes without LeaveGroup.")
+instead("L1-pending-id", "L1", Leaving.send_leave_group,
+    lambda original, self, reason: original(self, reason) if self._context.identity.is_member else None,
+    "A member that has an id, and no generation yet, leaves without LeaveGroup.")
+# fmt: on
 
 
 @mutant("L1-kept-id", "L1", Leaving.send_leave_group)
@@ -50,10 +47,7 @@ def a_short_close_says_nothing(original: Method, self: Leaving, event: Close) ->
 @mutant("BUG-65", "L2")
 def a_close_waits_for_its_commit_for_ever(seam: Seam) -> None:
     """close() does not end while a commit is unanswered."""
-
-    @seam.replacing(Leaving.deadline_over)
-    def deadline_over(_: Method, self: Leaving) -> None:
-        self._context.timers.disarm("close_deadline")
+    seam.replace(Leaving.deadline_over, lambda _, self: self._context.timers.disarm("close_deadline"))
 
     @seam.replacing(Commits.deadline_over)
     def commit_deadline_over(original: Method, self: Commits) -> None:
@@ -122,14 +116,11 @@ def a_second_close_is_not_answered(original: Method, self: Leaving, event: Close
         original(self, event)
 
 
-@mutant("L5-old-positions", "L5")
-def close_commits_what_was_processed_before(seam: Seam) -> None:
+@mutant("L5-old-positions", "L5", Leaving.close)
+def close_commits_what_was_processed_before(original: Method, self: Leaving, event: Close) -> None:
     """The commit of close() does not cover what the last poll returned."""
-
-    @seam.replacing(Leaving.close)
-    def close(original: Method, self: Leaving, event: Close) -> None:
-        with left_out(SubscriptionState.poll_started):
-            original(self, event)
+    with left_out(SubscriptionState.poll_started):
+        original(self, event)
 
 
 @mutant("BUG-73", "T4 L5", Consumer._leave_group)

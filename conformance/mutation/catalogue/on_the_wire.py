@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, answer, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, answer, instead, mutant
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection, ConnectionState
 from groupspec.impl.core.events import CallbackKind
@@ -13,13 +13,19 @@ from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.parts import Parts
 
+# fmt: off
+instead("BUG-03", "D3", Connection.lookup_failed,
+    lambda _, self, code: self._lookup_ended(ConnectionState.INITIALIZED),
+    "A failed lookup is repeated at once.", scenarios="coordinator-moved")
+instead("P1-expiry-ignored", "P1", Heartbeats.poll_interval_expired,
+    lambda _, self: self._context.timers.disarm("poll_interval"),
+    "A member that does not poll stays in the group.", scenarios="poll-interval-exceeded")
+instead("BUG-38", "C7 C1", Leaving._release, lambda _, self: self._leave(),
+    "close() leaves without running the callback.", scenarios="close-while-stable")
+# fmt: on
+
+
 # Coordinator discovery -----------------------------------------------------------------------------------------------
-
-
-@mutant("BUG-03", "D3", Connection.lookup_failed, scenarios="coordinator-moved")
-def lookups_without_backoff(_: Method, self: Connection, code: object) -> None:
-    """A failed lookup is repeated at once."""
-    self._lookup_ended(ConnectionState.INITIALIZED)
 
 
 @mutant(
@@ -151,12 +157,6 @@ def heartbeats_do_not_wait_for_each_other(seam: Seam) -> None:
 # Poll interval -------------------------------------------------------------------------------------------------------
 
 
-@mutant("P1-expiry-ignored", "P1", Heartbeats.poll_interval_expired, scenarios="poll-interval-exceeded")
-def not_polling_is_not_noticed(_: Method, self: Heartbeats) -> None:
-    """A member that does not poll stays in the group."""
-    self._context.timers.disarm("poll_interval")
-
-
 @mutant("BUG-36", "P3 C1", Membership.poll_interval_expired, scenarios="poll-interval-exceeded")
 def expiry_is_not_told(original: Method, self: Membership) -> None:
     """After the poll interval has run out what was owned is dropped without the lost callback."""
@@ -177,12 +177,6 @@ def a_loss_is_called_revocation(original: Method, self: Membership, kind: object
     original(self, CallbackKind.REVOKED, partitions)
     if kind is CallbackKind.LOST:
         self._loss_due = True
-
-
-@mutant("BUG-38", "C7 C1", Leaving._release, scenarios="close-while-stable")
-def close_forgets_the_callback(_: Method, self: Leaving) -> None:
-    """close() leaves without running the callback."""
-    self._leave()
 
 
 # Cooperative ---------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, instead, mutant
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import Fetch
 from groupspec.impl.core.fetching import Fetching
@@ -10,8 +10,14 @@ from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
 from groupspec.impl.core.parts import Parts
+from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.subscription import Buffered, SubscriptionState, _Partition
 from groupspec.impl.records import Records
+
+# fmt: off
+instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self._to_reset.clear(),
+    "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
+# fmt: on
 
 
 @mutant("BUG-59", "O1", Offsets.retriable)
@@ -89,10 +95,10 @@ def a_fetch_is_marked_for_a_position_of_the_past(
 @mutant("BUG-60", "O3")
 def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
     """What was buffered of a partition is returned although it is being revoked."""
-
-    @seam.replacing(SubscriptionState.next_buffered)
-    def next_buffered(_: Method, self: SubscriptionState) -> Buffered | None:
-        return next((p.buffered for p in self._shared.partitions.values() if p.buffered is not None), None)
+    seam.replace(
+        SubscriptionState.next_buffered,
+        lambda _, self: next((p.buffered for p in self._shared.partitions.values() if p.buffered is not None), None),
+    )
 
     @seam.replacing(SubscriptionState.advance)
     def advance(
@@ -137,19 +143,16 @@ def a_wakeup_drops_records(_: Method, self: Consumer, deadline_ms: int) -> objec
         self._driver.submit(Fetch())
 
 
-@mutant("O4-dropped-by-error", "O4")
-def an_unreadable_partition_costs_the_others(seam: Seam) -> None:
+@mutant("O4-dropped-by-error", "O4", Records.take)
+def an_unreadable_partition_costs_the_others(_: Method, self: Records, at_most: int) -> object:
     """Bytes that can't be read raise although records of another partition were taken already."""
-
-    @seam.replacing(Records.take)
-    def take(_: Method, self: Records, at_most: int) -> object:
-        taken: list[object] = []
-        while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
-            opened = self._open(buffered)
-            if opened.problem is not None and not opened.has_more():
-                raise opened.problem
-            taken += self._take_from(opened, at_most - len(taken))
-        return taken
+    taken: list[object] = []
+    while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
+        opened = self._open(buffered)
+        if opened.problem is not None and not opened.has_more():
+            raise opened.problem
+        taken += self._take_from(opened, at_most - len(taken))
+    return taken
 
 
 @mutant("O5-paused-fetched", "O5", _Partition.state)
@@ -174,9 +177,7 @@ def what_is_buffered_is_fetched_again(seam: Seam) -> None:
             if p.state() == "FETCHABLE" and p.position is not None
         }
 
-    @seam.replacing(SubscriptionState.returnable)
-    def returnable(_: Method, self: SubscriptionState) -> object:
-        return ()
+    seam.replace(SubscriptionState.returnable, lambda *_: ())
 
     @seam.replacing(Fetching.received)
     def received(original: Method, self: Fetching, *arguments: object) -> None:
@@ -196,35 +197,19 @@ def without_an_offset_it_is_always_the_end(original: Method, self: Offsets) -> N
         TIMESTAMPS.update(before)
 
 
-@mutant("O6-none-is-silent", "O6", Offsets._report_missing)
-def without_a_policy_nobody_is_told(_: Method, self: Offsets) -> None:
-    """auto.offset.reset is "none": no error is raised, and the partition is not fetched."""
-    self._to_reset.clear()
-
-
-@mutant("BUG-46", "O3 Q5")
-def partitions_are_read_until_the_commit_is_answered(seam: Seam) -> None:
+@mutant("BUG-46", "O3 Q5", Membership._begin_rebalance)
+def partitions_are_read_until_the_commit_is_answered(_: Method, self: Membership) -> None:
     """From PREPARE_REVOCATION to the callback the partitions are still fetched and returned."""
-    from groupspec.impl.core.rebalance import RebalanceState
-
-    @seam.replacing(Membership._begin_rebalance)
-    def begin_rebalance(_: Method, self: Membership) -> None:
-        if self.preparing:
-            return
-        self.preparing = True
-        if not self._context.config.cooperative:
-            self.enter(RebalanceState.PREPARE_REVOCATION)
-        self._commits.commit_before_rebalance()
+    if self.preparing:
+        return
+    self.preparing = True
+    if not self._context.config.cooperative:
+        self.enter(RebalanceState.PREPARE_REVOCATION)
+    self._commits.commit_before_rebalance()
 
 
 @mutant("D8-heartbeats", "D8")
 def manual_assignment_looks_for_a_coordinator(seam: Seam) -> None:
     """With manual assignment every poll needs a coordinator, and looks one up."""
-
-    @seam.replacing(Parts.needs_coordinator)
-    def needs_coordinator(original: Method, self: Parts) -> bool:
-        return bool(original(self)) or self.subscription.is_manual()
-
-    @seam.replacing(Offsets.needs_coordinator)
-    def offsets_need_it(_: Method, self: Offsets) -> bool:
-        return True
+    seam.replace(Parts.needs_coordinator, lambda original, self: original(self) or self.subscription.is_manual())
+    seam.replace(Offsets.needs_coordinator, lambda *_: True)

@@ -1,8 +1,12 @@
-"""Mutants of the tables: what would happen if a row said something else. The tests of the machines notice."""
+"""Mutants of the specification: of rows, of the answers there are, of how long a group waits. Tests of it notice."""
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
+from groupspec.conformance.mutation.mutant import Method, Seam, mutant
 from groupspec.conformance.mutation.rows import cell, doing, errors, guard, ignored, rows_mutant, to, without
+from groupspec.spec import kip62, vocabulary
 
 # fmt: off
 
@@ -165,3 +169,27 @@ rows_mutant("G13-empty-accepts", "G13", "broker_group",
     doing("answer_group_id_not_found", "answer_none"),
     "A commit of a member of an unknown group is accepted.")
 # fmt: on
+
+# Outside the tables ---------------------------------------------------------------------------------------------------
+
+Members = list[tuple[int, int, int]]
+"""Of each member: JoinGroup's version, the session timeout, the rebalance timeout."""
+
+
+@mutant("H4-word-fenced", "H4", of_spec=True)
+def fenced_is_not_known(seam: Seam) -> None:
+    """FENCED_INSTANCE_ID is an answer like any other that is not known."""
+    known = {key: name for key, name in vocabulary.RESPONSES.items() if key[1] != "FENCED_INSTANCE_ID"}
+    seam.put(vocabulary, "RESPONSES", MappingProxyType(known))
+
+
+@mutant("G1-word-shortest", "G1", kip62.rebalance_timeout, of_spec=True)
+def the_least_patient_member_decides(_: Method, members: Members) -> int:
+    """The rebalance timeout of a group is the minimum over its members."""
+    return min(rebalance if version >= 1 else session for version, session, rebalance in members)
+
+
+@mutant("G1-word-version-0", "G1", kip62.rebalance_timeout, of_spec=True)
+def version_0_counts_as_none(_: Method, members: Members) -> int:
+    """JoinGroup v0, which carries no rebalance timeout, counts as none."""
+    return max(rebalance for _version, _session, rebalance in members)

@@ -13,7 +13,7 @@ import pytest
 from groupspec.conformance import cli, kills
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain.rules import explain_rule
-from groupspec.conformance.mutation import checks, files, matrix, plugin, rows
+from groupspec.conformance.mutation import files, matrix, plugin, rows
 from groupspec.conformance.mutation.catalogue import MUTANTS, find
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.impl.core import dispatch
@@ -74,8 +74,8 @@ def test_a_mutant_breaks_rules_and_says_what_is_done_then() -> None:
 
 def test_a_check_carries_the_rules_of_its_name() -> None:
     test = "impl/core/tests/test_commits.py::test_M2_J4_a_commit_can_show_that_the_identity_is_gone"
-    assert checks.rules_of(test) == {"M2", "J4"}
-    assert tuple(test.split("::")) in set(checks.checks())
+    assert matrix.rules_of(test) == {"M2", "J4"}
+    assert tuple(test.split("::")) in set(matrix.checks())
 
 
 def test_a_member_that_never_stops_is_a_failure_and_not_the_end() -> None:
@@ -105,7 +105,7 @@ def pytest_with_mutants(folder: Path, *arguments: str) -> subprocess.CompletedPr
 def test_a_mutant_that_is_broken_itself_is_not_taken_for_one_that_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         """
-from groupspec.conformance.mutation.mutant import mutant
+from groupspec.conformance.mutation.mutant import answer, mutant
 from groupspec.impl.core.context import Context
 
 @mutant("D1-raises", "D1", Context.emit)
@@ -114,7 +114,7 @@ def raises(original, self, output):
 
 @mutant("D1-not-applied", "D1")
 def not_applied(seam):
-    seam.handle_like("Heartbeat", "NO_SUCH_ERROR", "NONE")
+    seam.put(*answer("Heartbeat", "NO_SUCH_ERROR"), print)
 """
     )
     (tmp_path / "test_it.py").write_text(
@@ -136,7 +136,7 @@ def test_D1_the_core_says_something(): Scene().preparing()
 
 def test_pytest_shows_how_a_test_fails_with_a_mutant() -> None:
     test = "impl/core/tests/test_joining.py::test_J3_member_id_required_is_answered_at_once_with_the_id"
-    run = pytest_with_mutants(checks.ROOT, "--mutant=BUG-23", test)
+    run = pytest_with_mutants(matrix.ROOT, "--mutant=BUG-23", test)
     assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
     assert "1 failed" in run.stdout
 
