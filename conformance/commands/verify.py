@@ -179,10 +179,8 @@ def _show(judgement: Judgement, traces: dict[str, Trace]) -> None:
 
 
 def _engine(run: EngineRun) -> str:
-    """What visited the states: `python` is the explorer, which compiles a model to C where there is a compiler."""
-    if run.engine != "python":
-        return f"{run.engine} {run.version}".strip()
-    return "explorer (C)" if run.version else "explorer (Python)"
+    """What visited the states: `python` is the explorer, which compiles a model to C."""
+    return f"{run.engine} {run.version}".strip() if run.engine != "python" else "explorer (C)"
 
 
 def _says(run: EngineRun, judgement: Judgement) -> str:

@@ -41,7 +41,7 @@ def run_explorer(
     }
     return EngineRun(
         ENGINE,
-        found.engine if found.engine != ENGINE else "",
+        "native",
         model.name,
         found.verdict,
         found.states,

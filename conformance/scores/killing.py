@@ -16,7 +16,6 @@ from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import Subject
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer import Exploration, Limits, equivalents, explore, explore_variants
-from groupspec.spec.explorer.engine import EngineName
 
 Fate: TypeAlias = Literal["killed", "survived", "equivalent", "idle", "undecided", "untried"]
 
@@ -83,10 +82,8 @@ class _Trial:
         for subject in self.subjects:
             variants = self._variants(subject)
             self.said(f"{subject.name}: {len(variants)} mutants")
-            base = explore(subject.model, engine=_engine(subject))
-            outcomes = explore_variants(
-                subject.model, variants, _LIMITS, engine=_engine(subject), stop_at_violation=False
-            )
+            base = explore(subject.model)
+            outcomes = explore_variants(subject.model, variants, _LIMITS, stop_at_violation=False)
             for name, outcome in outcomes.items():
                 self.tried[name].append(subject)
                 if by := _killers(base, outcome):
@@ -105,7 +102,7 @@ class _Trial:
             self.said(f"{subject.name}: {len(left)} survivors are compared: {what}")
             base = subject.observed
             pairs = {name: subject.variant(self.mutants[name], True) or base for name in left}
-            told = equivalents(base, pairs, tuple(sight(subject)), _LIMITS, engine=_engine(subject), optimise=_BRIEFLY)
+            told = equivalents(base, pairs, tuple(sight(subject)), _LIMITS, optimise=_BRIEFLY)
             for name, same in told.items():
                 self.same.setdefault((what, name), []).append(same)
 
@@ -133,10 +130,6 @@ class _Trial:
         if self._is_idle(name):
             return "idle"
         return "survived" if False in told else "undecided" if None in told else "equivalent"
-
-
-def _engine(subject: Subject) -> EngineName:
-    return "python" if subject.small else "auto"
 
 
 def _killers(base: Exploration, found: Exploration) -> tuple[str, ...]:

@@ -39,7 +39,6 @@ class Subject:
         machines: Whose mutants.
         make: Makes the model; True: with what is needed to compare two.
         code: A machine's changed table, and True as for `make`, as procedures of the model.
-        small: So small that it is explored sooner than compiled.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Subject:
     machines: tuple[str, ...]
     make: Callable[[bool], Model]
     code: Callable[[Table, bool], MachineCode]
-    small: bool = False
 
     @cached_property
     def model(self) -> Model:
@@ -97,7 +95,6 @@ def _partition() -> Subject:
         (PARTITION,),
         lambda _: composition.models()["open-partition"](),
         lambda table, _: partition_code(table),
-        small=True,
     )
 
 

@@ -140,6 +140,23 @@ class Quantified:
 Expression: TypeAlias = Constant | Index | Input | Read | Not | Connective | Comparison | Choice | Quantified
 
 
+def operands(node: Expression) -> tuple[Expression, ...]:
+    """The expressions that this one is computed from."""
+    match node:
+        case Not(operand=operand):
+            return (operand,)
+        case Connective(parts=parts):
+            return parts
+        case Comparison(left=left, right=right):
+            return (left, right)
+        case Choice(test=test, then=then, otherwise=otherwise):
+            return (test, then, otherwise)
+        case Quantified(condition=condition, body=body):
+            return (body,) if condition is None else (condition, body)
+        case _:
+            return ()
+
+
 @dataclass(frozen=True)
 class Scope:
     """What names mean at one place of a model: its variables, and these.

@@ -24,10 +24,12 @@ from groupspec.spec.compiler.expressions import (
 )
 from groupspec.spec.compiler.model import IndexSet, Procedure
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
-from groupspec.spec.explorer.c_packing import packing
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import Program
+
+_GROUP = 8
+"""Bytes that are packed at once."""
 
 FIXED = [Path(__file__).parent / name for name in ("worker_pool.c", "search.c")]
 
@@ -133,13 +135,12 @@ class _Writer:
         yield f"static const uint16_t ACTION_OF[ALTERNATIVES] = {{{owners}}};"
 
     def properties(self) -> Iterator[str]:
-        """Whether a property's expression holds; its number is its place among those about single states."""
-        yield "static int holds(const State *s, int property) {"
+        """Whether a condition holds; that of a property about single states has the property's number."""
+        yield "static int holds(const State *s, int condition) {"
         yield "    (void)s;"
-        yield "    switch (property) {"
-        for number, known in enumerate(self.program.properties):
-            yield f"    case {number}: /* {known.claim.id} */"
-            yield f"        return {self.expression(known.holds)};"
+        yield "    switch (condition) {"
+        for number, condition in enumerate(self.program.conditions):
+            yield f"    case {number}: return {self.expression(condition)};"
         yield from ["    }", "    return 0;", "}"]
         kinds = ", ".join(f"'{known.claim.kind[2]}'" for known in self.program.properties) or "0"
         yield "/* v: invariant, a: reachable, c: recoverable. */"
@@ -257,3 +258,64 @@ def _folding(layout: Layout, folding: Folding) -> Iterator[str]:
         pairs = [f"k{old[place]} <= k{old[place + 1]}" for place in folding.neighbours]
         yield f"    fits[{number}] = {' & '.join(f'({pair})' for pair in pairs) or '1'};"
     yield "}"
+
+
+def packing(layout: Layout) -> Iterator[str]:
+    """`pack` and `unpack`, for any processor and for those that have pext and pdep (x86-64 with BMI2)."""
+    yield "static void pack_plain(const uint8_t *c, uint64_t *w) {"
+    for word in range(layout.words):
+        parts = [
+            f"(uint64_t)c[{field.position}] << {field.shift}"
+            for field in layout.fields
+            if field.word == word and field.bits
+        ]
+        yield f"    w[{word}] = {' | '.join(parts) or '0'};"
+    yield "}"
+    yield "static void unpack_plain(const uint64_t *w, uint8_t *c) {"
+    for field in layout.fields:
+        value = f"w[{field.word}] >> {field.shift} & {(1 << field.bits) - 1}" if field.bits else "0"
+        yield f"    c[{field.position}] = (uint8_t)({value});"
+    yield "}"
+    yield from _quick(layout)
+
+
+def _quick(layout: Layout) -> Iterator[str]:
+    groups = [layout.fields[at : at + _GROUP] for at in range(0, len(layout.fields), _GROUP)]
+    yield "#if defined(__x86_64__) && defined(__GNUC__)"
+    yield "#include <string.h>"
+    yield "static int quick;"
+    yield "__attribute__((constructor)) static void ask(void) {"
+    yield '    __builtin_cpu_init(); quick = __builtin_cpu_supports("bmi2");'
+    yield "}"
+    yield '__attribute__((target("bmi2"))) static void pack_quick(const uint8_t *c, uint64_t *w) {'
+    yield "    uint64_t g = 0;"
+    yield f"    {' '.join(f'uint64_t w{word} = 0;' for word in range(layout.words))}"
+    for number, group in enumerate(groups):
+        yield f"    {'' if len(group) == _GROUP else 'g = 0; '}memcpy(&g, c + {number * _GROUP}, {len(group)});"
+        for word, mask, shift in _masks(layout, number):
+            yield f"    w{word} |= __builtin_ia32_pext_di(g, {mask:#x}u) << {shift};"
+    yield f"    {' '.join(f'w[{word}] = w{word};' for word in range(layout.words))}"
+    yield "}"
+    yield '__attribute__((target("bmi2"))) static void unpack_quick(const uint64_t *w, uint8_t *c) {'
+    yield "    uint64_t g;"
+    for number, group in enumerate(groups):
+        parts = [
+            f"__builtin_ia32_pdep_di(w[{word}] >> {shift}, {mask:#x}u)" for word, mask, shift in _masks(layout, number)
+        ]
+        yield f"    g = {' | '.join(parts) or '0'}; memcpy(c + {number * _GROUP}, &g, {len(group)});"
+    yield "}"
+    yield "#define pack(c, w) (quick ? pack_quick(c, w) : pack_plain(c, w))"
+    yield "#define unpack(w, c) (quick ? unpack_quick(w, c) : unpack_plain(w, c))"
+    yield "#else"
+    yield "#define pack pack_plain"
+    yield "#define unpack unpack_plain"
+    yield "#endif"
+
+
+def _masks(layout: Layout, number: int) -> Iterator[tuple[int, int, int]]:
+    """For eight fields, word by word: which of their bits go there, and how far up."""
+    group = [field for field in layout.fields[number * _GROUP : (number + 1) * _GROUP] if field.bits]
+    for word in sorted({field.word for field in group}):
+        here = [field for field in group if field.word == word]
+        mask = sum(((1 << field.bits) - 1) << 8 * (field.position % _GROUP) for field in here)
+        yield word, mask, here[0].shift

@@ -147,7 +147,6 @@ class Exploration:
     Attributes:
         verdict: *complete*: every reachable state was expanded. *inconclusive*: a limit came first, and `reason` says
             which; what is in `violations` and `reached` holds all the same.
-        engine: `native` or `python`.
         states: Distinct states; with folding, distinct up to renaming.
         unfolded_states: How many there are without folding. The same as `states` if nothing was folded.
         expanded: States whose every alternative was tried.
@@ -167,7 +166,6 @@ class Exploration:
     model: Model
     verdict: Verdict
     reason: str
-    engine: str
     states: int
     unfolded_states: int
     expanded: int

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.c_source import c_source
-from groupspec.spec.explorer.engine import EngineName, Stop
 from groupspec.spec.explorer.exploration import (
     NO_STATE,
     Exploration,
-    ExplorerProblem,
     Limits,
     Progress,
     Trace,
+    TraceStep,
 )
 from groupspec.spec.explorer.folding import Folding
-from groupspec.spec.explorer.native import NativeEngine, build, compiler
+from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
+from groupspec.spec.explorer.layout import Layout, State
+from groupspec.spec.explorer.native import NativeEngine, Steps, Stop, build
 from groupspec.spec.explorer.program import Program, program
-from groupspec.spec.explorer.python import PythonEngine
-from groupspec.spec.explorer.symmetry import folding
-from groupspec.spec.explorer.traces import Engine, trace_to
+from groupspec.spec.explorer.symmetry import folding, require_symmetry
 
-CHUNK = {"native": 200_000, "python": 5_000}
+CHUNK = 200_000
 """Expansions between two looks at the clock."""
 
 LIVENESS = "liveness under fairness: the search for fair circles says (explorer/liveness.py), and TLC"
@@ -34,7 +33,6 @@ ProgressCallback = Callable[[Progress], None]
 def explore(
     model: Model,
     *,
-    engine: EngineName = "auto",
     limits: Limits | None = None,
     fold: bool = False,
     progress: ProgressCallback | None = None,
@@ -44,7 +42,6 @@ def explore(
 
     Args:
         model: What to explore.
-        engine: *native* (generated C), *python* (generated Python), or *auto*: native, if there is a C compiler.
         limits: When to stop before the end.
         fold: Count states that differ by a renaming only as one; the model must be symmetric.
         progress: Told how far it is, after each chunk of work.
@@ -52,11 +49,14 @@ def explore(
 
     Raises:
         ModelError: the model has problems.
-        ExplorerProblem: it cannot be done as asked.
+        ExplorerProblem: it cannot be done as asked, or there is no C compiler.
     """
     prepared = program(model)
     folded = folding(prepared) if fold else None
-    running = engines(engine, prepared, folded)(0, stop_at_violation)
+    library = build(c_source(prepared, folded))
+    if folded is not None:
+        require_symmetry(prepared, folded, Steps(prepared, library))
+    running = NativeEngine(prepared, library, stop_at_violation=stop_at_violation)
     try:
         search = Search(prepared, running, limits or Limits(), folded)
         search.run(progress)
@@ -71,22 +71,6 @@ def native_source(model: Model, fold: bool = False) -> str:
     return c_source(prepared, folding(prepared) if fold else None)
 
 
-def engines(
-    engine: EngineName, prepared: Program, folded: Folding | None = None, optimise: str = ""
-) -> Callable[[int, bool], Engine]:
-    """What makes a search of a program: (variant, stops at a violation).
-
-    Raises:
-        ExplorerProblem: there is no such engine, or its compiler fails.
-    """
-    if engine not in ("auto", "native", "python"):
-        raise ExplorerProblem(f"unknown engine {engine!r}", "engine", "auto, native, python", "use one of these")
-    if engine == "native" or (engine == "auto" and compiler() is not None):
-        library = build(c_source(prepared, folded), optimise)
-        return lambda variant, stops: NativeEngine(prepared, library, variant, stops)
-    return lambda variant, stops: PythonEngine(prepared, folded, variant, stops)
-
-
 class Search:
     """One engine on its way through one model.
 
@@ -97,7 +81,7 @@ class Search:
     def __init__(
         self,
         prepared: Program,
-        engine: Engine,
+        engine: NativeEngine,
         limits: Limits,
         folded: Folding | None = None,
         model: Model | None = None,
@@ -123,7 +107,7 @@ class Search:
             if self._limits.max_seconds is not None and self.seconds() >= self._limits.max_seconds:
                 self._out_of_time = True
                 break
-            self.stop = self._engine.run(CHUNK[self._engine.name])
+            self.stop = self._engine.run(CHUNK)
             if progress is not None:
                 progress(self._progress())
 
@@ -166,7 +150,6 @@ class Search:
             model=self._model,
             verdict="complete" if complete else "inconclusive",
             reason=self._reason(),
-            engine=engine.name,
             states=counts.states,
             unfolded_states=counts.unfolded,
             expanded=counts.expanded,
@@ -200,3 +183,48 @@ class Search:
 
     def _trace(self, state: int) -> Trace:
         return trace_to(self._model, self._program.layout, self._engine, state, self._folded)
+
+
+def trace_to(model: Model, layout: Layout, engine: NativeEngine, state: int, folding: Folding | None = None) -> Trace:
+    """A shortest trace to a state, run by the interpreter, which must come to the same state as the engine.
+
+    Raises:
+        AssertionError: it does not: then an engine is wrong.
+    """
+    numbers: list[int] = []
+    path = [state]
+    while (parent := engine.parent(path[-1]))[0] != NO_STATE:
+        path.append(parent[0])
+        numbers.append(parent[1])
+    path.reverse()
+    if folding is not None:
+        return _unfolded(model, layout, [engine.packed(each) for each in path], folding)
+    steps = []
+    for number in reversed(numbers):
+        alternative = layout.alternatives[number]
+        names = [name for name, _ in alternative.action.parameters]
+        steps.append((alternative.action.name, dict(zip(names, alternative.arguments, strict=True))))
+    trace = replay(model, steps)
+    if layout.pack(layout.encode(trace.last)) != engine.packed(state):
+        raise AssertionError(f"engine and interpreter disagree about the end of {trace}")
+    return trace
+
+
+def _unfolded(model: Model, layout: Layout, path: Sequence[int], folding: Folding) -> Trace:
+    """The stored states are renamed, each in its own way: a real way is found that leads through states like them."""
+
+    def folded(after: State) -> int:
+        return layout.pack(folding.canonical(layout.encode(after))[0])
+
+    state = initial_state(model)
+    steps: list[TraceStep] = []
+    for wanted in path[1:]:
+        for action, arguments in enabled(model, state):
+            after = apply(model, state, action, arguments)
+            if folded(after) == wanted:
+                break
+        else:
+            raise AssertionError(f"folding lost the way after {', '.join(map(str, steps))}: is {model.name} symmetric?")
+        state = after
+        steps.append(TraceStep(action, arguments, state))
+    return Trace(model, initial_state(model), tuple(steps))

@@ -17,12 +17,15 @@ The whole graph is kept, in Python: for models of some hundred thousand states.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from groupspec.spec.compiler.model import Fairness, Model, ModelProperty
+from groupspec.spec.compiler.model import Fairness, Model
+from groupspec.spec.explorer.c_source import c_source
 from groupspec.spec.explorer.exploration import ExplorerProblem
+from groupspec.spec.explorer.native import Steps, build
 from groupspec.spec.explorer.program import program
-from groupspec.spec.explorer.python_source import python_module
+
+MAX_STATES = 1_000_000
 
 Edges = tuple[tuple[int, int], ...]
 """(number of the alternative, target), without those that change nothing."""
@@ -46,54 +49,47 @@ class Stays:
 class Graph:
     """Every state of a model, and every step between two different ones."""
 
-    def __init__(self, model: Model, most_states: int = 1_000_000) -> None:
+    def __init__(self, model: Model) -> None:
         """Visits every state.
 
         Raises:
-            ExplorerProblem: the model has more than `most_states`.
+            ExplorerProblem: the model has more than `MAX_STATES`, or there is no C compiler.
         """
-        self.model = model
-        self._claims = [p for p in model.properties if p.kind == "leads_to"]
-        asked = tuple(
-            ModelProperty(f"{claim.id}-{side}", "reachable", text)
-            for claim in self._claims
-            for side, text in (("when", claim.when), ("holds", claim.holds))
-        )
-        prepared = program(replace(model, properties=asked))
-        module = python_module(prepared, 0)
-        self._layout, self._holds = prepared.layout, module.holds
+        prepared = program(model)
+        steps = Steps(prepared, build(c_source(prepared)))
         alternatives = prepared.layout.alternatives
+        self._program, self._steps = prepared, steps
         self._names = [_name(a.action.name, a.arguments) for a in alternatives]
         self._fair: dict[int, Fairness] = {a.number: a.action.fair for a in alternatives if a.action.fair}
         self.states: list[bytes] = [prepared.layout.initial]
         self.edges: list[Edges] = []
         known = {prepared.layout.initial: 0}
         for source in self.states:
-            steps = []
-            for number, after in module.successors(source):
+            edges = []
+            for number, after in steps.successors(source):
                 if after not in known:
                     known[after] = len(self.states)
                     self.states.append(after)
                 if after != source:
-                    steps.append((number, known[after]))
-            self.edges.append(tuple(steps))
-            if len(self.states) > most_states:
+                    edges.append((number, known[after]))
+            self.edges.append(tuple(edges))
+            if len(self.states) > MAX_STATES:
                 raise ExplorerProblem(
                     "the model has too many states for its liveness to be checked here",
                     f"model {model.name}",
-                    f"at most {most_states:,} states",
+                    f"at most {MAX_STATES:,} states",
                     "let TLC check it: groupspec verify --engine tlc",
                 )
 
     def broken(self) -> dict[str, Stays]:
         """The leads_to properties that do not hold, with a way to break each."""
-        found = ((claim.id, self._stays(number)) for number, claim in enumerate(self._claims))
+        found = ((known.claim.id, self._stays(number)) for number, known in enumerate(self._program.leads_to))
         return {name: stays for name, stays in found if stays is not None}
 
     def _stays(self, claim: int) -> Stays | None:
-        when, holds = self._holds[2 * claim], self._holds[2 * claim + 1]
-        missing = {n for n, state in enumerate(self.states) if not holds(state)}
-        waiting = {n for n in missing if when(self.states[n])}
+        when = len(self._program.properties) + 2 * claim
+        missing = {n for n, state in enumerate(self.states) if not self._steps.holds(when + 1, state)}
+        waiting = {n for n in missing if self._steps.holds(when, self.states[n])}
         region = self._reached(waiting, missing)
         parts = list(_strongly_connected(region, self.edges))
         while parts:
@@ -101,7 +97,7 @@ class Graph:
             within = {number for state in part for number, target in self.edges[state] if target in part}
             if self._can_stay(part, within):
                 names = tuple(sorted(self._names[number] for number in within))
-                return Stays(self._layout.decode(self.states[min(part)]), len(part), names)
+                return Stays(self._program.layout.decode(self.states[min(part)]), len(part), names)
             avoidable = self._avoidable(part, within)
             if avoidable and avoidable < part:
                 parts += _strongly_connected(part - avoidable, self.edges)
@@ -140,54 +136,27 @@ def _name(action: str, arguments: tuple[int, ...]) -> str:
 
 
 def _strongly_connected(region: set[int], edges: list[Edges]) -> Iterator[set[int]]:
-    """Tarjan's parts of a region, without recursion."""
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    for root in region:
-        if root in index:
-            continue
-        work: list[tuple[int, Iterator[tuple[int, int]]]] = []
-        _enter(root, index, low, stack, on_stack, work, edges)
-        while work:
-            state, steps = work[-1]
-            for _, target in steps:
-                if target not in region:
-                    continue
-                if target not in index:
-                    _enter(target, index, low, stack, on_stack, work, edges)
-                    break
-                if target in on_stack:
-                    low[state] = min(low[state], index[target])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[state])
-                if low[state] == index[state]:
-                    yield _taken(state, stack, on_stack)
-
-
-def _enter(
-    state: int,
-    index: dict[int, int],
-    low: dict[int, int],
-    stack: list[int],
-    on_stack: set[int],
-    work: list[tuple[int, Iterator[tuple[int, int]]]],
-    edges: list[Edges],
-) -> None:
-    index[state] = low[state] = len(index)
-    stack.append(state)
-    on_stack.add(state)
-    work.append((state, iter(edges[state])))
-
-
-def _taken(last: int, stack: list[int], on_stack: set[int]) -> set[int]:
-    part: set[int] = set()
-    while True:
-        state = stack.pop()
-        on_stack.discard(state)
-        part.add(state)
-        if state == last:
-            return part
+    """The strongly connected parts of a region, by Kosaraju's algorithm."""
+    finished: list[int] = []
+    seen: set[int] = set()
+    sources: dict[int, list[int]] = {state: [] for state in region}
+    todo = [(state, False) for state in region]
+    while todo:
+        state, done = todo.pop()
+        if done:
+            finished.append(state)
+        elif state not in seen:
+            seen.add(state)
+            targets = [target for _, target in edges[state] if target in region]
+            todo += [(state, True), *((target, False) for target in targets)]
+            for target in targets:
+                sources[target].append(state)
+    for last in reversed(finished):
+        if last in sources:
+            part, waiting = set[int](), [last]
+            while waiting:
+                state = waiting.pop()
+                if state in sources:
+                    part.add(state)
+                    waiting += sources.pop(state)
+            yield part

@@ -1,4 +1,4 @@
-"""The search in C: written from the model, compiled once, loaded as a library.
+"""The search in C: compiled once, loaded as a library, and asked.
 
 What was compiled is kept under the hash of its source, so that only a model's first exploration waits for the compiler.
 """
@@ -12,13 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from groupspec.spec.explorer.engine import WHOLE, Counts, Stop
 from groupspec.spec.explorer.exploration import ExplorerProblem
 from groupspec.spec.explorer.program import Program
 
@@ -80,7 +80,7 @@ def build(source: str, optimise: str = "") -> Path:
             "there is no C compiler on this machine",
             "PATH, $CC",
             "cc, gcc or clang, or the wheel ziglang",
-            "install one (pip install 'groupspec[verify]'), or use engine=\"python\"",
+            "install one (pip install 'groupspec[verify]')",
         )
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         text, made = Path(folder, "model.c"), Path(folder, "model.so")
@@ -105,9 +105,7 @@ def build(source: str, optimise: str = "") -> Path:
 
 
 def _failed(cc: str, why: str) -> ExplorerProblem:
-    return ExplorerProblem(
-        f"the C compiler failed: {why}", cc, "", 'set $CC to another compiler, or use engine="python"'
-    )
+    return ExplorerProblem(f"the C compiler failed: {why}", cc, "", "set $CC to another compiler")
 
 
 @cache
@@ -136,6 +134,8 @@ def _load(library: Path) -> ctypes.CDLL:
         ("bytes", number, (search,)),
         ("array", search, (search, integer)),
         ("unrecoverable", ctypes.c_int64, (search, integer)),
+        ("successors", integer, (ctypes.c_char_p, search, search)),
+        ("holds", integer, (ctypes.c_char_p, integer)),
     ):
         function = loaded[f"search_{name}"]
         function.restype = result
@@ -144,10 +144,78 @@ def _load(library: Path) -> ctypes.CDLL:
     return loaded
 
 
+class Stop(IntEnum):
+    """Why an engine stopped; the numbers are those of `search.c`."""
+
+    MORE = 0
+    COMPLETE = 1
+    STATES = 2
+    MEMORY = 3
+    VIOLATED = 4
+
+
+WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded")
+"""The first of an engine's counts, in the order of `search.c`; then one for each action, one for each property."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How far an engine is.
+
+    Attributes:
+        states: Distinct ones found.
+        expanded: Those whose alternatives were all tried; the next one has this number.
+        layer_end: The number of the first state that is a step farther than those being expanded.
+        depth: Steps from the initial state to those being expanded.
+        edges: Enabled alternatives of expanded states.
+        dead_ends: Expanded states without any.
+        first_dead: The first of them, or NO_STATE.
+        unfolded: How many states those found stand for.
+        fired: Per action how often it was enabled.
+        first: Per property about single states the first state that decides it, or NO_STATE.
+    """
+
+    states: int
+    expanded: int
+    layer_end: int
+    depth: int
+    edges: int
+    dead_ends: int
+    first_dead: int
+    unfolded: int
+    fired: tuple[int, ...]
+    first: tuple[int, ...]
+
+    @classmethod
+    def of(cls, numbers: Sequence[int], actions: int) -> Counts:
+        """From the numbers in their order."""
+        split = len(WHOLE) + actions
+        whole = dict(zip(WHOLE, numbers, strict=False))
+        return cls(fired=tuple(numbers[len(WHOLE) : split]), first=tuple(numbers[split:]), **whole)
+
+
+class Steps:
+    """What a program's library computes of single states, which are codes."""
+
+    def __init__(self, program: Program, library: Path) -> None:
+        self._library = _load(library)
+        self._size = len(program.layout.fields)
+        self._codes = ctypes.create_string_buffer(self._size * len(program.layout.alternatives))
+        self._numbers = (ctypes.c_uint16 * len(program.layout.alternatives))()
+
+    def successors(self, codes: bytes) -> list[tuple[int, bytes]]:
+        """Every alternative that is possible: its number, and the state after."""
+        found = self._library.search_successors(codes, self._codes, self._numbers)
+        start = ctypes.addressof(self._codes)
+        return [(self._numbers[k], ctypes.string_at(start + k * self._size, self._size)) for k in range(found)]
+
+    def holds(self, condition: int, codes: bytes) -> bool:
+        """Whether one of `Program.conditions` holds."""
+        return bool(self._library.search_holds(codes, condition))
+
+
 class NativeEngine:
     """One search in C."""
-
-    name = "native"
 
     def __init__(
         self,

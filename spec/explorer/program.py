@@ -44,6 +44,7 @@ class Program:
     Attributes:
         model: The base.
         properties: Those about single states: invariants, reachable and recoverable ones.
+        leads_to: The others, about runs.
         variants: Per variant the version of each procedure, then of each action. The first is the base, all zeros.
     """
 
@@ -52,7 +53,14 @@ class Program:
     procedures: tuple[ProcedureVersions, ...]
     actions: tuple[ActionVersions, ...]
     properties: tuple[ResolvedProperty, ...]
+    leads_to: tuple[ResolvedProperty, ...]
     variants: tuple[tuple[int, ...], ...]
+
+    @property
+    def conditions(self) -> tuple[Expression, ...]:
+        """What can be asked of a state: `properties` first, then `when` and `holds` of each of `leads_to`."""
+        sides = (side for claim in self.leads_to for side in (claim.when, claim.holds) if side is not None)
+        return (*(claim.holds for claim in self.properties), *sides)
 
 
 def program(model: Model, variants: Sequence[Model] = ()) -> Program:
@@ -76,6 +84,7 @@ def program(model: Model, variants: Sequence[Model] = ()) -> Program:
         tuple(ProcedureVersions(p, tuple(procedures[p.name])) for p in model.procedures),
         tuple(ActionVersions(a, tuple(actions[a.name])) for a in model.actions),
         tuple(claim for claim in base.properties if claim.claim.kind != "leads_to"),
+        tuple(claim for claim in base.properties if claim.claim.kind == "leads_to"),
         tuple(rows),
     )
 

@@ -254,7 +254,7 @@ EXPORT void search_limit(Search *q, uint64_t max_states, uint64_t max_bytes) {
     q->max_bytes = max_bytes;
 }
 
-/* All counts, in the order of engine.py: those of the whole, per action, per property. */
+/* All counts, in the order of native.py: those of the whole, per action, per property. */
 EXPORT void search_counts(const Search *q, uint64_t *out) {
     const uint64_t whole[] = {q->count, q->cursor, q->layer_end, q->depth, q->edges, q->dead_ends, q->first_dead, q->unfolded};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) *out++ = whole[k];
@@ -271,6 +271,14 @@ EXPORT void *search_array(Search *q, int which) {
     default: return q->numbers;
     }
 }
+
+/* Of a single state, of the base: its successors, and whether a condition holds. */
+EXPORT int search_successors(const State *s, State *out, uint16_t *numbers) {
+    variant = 0;
+    return successors(s, out, numbers, ALTERNATIVES);
+}
+
+EXPORT int search_holds(const State *s, int condition) { return holds(s, condition); }
 
 static int marked(const uint8_t *marks, uint64_t i) { return marks[i >> 3] >> (i & 7) & 1; }
 

@@ -30,9 +30,10 @@ from groupspec.spec.compiler.model import (
     Set,
     Statement,
 )
-from groupspec.spec.explorer.engine import EngineName
+from groupspec.spec.explorer.c_source import c_source
 from groupspec.spec.explorer.exploration import Exploration, ExplorerProblem, Limits
-from groupspec.spec.explorer.explore import Search, engines
+from groupspec.spec.explorer.explore import Search
+from groupspec.spec.explorer.native import NativeEngine, build
 from groupspec.spec.explorer.program import program
 
 VARIANTS_PER_COMPILATION = 100
@@ -47,7 +48,6 @@ def explore_variants(
     variants: Mapping[str, Model],
     limits: Limits | None = None,
     *,
-    engine: EngineName = "auto",
     optimise: str = "-O1",
     stop_at_violation: bool = True,
     progress: Callable[[str, Exploration], None] | None = None,
@@ -58,7 +58,6 @@ def explore_variants(
         model: The base.
         variants: By name; they may differ from the base in guards and bodies only.
         limits: For each of them.
-        engine: As in `explore`.
         optimise: For the C compiler, which needs as long for a body that runs once as for one that runs a million
             times.
         stop_at_violation: False: explore to the end, so that every violated property is found.
@@ -71,9 +70,9 @@ def explore_variants(
     found: dict[str, Exploration] = {}
     for batch in _batches(variants):
         prepared = program(model, list(batch.values()))
-        make = engines(engine, prepared, optimise=optimise)
+        library = build(c_source(prepared), optimise)
         for number, (name, variant) in enumerate(batch.items(), 1):
-            running = make(number, stop_at_violation)
+            running = NativeEngine(prepared, library, number, stop_at_violation)
             try:
                 search = Search(prepared, running, limits or Limits(), model=variant)
                 search.run()
@@ -97,7 +96,6 @@ def equivalents(
     observe: Sequence[str],
     limits: Limits | None = None,
     *,
-    engine: EngineName = "auto",
     optimise: str = "-O1",
 ) -> dict[str, bool | None]:
     """Per variant whether anyone can tell it from the base; None: a limit came before the end.
@@ -107,7 +105,6 @@ def equivalents(
         variants: By name.
         observe: The variables whose values can be seen. That an action is possible can always be seen.
         limits: For each pair.
-        engine: As in `explore`.
         optimise: As in `explore_variants`.
     """
     beside = _Beside(model, observe)
@@ -115,15 +112,13 @@ def equivalents(
     pairs = {name: beside.pair(variant) for name, variant in variants.items()}
     return {
         name: False if found.violations else True if found.verdict == "complete" else None
-        for name, found in explore_variants(base, pairs, limits, engine=engine, optimise=optimise).items()
+        for name, found in explore_variants(base, pairs, limits, optimise=optimise).items()
     }
 
 
-def equivalent(
-    model: Model, variant: Model, observe: Sequence[str], limits: Limits | None = None, *, engine: EngineName = "auto"
-) -> bool | None:
+def equivalent(model: Model, variant: Model, observe: Sequence[str], limits: Limits | None = None) -> bool | None:
     """Whether nobody can tell the two apart; see `equivalents`."""
-    return equivalents(model, {"variant": variant}, observe, limits, engine=engine)["variant"]
+    return equivalents(model, {"variant": variant}, observe, limits)["variant"]
 
 
 def pair(model: Model, variant: Model, observe: Sequence[str]) -> Model:

@@ -73,7 +73,7 @@ def test_what_is_idle_is_no_other_machine_at_all(of_partition: list[Score]) -> N
     assert idle
     for name, variant in idle.items():
         assert variant is not None
-        assert equivalent(subject.model, variant, everything, engine="python"), name
+        assert equivalent(subject.model, variant, everything), name
 
 
 def test_two_members_are_told_apart_by_what_they_say() -> None:

@@ -19,7 +19,7 @@ MODEL = composition.models()["commits-2"]()
 
 
 def test_everything_claimed_of_two_commits_holds() -> None:
-    found = explore(MODEL, engine="python")
+    found = explore(MODEL)
     assert found.verdict == "complete"
     assert not found.violations
     assert not found.missing
@@ -35,7 +35,7 @@ def test_both_end_whoever_waits_for_whom() -> None:
 
 def test_M6_what_an_automatic_commit_covers_is_fixed_before_the_commit_behind_it() -> None:
     """Or else: the interval is over, the application commits, polls on, and only then is a coordinator found."""
-    found = explore(commits_model(of_two_commits(), taken="sent"), engine="python")
+    found = explore(commits_model(of_two_commits(), taken="sent"))
     assert set(found.violations) == {NEVER_REWINDS}
     happened = [step.action for step in found.violations[NEVER_REWINDS].steps]
     assert (
@@ -58,5 +58,5 @@ BROKEN: dict[str, tuple[Mapping[str, Value], str]] = {
 def test_broken_order_is_noticed(name: str) -> None:
     always, denied = BROKEN[name]
     procedures = tuple(replace(p, body=frozen_block(p.body, always)) for p in MODEL.procedures)
-    found = explore(replace(MODEL, procedures=procedures), engine="python")
+    found = explore(replace(MODEL, procedures=procedures))
     assert denied in {*found.violations, *found.missing}

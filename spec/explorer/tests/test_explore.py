@@ -11,9 +11,7 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.model_check import ModelError
 from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.explorer import ExplorerProblem, Limits, Progress, explore, native_source, replay
-from groupspec.spec.explorer.engine import EngineName
 from groupspec.spec.explorer.explore import LIVENESS
-from groupspec.spec.explorer.native import compiler
 from groupspec.spec.explorer.tests.samples import (
     counter_model,
     counting_model,
@@ -22,13 +20,9 @@ from groupspec.spec.explorer.tests.samples import (
     trap_model,
 )
 
-ENGINES: list[EngineName] = ["python"] if compiler() is None else ["native", "python"]
-each_engine = pytest.mark.parametrize("engine", ENGINES)
 
-
-@each_engine
-def test_a_violation_comes_with_a_shortest_trace(engine: EngineName) -> None:
-    found = explore(toy_model(2, broken=True), engine=engine)
+def test_a_violation_comes_with_a_shortest_trace() -> None:
+    found = explore(toy_model(2, broken=True))
     trace = found.violations["one-holder"]
     assert [str(step) for step in trace.steps] == [
         "ask(i=1)",
@@ -43,15 +37,13 @@ def test_a_violation_comes_with_a_shortest_trace(engine: EngineName) -> None:
     assert "  3. lend(i=1): message[1] = grant, owner = 1" in str(trace)
 
 
-@each_engine
-def test_a_trace_replays_step_by_step(engine: EngineName) -> None:
-    trace = explore(toy_model(2), engine=engine).reached["held"]
+def test_a_trace_replays_step_by_step() -> None:
+    trace = explore(toy_model(2)).reached["held"]
     assert replay(trace.model, [(step.action, step.arguments) for step in trace.steps]) == trace
 
 
-@each_engine
-def test_a_state_from_which_there_is_no_way_back_is_found_with_the_way_into_it(engine: EngineName) -> None:
-    found = explore(trap_model(), engine=engine)
+def test_a_state_from_which_there_is_no_way_back_is_found_with_the_way_into_it() -> None:
+    found = explore(trap_model())
     assert found.verdict == "complete"
     assert found.missing == ("home-again", "flies")
     assert list(found.violations) == ["home-again"]
@@ -60,30 +52,26 @@ def test_a_state_from_which_there_is_no_way_back_is_found_with_the_way_into_it(e
     assert found.dead_ends == 0
 
 
-@each_engine
-def test_a_dead_end_is_counted_and_shown(engine: EngineName) -> None:
-    found = explore(dead_end_model(), engine=engine)
+def test_a_dead_end_is_counted_and_shown() -> None:
+    found = explore(dead_end_model())
     assert found.dead_ends == 1
     assert found.dead_end is not None
     assert found.dead_end.last == {"place": "hole"}
 
 
-@each_engine
-def test_recoverability_through_a_long_row_of_states(engine: EngineName) -> None:
-    found = explore(counter_model(10), engine=engine)
+def test_recoverability_through_a_long_row_of_states() -> None:
+    found = explore(counter_model(10))
     assert (found.states, found.edges, found.depth) == (1024, 2048, 1023)
     assert found.missing == ()
     assert len(found.violations["never-full"].steps) == 1023
 
 
-@each_engine
-def test_liveness_is_left_to_engines_with_fairness(engine: EngineName) -> None:
-    assert explore(toy_model(), engine=engine).unchecked == {"waiting-ends": LIVENESS}
+def test_liveness_is_left_to_engines_with_fairness() -> None:
+    assert explore(toy_model()).unchecked == {"waiting-ends": LIVENESS}
 
 
-@each_engine
-def test_a_limit_of_states_is_inconclusive_and_says_what_was_covered(engine: EngineName) -> None:
-    found = explore(counter_model(16), engine=engine, limits=Limits(max_states=1000))
+def test_a_limit_of_states_is_inconclusive_and_says_what_was_covered() -> None:
+    found = explore(counter_model(16), limits=Limits(max_states=1000))
     assert found.verdict == "inconclusive"
     assert found.reason == "max_states = 1,000 was reached: 999 of 1,000 states found were expanded, to depth 998"
     assert found.unchecked["never-full"] == "decided by none of 1,000 states, and not everything was explored"
@@ -91,47 +79,42 @@ def test_a_limit_of_states_is_inconclusive_and_says_what_was_covered(engine: Eng
     assert found.missing == ()
 
 
-@each_engine
-def test_a_limit_of_time_is_looked_at_before_anything_is_done(engine: EngineName) -> None:
-    found = explore(counter_model(16), engine=engine, limits=Limits(max_seconds=0))
+def test_a_limit_of_time_is_looked_at_before_anything_is_done() -> None:
+    found = explore(counter_model(16), limits=Limits(max_seconds=0))
     assert found.verdict == "inconclusive"
     assert found.reason == "max_seconds = 0 was reached: 0 of 1 states found were expanded, to depth 0"
 
 
-@each_engine
-def test_a_limit_of_memory_is_inconclusive(engine: EngineName) -> None:
+def test_a_limit_of_memory_is_inconclusive() -> None:
     model = counter_model(13)
-    whole = explore(model, engine=engine)
-    assert explore(model, engine=engine, limits=Limits(max_memory=2 * whole.memory_bytes)).verdict == "complete"
-    least = explore(model, engine=engine, limits=Limits(max_memory=whole.memory_bytes // 2))
+    whole = explore(model)
+    assert explore(model, limits=Limits(max_memory=2 * whole.memory_bytes)).verdict == "complete"
+    least = explore(model, limits=Limits(max_memory=whole.memory_bytes // 2))
     assert least.verdict == "inconclusive"
     assert least.reason.startswith("max_memory = ")
     assert least.memory_bytes <= whole.memory_bytes * 2 // 3
 
 
-@each_engine
-def test_stopping_at_the_first_violation(engine: EngineName) -> None:
+def test_stopping_at_the_first_violation() -> None:
     model = toy_model(3, broken=True)
-    found = explore(model, engine=engine, stop_at_violation=True)
+    found = explore(model, stop_at_violation=True)
     assert found.verdict == "inconclusive"
     assert found.reason.startswith("an invariant is violated: ")
-    assert found.states < explore(model, engine=engine).states
+    assert found.states < explore(model).states
     assert len(found.violations["one-holder"].steps) == 6
 
 
-@each_engine
-def test_progress_is_told(engine: EngineName) -> None:
+def test_progress_is_told() -> None:
     told: list[Progress] = []
-    found = explore(toy_model(3), engine=engine, progress=told.append)
+    found = explore(toy_model(3), progress=told.append)
     assert told[-1].states == found.states == 80
     assert told[-1].frontier == 0
     assert "toy-3: 80 states (" in str(told[-1])
 
 
-@each_engine
 @pytest.mark.parametrize("model", [toy_model(2), toy_model(2, broken=True), counting_model()], ids=lambda m: m.name)
-def test_folded_states_stand_for_as_many_as_are_counted_without_folding(engine: EngineName, model: Model) -> None:
-    folded, whole = explore(model, engine=engine, fold=True), explore(model, engine=engine)
+def test_folded_states_stand_for_as_many_as_are_counted_without_folding(model: Model) -> None:
+    folded, whole = explore(model, fold=True), explore(model)
     assert folded.unfolded_states == whole.states == whole.unfolded_states
     assert folded.states < whole.states
     assert folded.depth == whole.depth
@@ -166,39 +149,25 @@ def test_a_model_with_problems_is_not_explored() -> None:
 
 
 def test_a_trace_of_another_model_does_not_replay() -> None:
-    trace = explore(toy_model(2, broken=True), engine="python").violations["one-holder"]
+    trace = explore(toy_model(2, broken=True)).violations["one-holder"]
     with pytest.raises(ExplorerProblem, match=r"step 4, lend\{'i': 2\}, is not possible here") as caught:
         replay(toy_model(2), [(step.action, step.arguments) for step in trace.steps])
     assert "receive{'i': 1}" in caught.value.allowed
     assert caught.value.next_step
 
 
-def test_without_a_compiler_auto_is_python_and_native_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, empty_cache: Path
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr("groupspec.spec.explorer.native.find_spec", lambda _: None)  # nor the wheel's
-    assert explore(toy_model(1)).engine == "python"
-    assert not list(empty_cache.iterdir())
-    with pytest.raises(ExplorerProblem, match="there is no C compiler") as caught:
-        explore(toy_model(1), engine="native")
-    assert caught.value.next_step.startswith("install one")
-    assert 'engine="python"' in caught.value.next_step
-
-
 def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setenv("CC", "false")
     assert not list(empty_cache.iterdir())
     with pytest.raises(ExplorerProblem, match="the C compiler failed"):
-        explore(toy_model(1), engine="native")
+        explore(toy_model(1))
 
 
 def test_what_was_compiled_is_kept(empty_cache: Path) -> None:
-    explore(toy_model(1), engine="native")
+    explore(toy_model(1))
     (library,) = empty_cache.glob("*.so")
     before = library.stat().st_mtime_ns
-    explore(toy_model(1), engine="native")
+    explore(toy_model(1))
     assert [(each, each.stat().st_mtime_ns) for each in empty_cache.glob("*.so")] == [(library, before)]
 
 

@@ -18,12 +18,8 @@ from groupspec.spec.explorer import (
     explore,
     explore_variants,
 )
-from groupspec.spec.explorer.engine import EngineName
-from groupspec.spec.explorer.native import compiler
 from groupspec.spec.explorer.variants import pair
 
-ENGINES: list[EngineName] = ["python"] if compiler() is None else ["native", "python"]
-each_engine = pytest.mark.parametrize("engine", ENGINES)
 SEEN = ("client", "message", "owner", "marked")
 
 
@@ -51,21 +47,19 @@ VARIANTS = {
 }
 
 
-@each_engine
-def test_each_variant_is_explored_as_if_it_were_alone(engine: EngineName) -> None:
-    together = explore_variants(toy_model(), VARIANTS, engine=engine, stop_at_violation=False)
+def test_each_variant_is_explored_as_if_it_were_alone() -> None:
+    together = explore_variants(toy_model(), VARIANTS, stop_at_violation=False)
     assert list(together) == list(VARIANTS)
     for name, variant in VARIANTS.items():
-        assert _same(together[name]) == _same(explore(variant, engine="python")), name
+        assert _same(together[name]) == _same(explore(variant)), name
 
 
 def _same(found: Exploration) -> Exploration:
-    return replace(found, seconds=0.0, memory_bytes=0, engine="")
+    return replace(found, seconds=0.0, memory_bytes=0)
 
 
-@each_engine
-def test_a_variant_stops_at_its_first_violation(engine: EngineName) -> None:
-    found = explore_variants(toy_model(), VARIANTS, engine=engine)
+def test_a_variant_stops_at_its_first_violation() -> None:
+    found = explore_variants(toy_model(), VARIANTS)
     assert {name: list(one.violations) for name, one in found.items()} == {
         "does not look whether it is lent": ["one-holder"],
         "marks stay": [],
@@ -77,9 +71,8 @@ def test_a_variant_stops_at_its_first_violation(engine: EngineName) -> None:
     assert found["does not look whether it is lent"].reason.startswith("an invariant is violated")
 
 
-@each_engine
-def test_only_the_variant_in_other_words_cannot_be_told_from_the_base(engine: EngineName) -> None:
-    found = equivalents(toy_model(), VARIANTS, SEEN, engine=engine)
+def test_only_the_variant_in_other_words_cannot_be_told_from_the_base() -> None:
+    found = equivalents(toy_model(), VARIANTS, SEEN)
     assert [name for name, same in found.items() if same] == ["the same in other words"]
 
 
@@ -95,7 +88,7 @@ def test_what_is_not_observed_may_differ_if_nothing_follows_from_it() -> None:
 
 
 def test_a_difference_comes_with_the_way_to_it() -> None:
-    trace = explore(pair(toy_model(), VARIANTS["marks stay"], ()), engine="python").violations["same-alternatives"]
+    trace = explore(pair(toy_model(), VARIANTS["marks stay"], ())).violations["same-alternatives"]
     assert [step.action for step in trace.steps].count("mark") == 2
     assert trace.steps[-1].action == "mark"
 
