@@ -149,7 +149,7 @@ class _TourDriver(RecordedDriver):
         self._state = core.describe().rebalance
 
     def submit(self, event: ServerEvent) -> None:
-        """See Driver: from the application's thread."""
+        """See BackgroundDriver: from the application's thread."""
         self._record(APPLICATION, BACKGROUND, type(event).__name__, "call", _fields(event, "topics partitions"))
         super().submit(event)
 

@@ -24,8 +24,8 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.listener import NoListener, RebalanceListener
 from groupspec.impl.runtime import Lock
+from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
-from groupspec.impl.threads.driver import Driver
 from groupspec.impl.threads.futures import Future
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], None]
@@ -35,7 +35,9 @@ CommitUnderWay = tuple[Mapping[TopicPartition, OffsetAndMetadata], Future, Commi
 class Callbacks:
     """What waits for the application's thread."""
 
-    def __init__(self, driver: Driver, subscription: SubscriptionState, call_guard: CallGuard, lock: Lock) -> None:
+    def __init__(
+        self, driver: BackgroundDriver, subscription: SubscriptionState, call_guard: CallGuard, lock: Lock
+    ) -> None:
         self.listener: RebalanceListener = NoListener()
         self._driver = driver
         self._subscription = subscription

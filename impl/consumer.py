@@ -44,9 +44,8 @@ from groupspec.impl.journal import Journal
 from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime, ThreadingRuntime
-from groupspec.impl.threads.background import BackgroundDriver
+from groupspec.impl.threads.background import BackgroundDriver, DriverFactory
 from groupspec.impl.threads.call_guard import CallGuard, ConcurrentUseError, ForkedConsumerError, WakeupError
-from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.threads.futures import Future
 from groupspec.impl.trace import TraceSink
 

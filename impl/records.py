@@ -19,36 +19,20 @@ from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.subscription import Buffered, SubscriptionState
 
 
-class ConsumerRecord(Protocol):
-    """One record, undecoded: keys and values are the bytes that were produced, or None."""
+@dataclass(frozen=True, slots=True)
+class ConsumerRecord:
+    """One record, undecoded: keys, values and header values are the bytes that were produced, or None.
 
-    @property
-    def topic(self) -> str:
-        """The topic."""
+    `timestamp_ms` counts from 1970; it is -1 where there is none.
+    """
 
-    @property
-    def partition(self) -> int:
-        """The partition's number."""
-
-    @property
-    def offset(self) -> int:
-        """The place in the partition."""
-
-    @property
-    def timestamp_ms(self) -> int:
-        """Milliseconds since 1970; -1 where there is none."""
-
-    @property
-    def key(self) -> bytes | None:
-        """The key."""
-
-    @property
-    def value(self) -> bytes | None:
-        """The value."""
-
-    @property
-    def headers(self) -> Sequence[tuple[str, bytes | None]]:
-        """Names and values."""
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, Description, Output, ServerEvent
 from groupspec.impl.core.messages import Response, TopicPartition
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.records import Decoded, RecordDecoder
+from groupspec.impl.records import ConsumerRecord, Decoded, RecordDecoder
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.threads.background import BackgroundDriver
@@ -167,12 +167,12 @@ class RecordedDriver(BackgroundDriver):
         self.told: list[ConsumerEvent] = []  # taken by the polling thread
 
     def submit(self, event: ServerEvent) -> None:
-        """See Driver."""
+        """See BackgroundDriver."""
         self.submitted.append(event)
         super().submit(event)
 
     def next_consumer_event(self) -> ConsumerEvent | None:
-        """See Driver."""
+        """See BackgroundDriver."""
         event = super().next_consumer_event()
         if event is not None:
             self.told.append(event)
@@ -183,35 +183,15 @@ class RecordedDriver(BackgroundDriver):
         super()._do(output)
 
 
-@dataclass(frozen=True, slots=True)
-class PlainRecord:
-    """A record for tests: what `PlainDecoder` finds."""
-
-    topic: str
-    partition: int
-    offset: int
-    value: bytes
-    timestamp_ms: int = -1
-    key: bytes | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-
-
 class PlainDecoder:
     """Reads "offset:value" lines instead of record batches, so that a test can write them by hand."""
 
     def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
         """See RecordDecoder."""
-        lines = self._lines(data)
-        records = [
-            PlainRecord(partition.topic, partition.partition, offset, value)
-            for offset, value in lines
-            if offset >= from_offset
-        ]
-        return Decoded(records, max([offset + 1 for offset, _ in lines] + [from_offset]))
-
-    def _lines(self, data: bytes) -> list[tuple[int, bytes]]:
-        pairs = [line.split(b":", 1) for line in data.splitlines()]
-        return [(int(offset), value) for offset, value in pairs]
+        lines = [line.split(b":", 1) for line in data.splitlines()]
+        found = [ConsumerRecord(partition.topic, partition.partition, int(at), -1, None, value) for at, value in lines]
+        next_offset = max([record.offset + 1 for record in found] + [from_offset])
+        return Decoded([record for record in found if record.offset >= from_offset], next_offset)
 
 
 PLAIN_DECODER: Final = PlainDecoder()

@@ -228,7 +228,7 @@ def said_of(outputs: tuple[impl.Output, ...]) -> list[str]:
             if word in COMPARED:
                 said.append(word)
         elif isinstance(output, impl.Error | impl.RevokePartitions | impl.AssignPartitions):
-            said.append(output.type.value)
+            said.append(output.type)
     return said
 
 

@@ -6,7 +6,7 @@ Without any I/O.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.topics import Topics
@@ -66,7 +66,7 @@ class Cluster:
         partition_counts: Mapping[str, int],
         nodes: int,
         version_caps: Mapping[str, int],
-        note: Callable[[str], None],
+        note: Callable[[str], object],
     ) -> None:
         self.topics = Topics(partition_counts, nodes)
         self.topic_ids = TopicIds(self.topics.names)
@@ -134,21 +134,9 @@ class Cluster:
         if isinstance(request, MemberRequest):
             group = self.group(request.group_id)
             if isinstance(request, JoinGroupRequest) and error is ErrorCode.MEMBER_ID_REQUIRED:
-                refusal = group.hand_out_id(client_id)
-                return answer_with_error(_with_member_id(request, refusal), error)
+                return answer_with_error(replace(request, member_id=group.hand_out_id(client_id)), error)
             group.said(error, request.member_id)
         return answer_with_error(request, error)
-
-
-def _with_member_id(request: JoinGroupRequest, member_id: str) -> JoinGroupRequest:
-    return JoinGroupRequest(
-        request.group_id,
-        request.session_timeout_ms,
-        request.rebalance_timeout_ms,
-        member_id,
-        request.group_instance_id,
-        request.protocols,
-    )
 
 
 def _capped(version_caps: Mapping[str, int]) -> Versions:

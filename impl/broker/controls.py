@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Protocol
 
 from groupspec.impl.broker.actions import Action, Match, Script
 from groupspec.impl.broker.cluster import Cluster
@@ -13,16 +11,7 @@ from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.log import WireEvent, WireLog
 from groupspec.impl.broker.phantom import Phantom
 from groupspec.impl.core.messages import Broker, TopicPartition
-
-
-class Lock(Protocol):
-    """What is needed of a `threading.RLock`; the server brings one."""
-
-    def __enter__(self) -> bool: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
+from groupspec.impl.runtime import Lock
 
 
 class Controls:
@@ -37,7 +26,7 @@ class Controls:
         self._lock = lock
         self.log = log
         self._script = Script()
-        self._cluster = Cluster(topics, nodes, version_caps, self._note_quietly)
+        self._cluster = Cluster(topics, nodes, version_caps, self.note)
 
     # What a scenario sees --------------------------------------------------------------------------------------------
 
@@ -65,9 +54,6 @@ class Controls:
     def note(self, text: str) -> WireEvent:
         """A remark in the log; what happens after it can be waited for with `since`."""
         return self.log.add("note", text=text)
-
-    def _note_quietly(self, text: str) -> None:
-        self.note(text)
 
     # What a scenario does --------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class Group:
     `partitions_of(topic)` tells how many there are (0: no such topic); `note` gets what happens without a request.
     """
 
-    def __init__(self, group_id: str, partitions_of: Callable[[str], int], note: Callable[[str], None]) -> None:
+    def __init__(self, group_id: str, partitions_of: Callable[[str], int], note: Callable[[str], object]) -> None:
         self.group_id = group_id
         self.state = EMPTY
         self.generation = 0

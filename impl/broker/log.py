@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from groupspec.impl.core.messages import Request
 from groupspec.impl.network.codec import Answer
@@ -92,38 +92,10 @@ class WireLog:
         with self._condition:
             self._listeners.append(listener)
 
-    def add(
-        self,
-        kind: Kind,
-        *,
-        node: int = 0,
-        connection: int = 0,
-        client_id: str = "",
-        api: str = "",
-        version: int = -1,
-        correlation_id: int = -1,
-        message: Request | Answer | None = None,
-        error: str = "",
-        raw: bytes = b"",
-        text: str = "",
-    ) -> WireEvent:
-        """One more event, now."""
+    def add(self, kind: Kind, **fields: Any) -> WireEvent:
+        """One more event, now; `fields` are those of WireEvent."""
         with self._condition:
-            event = WireEvent(
-                len(self._events),
-                self._now_us(),
-                kind,
-                node,
-                connection,
-                client_id,
-                api,
-                version,
-                correlation_id,
-                message,
-                error,
-                raw,
-                text,
-            )
+            event = WireEvent(len(self._events), self._now_us(), kind, **fields)
             self._events.append(event)
             for listener in self._listeners:
                 listener(event)

@@ -16,7 +16,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from types import TracebackType
 from typing import Any, Final, Self
@@ -33,14 +33,14 @@ from groupspec.impl.broker.actions import (
 )
 from groupspec.impl.broker.cluster import Caller, MemberRequest
 from groupspec.impl.broker.controls import Controls
-from groupspec.impl.broker.log import BrokerFailure, WireEvent, WireLog
+from groupspec.impl.broker.log import BrokerFailure, Kind, WireEvent, WireLog
 from groupspec.impl.broker.ticks import Ticks
 from groupspec.impl.broker.topics import is_worth_answering
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
 from groupspec.impl.network.answers import error_of
 from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
-from groupspec.impl.network.errors import CodecError, UnservedRequest
+from groupspec.impl.network.errors import CodecError, RequestHeader, UnservedRequest
 from groupspec.impl.network.frames import FrameReader, framed
 from groupspec.impl.network.records import NewRecord
 
@@ -212,7 +212,7 @@ class ScriptedBroker(Controls):
     async def _serve_connection(self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(next(self._numbers), node, writer)
         self._connections[connection.number] = connection
-        self.log.add("connect", node=node, connection=connection.number)
+        self._log(connection, "connect")
         answering = asyncio.get_running_loop().create_task(self._answer_all(connection))
         reading = asyncio.get_running_loop().create_task(self._read_all(connection, reader))
         try:
@@ -228,7 +228,7 @@ class ScriptedBroker(Controls):
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
             del self._connections[connection.number]
-            self.log.add("disconnect", node=node, connection=connection.number, client_id=connection.client_id)
+            self._log(connection, "disconnect")
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -243,10 +243,11 @@ class ScriptedBroker(Controls):
                     raw = frame
                     self._take(connection, frame)
         except CodecError as problem:
-            self._garbage(connection, raw, str(problem))
+            self._log(connection, "garbage", raw=raw[:_RAW_KEPT], text=str(problem))
             return
         if frames.unfinished:
-            self._garbage(connection, frames.unfinished, "the connection ended in the middle of a frame")
+            why = "the connection ended in the middle of a frame"
+            self._log(connection, "garbage", raw=frames.unfinished[:_RAW_KEPT], text=why)
 
     def _take(self, connection: _Connection, frame: bytes) -> None:
         """One frame: a request for this cluster's versions, or a CodecError.
@@ -263,45 +264,22 @@ class ScriptedBroker(Controls):
             if problem.header.api != "ApiVersions":
                 raise
             connection.client_id = problem.header.client_id or connection.client_id
-            self._refuse_version(connection, problem.header.version, problem.header.correlation_id, frame)
+            event = self._log(connection, "request", problem.header, raw=frame)
+            answer = ApiVersionsResponse(self._cluster.advertised().versions, ErrorCode.UNSUPPORTED_VERSION)
+            self._write(connection, replace(event, version=0), answer, encode_response(answer, 0, event.correlation_id))
             return
         connection.client_id = header.client_id or ""
-        event = self.log.add(
-            "request",
-            node=connection.node,
-            connection=connection.number,
-            client_id=connection.client_id,
-            api=header.api,
-            version=header.version,
-            correlation_id=header.correlation_id,
-            message=request,
-            raw=frame,
-        )
+        event = self._log(connection, "request", header, message=request, raw=frame)
         connection.waiting.put_nowait((event, request))
 
-    def _refuse_version(self, connection: _Connection, version: int, correlation_id: int, frame: bytes) -> None:
-        request = self.log.add(
-            "request",
-            node=connection.node,
-            connection=connection.number,
-            client_id=connection.client_id,
-            api="ApiVersions",
-            version=version,
-            correlation_id=correlation_id,
-            raw=frame,
-        )
-        answer = ApiVersionsResponse(self._cluster.advertised().versions, ErrorCode.UNSUPPORTED_VERSION)
-        self._write(connection, request, answer, encode_response(answer, 0, correlation_id), version=0)
-
-    def _garbage(self, connection: _Connection, raw: bytes, why: str) -> None:
-        self.log.add(
-            "garbage",
-            node=connection.node,
-            connection=connection.number,
-            client_id=connection.client_id,
-            raw=raw[:_RAW_KEPT],
-            text=why,
-        )
+    def _log(
+        self, connection: _Connection, kind: Kind, request: RequestHeader | WireEvent | None = None, **fields: Any
+    ) -> WireEvent:
+        """Something that happened on this connection, maybe because of this request."""
+        if request is not None:
+            fields |= {"api": request.api, "version": request.version, "correlation_id": request.correlation_id}
+        where = {"node": connection.node, "connection": connection.number, "client_id": connection.client_id}
+        return self.log.add(kind, **where, **fields)
 
     # Answering -------------------------------------------------------------------------------------------------------
 
@@ -326,7 +304,8 @@ class ScriptedBroker(Controls):
         if isinstance(action, CloseConnection):
             return False
         if isinstance(action, RawBytes):
-            self._write_raw(connection, event, action.data)
+            self._log(connection, "sent_raw", event, raw=action.data)
+            connection.writer.write(action.data)
             await connection.writer.drain()
             return not action.close
         if isinstance(action, Reply):
@@ -398,35 +377,9 @@ class ScriptedBroker(Controls):
             self._appended.set()
             self._appended = asyncio.Event()
 
-    def _write(
-        self, connection: _Connection, request: WireEvent, answer: Answer, data: bytes, version: int | None = None
-    ) -> None:
-        self.log.add(
-            "response",
-            node=connection.node,
-            connection=connection.number,
-            client_id=connection.client_id,
-            api=request.api,
-            version=request.version if version is None else version,
-            correlation_id=request.correlation_id,
-            message=answer,
-            error=error_of(answer).name,
-            raw=data,
-        )
+    def _write(self, connection: _Connection, request: WireEvent, answer: Answer, data: bytes) -> None:
+        self._log(connection, "response", request, message=answer, error=error_of(answer).name, raw=data)
         connection.writer.write(framed(data))
-
-    def _write_raw(self, connection: _Connection, request: WireEvent, data: bytes) -> None:
-        self.log.add(
-            "sent_raw",
-            node=connection.node,
-            connection=connection.number,
-            client_id=connection.client_id,
-            api=request.api,
-            version=request.version,
-            correlation_id=request.correlation_id,
-            raw=data,
-        )
-        connection.writer.write(data)
 
 
 def _now_us() -> int:

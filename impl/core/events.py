@@ -4,8 +4,7 @@ The core is sans-IO: `Core.handle(event, now_ms)` takes one of the events below 
 between. A driver (`groupspec.impl.threads`) carries out the outputs and feeds back what follows from them.
 
 Words of the threading refactor (Apache Kafka wiki, "Consumer threading refactor design", section "Channel and Events"):
-events to the background thread are ServerEvents, each says whether it needs a coordinator; events to the polling thread
-are ConsumerEvents.
+events to the background thread are ServerEvents, events to the polling thread are ConsumerEvents.
 """
 
 from __future__ import annotations
@@ -17,34 +16,6 @@ from typing import ClassVar
 
 from groupspec.impl.core.messages import OffsetAndMetadata, Request, Response, TopicPartition
 
-
-class ServerEventType(Enum):
-    """The kinds of event that the polling thread sends to the background thread."""
-
-    START = "START"
-    SUBSCRIBE = "SUBSCRIBE"
-    UNSUBSCRIBE = "UNSUBSCRIBE"
-    ASSIGN = "ASSIGN"
-    POLL = "POLL"
-    FETCH = "FETCH"
-    COMMIT = "COMMIT"
-    FETCH_COMMITTED = "FETCH_COMMITTED"
-    METADATA_UPDATE = "METADATA_UPDATE"
-    ENFORCE_REBALANCE = "ENFORCE_REBALANCE"
-    CALLBACK_STARTED = "CALLBACK_STARTED"
-    PARTITIONS_REVOKED = "PARTITIONS_REVOKED"
-    PARTITIONS_ASSIGNED = "PARTITIONS_ASSIGNED"
-    CLOSE = "CLOSE"
-
-
-class ConsumerEventType(Enum):
-    """The kinds of event that the background thread sends to the polling thread."""
-
-    ERROR = "ERROR"
-    REVOKE_PARTITIONS = "REVOKE_PARTITIONS"
-    ASSIGN_PARTITIONS = "ASSIGN_PARTITIONS"
-
-
 # In: from the application ---------------------------------------------------------------------------------------------
 
 
@@ -52,15 +23,10 @@ class ConsumerEventType(Enum):
 class ServerEvent:
     """An event of the application's, on its way to the background thread."""
 
-    type: ClassVar[ServerEventType]
-    required_coordinator: ClassVar[bool] = False
-
 
 @dataclass(frozen=True, slots=True)
 class Start(ServerEvent):
     """The background thread has started: DOWN becomes INITIALIZED."""
-
-    type = ServerEventType.START
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +34,6 @@ class Subscribe(ServerEvent):
     """The application wants these topics. Nothing is sent before its next poll (rule J7)."""
 
     topics: tuple[str, ...]
-    type = ServerEventType.SUBSCRIBE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +41,6 @@ class Unsubscribe(ServerEvent):
     """Release everything and leave the group; `future_id` is completed when that is done."""
 
     future_id: int
-    type = ServerEventType.UNSUBSCRIBE
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +48,6 @@ class Assign(ServerEvent):
     """Manual assignment: no group, no heartbeats (rule D8)."""
 
     partitions: tuple[TopicPartition, ...]
-    type = ServerEventType.ASSIGN
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +59,11 @@ class Poll(ServerEvent):
     """
 
     raises: bool = False
-    type = ServerEventType.POLL
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch(ServerEvent):
     """Fetch what is fetchable (the proposal's FETCH event; sent by each poll)."""
-
-    type = ServerEventType.FETCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +73,6 @@ class Commit(ServerEvent):
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     future_id: int
     deadline_ms: int | None = None
-    type = ServerEventType.COMMIT
-    required_coordinator = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +82,6 @@ class FetchCommitted(ServerEvent):
     partitions: tuple[TopicPartition, ...]
     future_id: int
     deadline_ms: int
-    type = ServerEventType.FETCH_COMMITTED
-    required_coordinator = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +89,6 @@ class MetadataUpdate(ServerEvent):
     """Refresh the metadata of these topics now."""
 
     topics: tuple[str, ...]
-    type = ServerEventType.METADATA_UPDATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +96,21 @@ class EnforceRebalance(ServerEvent):
     """Rejoin although nothing changed (KIP-568)."""
 
     reason: str
-    type = ServerEventType.ENFORCE_REBALANCE
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackStarted(ServerEvent):
     """The polling thread has taken a REVOKE_PARTITIONS event: from here on its kind (revoked, lost) is settled."""
 
-    type = ServerEventType.CALLBACK_STARTED
-
 
 @dataclass(frozen=True, slots=True)
 class PartitionsRevoked(ServerEvent):
     """The answer to REVOKE_PARTITIONS: the listener has returned (or raised; the protocol goes on, rule C4)."""
 
-    type = ServerEventType.PARTITIONS_REVOKED
-
 
 @dataclass(frozen=True, slots=True)
 class PartitionsAssigned(ServerEvent):
     """The answer to ASSIGN_PARTITIONS: the listener has returned (or raised)."""
-
-    type = ServerEventType.PARTITIONS_ASSIGNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +124,6 @@ class Close(ServerEvent):
     future_id: int
     deadline_ms: int
     processed: bool = True
-    type = ServerEventType.CLOSE
 
 
 # In: from the network and the clock -----------------------------------------------------------------------------------
@@ -243,7 +190,7 @@ class CallbackKind(Enum):
 class Error:
     """A ConsumerEvent: raise this from the application's next poll."""
 
-    type: ClassVar[ConsumerEventType] = ConsumerEventType.ERROR
+    type: ClassVar = "ERROR"
     error: Exception
 
 
@@ -251,7 +198,7 @@ class Error:
 class RevokePartitions:
     """A ConsumerEvent: run the listener. The kind is read when it starts: `SubscriptionState.pending_callback()`."""
 
-    type: ClassVar[ConsumerEventType] = ConsumerEventType.REVOKE_PARTITIONS
+    type: ClassVar = "REVOKE_PARTITIONS"
     partitions: tuple[TopicPartition, ...]
 
 
@@ -259,7 +206,7 @@ class RevokePartitions:
 class AssignPartitions:
     """A ConsumerEvent: run the listener for these newly assigned partitions (maybe none)."""
 
-    type: ClassVar[ConsumerEventType] = ConsumerEventType.ASSIGN_PARTITIONS
+    type: ClassVar = "ASSIGN_PARTITIONS"
     partitions: tuple[TopicPartition, ...]
 
 

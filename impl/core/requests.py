@@ -8,36 +8,14 @@ to anything else was never asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.events import COORDINATOR, SendRequest, UnsolicitedResponse
-from groupspec.impl.core.messages import (
-    FetchResponse,
-    FindCoordinatorResponse,
-    HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-    ListOffsetsResponse,
-    MetadataResponse,
-    NoAnswer,
-    OffsetCommitResponse,
-    OffsetFetchResponse,
-    Request,
-    Response,
-    SyncGroupResponse,
-)
+from groupspec.impl.core.messages import NoAnswer, Request, Response
 
 RESPONSES: dict[str, type[Response]] = {
-    "FindCoordinator": FindCoordinatorResponse,
-    "JoinGroup": JoinGroupResponse,
-    "SyncGroup": SyncGroupResponse,
-    "Heartbeat": HeartbeatResponse,
-    "LeaveGroup": LeaveGroupResponse,
-    "OffsetCommit": OffsetCommitResponse,
-    "OffsetFetch": OffsetFetchResponse,
-    "ListOffsets": ListOffsetsResponse,
-    "Fetch": FetchResponse,
-    "Metadata": MetadataResponse,
+    kind.__name__.removesuffix("Response"): kind for kind in get_args(Response) if kind is not NoAnswer
 }
 """The answer that belongs to each request that the core sends."""
 

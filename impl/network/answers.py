@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 from groupspec.impl.core.messages import (
     ApiVersionsRequest,
     ErrorCode,
@@ -60,7 +57,30 @@ def error_code(code: ErrorCode | str | int) -> ErrorCode:
 
 def answer_with_error(request: Request, error: ErrorCode) -> Answer:
     """The answer to this request that says nothing but the error, wherever its API has room for one."""
-    return _ANSWERS[type(request)](request, error)
+    match request:
+        case ApiVersionsRequest():
+            return ApiVersionsResponse({}, error)
+        case MetadataRequest():
+            topics = tuple(TopicMetadata(topic, (), error) for topic in request.topics or ())
+            return MetadataResponse((), topics, error=error)
+        case FindCoordinatorRequest():
+            return FindCoordinatorResponse(error)
+        case JoinGroupRequest():
+            return JoinGroupResponse(error, member_id=request.member_id, protocol_type=None)
+        case SyncGroupRequest():
+            return SyncGroupResponse(error)
+        case HeartbeatRequest():
+            return HeartbeatResponse(error)
+        case LeaveGroupRequest():
+            return LeaveGroupResponse(error)
+        case OffsetCommitRequest():
+            return OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
+        case OffsetFetchRequest():
+            return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(-1, error=error)), error)
+        case ListOffsetsRequest():
+            return ListOffsetsResponse(dict.fromkeys(request.timestamps, ListedOffset(-1, error)), error)
+        case FetchRequest():
+            return FetchResponse(dict.fromkeys(request.offsets, FetchedPartition(b"", -1, error)))
 
 
 def error_of(answer: Answer) -> ErrorCode:
@@ -75,48 +95,3 @@ def error_of(answer: Answer) -> ErrorCode:
     elif isinstance(answer, MetadataResponse):
         parts = [topic.error for topic in answer.topics]
     return next((error for error in (answer.error, *parts) if error is not ErrorCode.NONE), ErrorCode.NONE)
-
-
-def _join(request: Request, error: ErrorCode) -> Answer:
-    assert isinstance(request, JoinGroupRequest)
-    return JoinGroupResponse(error, member_id=request.member_id, protocol_type=None)
-
-
-def _metadata(request: Request, error: ErrorCode) -> Answer:
-    assert isinstance(request, MetadataRequest)
-    return MetadataResponse((), tuple(TopicMetadata(topic, (), error) for topic in request.topics or ()), error=error)
-
-
-def _commit(request: Request, error: ErrorCode) -> Answer:
-    assert isinstance(request, OffsetCommitRequest)
-    return OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
-
-
-def _offset_fetch(request: Request, error: ErrorCode) -> Answer:
-    assert isinstance(request, OffsetFetchRequest)
-    return OffsetFetchResponse({p: FetchedOffset(-1, error=error) for p in request.partitions}, error)
-
-
-def _list_offsets(request: Request, error: ErrorCode) -> Answer:
-    assert isinstance(request, ListOffsetsRequest)
-    return ListOffsetsResponse({p: ListedOffset(-1, error) for p in request.timestamps}, error)
-
-
-def _fetch(request: Request, error: ErrorCode) -> Answer:
-    assert isinstance(request, FetchRequest)
-    return FetchResponse({p: FetchedPartition(b"", -1, error) for p in request.offsets})
-
-
-_ANSWERS: Final[dict[type[object], Callable[[Request, ErrorCode], Answer]]] = {
-    ApiVersionsRequest: lambda request, error: ApiVersionsResponse({}, error),
-    MetadataRequest: _metadata,
-    FindCoordinatorRequest: lambda request, error: FindCoordinatorResponse(error),
-    JoinGroupRequest: _join,
-    SyncGroupRequest: lambda request, error: SyncGroupResponse(error),
-    HeartbeatRequest: lambda request, error: HeartbeatResponse(error),
-    LeaveGroupRequest: lambda request, error: LeaveGroupResponse(error),
-    OffsetCommitRequest: _commit,
-    OffsetFetchRequest: _offset_fetch,
-    ListOffsetsRequest: _list_offsets,
-    FetchRequest: _fetch,
-}

@@ -16,7 +16,7 @@ from aiokafka.record.memory_records import MemoryRecords
 
 from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.records import Decoded
+from groupspec.impl.records import ConsumerRecord, Decoded
 
 _MAGIC: Final = 2
 _NO_PRODUCER: Final = -1
@@ -26,19 +26,6 @@ _BASE_OFFSET: Final = struct.Struct(">q")
 _BATCH_START: Final = struct.Struct(">qi")  # base offset, length of what follows
 _BATCH_HEADER: Final = struct.Struct(">23xi")  # (base offset, length, epoch, magic, checksum, attributes), last delta
 _SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerRecord:
-    """One record as the application gets it. Keys, values and header values are bytes or null."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

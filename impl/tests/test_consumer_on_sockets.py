@@ -21,7 +21,6 @@ from groupspec.impl.core.messages import OffsetAndMetadata
 from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.runtime import ThreadingRuntime
 from groupspec.impl.testing import Callback
-from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.trace import TraceEvent
 
 pytestmark = pytest.mark.realtime
@@ -203,7 +202,7 @@ def test_close_with_nobody_there() -> None:
 def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: ScriptedBroker) -> None:
     consumer = Consumer(TOPIC, bootstrap_servers=broker.bootstrap, group_id=GROUP)
     consumer.poll(200)
-    driver = cast("BackgroundDriver", consumer._driver)
+    driver = consumer._driver
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ResourceWarning)
         del consumer

@@ -53,7 +53,10 @@ MAX_WAIT_MS: Final = 5_000
 
 
 class BackgroundDriver:
-    """The two queues, the thread between them, and what crosses."""
+    """The two queues, the thread between them, and what crosses.
+
+    Its public methods are called by the application's thread; `nudge`, `abandon` and `is_over` by any.
+    """
 
     def __init__(self, core: Core, transport: Transport, runtime: Runtime) -> None:
         self.core = core
@@ -80,7 +83,7 @@ class BackgroundDriver:
     # -----------------------------------------------------------------------------------------
 
     def ensure_running(self) -> None:
-        """Start the thread, unless it runs, has ended for good, or has failed and the failure was not raised yet."""
+        """Start the thread, unless it runs, has ended for good, or has failed and nobody was told yet (rule H6)."""
         with self._life:
             if self._running or self._ended or self._failure is not None:
                 return
@@ -109,7 +112,7 @@ class BackgroundDriver:
         return future
 
     def settle(self, deadline_ms: int) -> bool:
-        """Wait until the background thread has taken all that was queued."""
+        """Wait until the background thread has taken all that was queued; False if the deadline came first."""
         target = self._server_events.count()
         return self.wait_until(lambda: self._taken >= target or self._ended, deadline_ms)
 
@@ -142,7 +145,7 @@ class BackgroundDriver:
         self._event_count.advance()
 
     def shut_down(self, deadline_ms: int) -> None:
-        """Join the thread, then close the network that it used; nothing is left unanswered."""
+        """Join the thread, then close the network; every event and future left over is answered (rules L4, Q1)."""
         self._must_end = True
         self._transport.wake()
         patience_ms = max(0, deadline_ms - self._runtime.now_ms()) + MAX_WAIT_MS
@@ -154,7 +157,10 @@ class BackgroundDriver:
         self._cancel_left_over()
 
     def abandon(self) -> None:
-        """Let the thread close the network when it ends, which it does now; or close it here, if there is no thread."""
+        """Nobody uses it any more: the thread ends, and closes the network; without a thread it is closed here.
+
+        For garbage collection, which may happen in any thread, in the middle of anything: takes no lock, never waits.
+        """
         self._abandoned = self._must_end = True  # before the look at `_running`: one of the two sees the other's
         if self._running:
             self._transport.wake()
@@ -162,7 +168,7 @@ class BackgroundDriver:
             self._transport.close(0)
 
     def is_over(self) -> bool:
-        """Whether the end has been asked for."""
+        """Whether the end has been asked for. Takes no lock."""
         return self._must_end
 
     # The background thread
@@ -270,3 +276,6 @@ class BackgroundDriver:
         self.left_over += self._consumer_events.close()
         self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
         self._event_count.advance()
+
+
+DriverFactory = Callable[[Core, Transport, Runtime], BackgroundDriver]

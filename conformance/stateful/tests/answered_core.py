@@ -67,7 +67,7 @@ class AnsweredCore(ScriptedCore):
             failed = type(output.error).__name__ if output.error else ""
             self.said.append(f"failed: {failed}" if failed else "answered")
         elif isinstance(output, impl.Error | impl.RevokePartitions | impl.AssignPartitions):
-            self.said.append(output.type.value)
+            self.said.append(output.type)
         elif not isinstance(output, impl.ConnectCoordinator):
             self.said.append(type(output).__name__)
         self._left -= 1
