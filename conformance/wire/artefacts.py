@@ -16,7 +16,6 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.recording import record, save
 from groupspec.conformance.wire.to_trace import write_trace
@@ -98,7 +97,7 @@ def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
     if entry.source == "kit":
         return diagram.Entry(at_ms, "broker 1", "", label, "note")
     if entry.source == "client":
-        if entry.kind in CALLBACKS:
+        if entry.kind in protocol.CALLBACKS:
             return diagram.Entry(at_ms, "client", "application", label, "callback")
         if isinstance(entry.event, protocol.CallbackReturned):
             return diagram.Entry(at_ms, "application", "client", f"{entry.event.callback} returned", "callback")

@@ -1,21 +1,28 @@
 """A run's log, read once for the rules: requests with their answers, callbacks with their ends, polls, ownership.
 
-A rule is judged from this and nothing else. Times are the log's, in microseconds; `timing` says how much of a stretch
-of time the kit stood still and the client's process waited for a processor, so that no client is blamed for a machine
-without a free core.
+A rule is judged from this and nothing else. Times are the log's, in microseconds. `History.timing` says for how much of
+a stretch of time the client is not responsible: the kit stood still, or the client's process waited for a processor.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.protocol import (
+    CallbackReturned,
+    CallbackStarted,
+    Partition,
+    PollReturned,
+    PollStarted,
+    RecordsConsumed,
+    ShutdownRequested,
+)
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
 from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
@@ -24,7 +31,6 @@ from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, de
 
 GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch")
 """Requests that only the group's coordinator answers."""
-CALLBACKS: Final = ("partitions_assigned", "partitions_revoked", "partitions_lost")
 
 SAME_TIME_US: Final = 1_000
 """Two stamps made by two processes for one thing that travels between them."""
@@ -67,6 +73,11 @@ class Exchange:
         """When the broker wrote the answer."""
         return self.answer.at_us if self.answer is not None else None
 
+    @property
+    def told_us(self) -> int:
+        """The same; 0 without an answer."""
+        return self.answer.at_us if self.answer is not None else 0
+
     def ended_before(self, at_us: int) -> bool:
         """Whether the answer was written before that time."""
         return self.answer is not None and self.answer.at_us <= at_us
@@ -78,9 +89,17 @@ class Exchange:
 
     def answered(self, kind: type[Message]) -> Message | None:
         """The answer's content; None without an answer of that kind."""
-        if self.answer is None or not isinstance(self.answer.message, kind):
-            return None
-        return self.answer.message
+        message = self.answer.message if self.answer is not None else None
+        return message if isinstance(message, kind) else None
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The member's identity: member id and generation of the last JoinGroup that succeeded."""
+
+    member_id: str
+    generation: int
+    from_us: int
 
 
 @dataclass(frozen=True)
@@ -102,6 +121,11 @@ class PollCall:
     timeout_ms: int
     started_us: int
     ended_us: int | None
+
+    @property
+    def over_us(self) -> int:
+        """When its time was over: it waits no longer then, even if it takes a little until it returns."""
+        return self.started_us + 1000 * self.timeout_ms
 
 
 @dataclass(frozen=True)
@@ -138,9 +162,9 @@ class History:
 
     entries: Sequence[Entry]
     settings: Settings
-    stalls_us: Sequence[tuple[int, int]] = field(default=())
+    stalls_us: Sequence[tuple[int, int]] = ()
     """When the kit itself was not scheduled: start and end of each stall."""
-    waits_us: Sequence[tuple[int, int, int]] = field(default=())
+    waits_us: Sequence[tuple[int, int, int]] = ()
     """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long.
     """
 
@@ -150,16 +174,9 @@ class History:
     @cached_property
     def exchanges(self) -> list[Exchange]:
         """Every request with its answer, in the order in which the requests arrived."""
-        answers = {
-            (entry.connection, entry.correlation_id, entry.node): entry
-            for entry in self.entries
-            if entry.source == "wire" and entry.kind == "response"
-        }
-        return [
-            Exchange(entry, answers.get((entry.connection, entry.correlation_id, entry.node)))
-            for entry in self.entries
-            if entry.source == "wire" and entry.kind == "request"
-        ]
+        wire = [entry for entry in self.entries if entry.source == "wire"]
+        answers = {_exchange_id(entry): entry for entry in wire if entry.kind == "response"}
+        return [Exchange(entry, answers.get(_exchange_id(entry))) for entry in wire if entry.kind == "request"]
 
     @cached_property
     def _by_api(self) -> Mapping[str, list[Exchange]]:
@@ -174,11 +191,15 @@ class History:
             return self._by_api.get(apis[0], [])
         return [exchange for exchange in self.exchanges if exchange.api in apis]
 
-    def first(self, api: str, after_us: int, test: Callable[[Exchange], bool] = lambda _: True) -> Exchange | None:
+    def first(self, api: str, after_us: int) -> Exchange | None:
         """The first request of this API at or after that time."""
         exchanges = self.of(api)
-        start = bisect_left(exchanges, after_us, key=lambda exchange: exchange.sent_us)
-        return next((exchanges[i] for i in range(start, len(exchanges)) if test(exchanges[i])), None)
+        place = bisect_left(exchanges, after_us, key=lambda exchange: exchange.sent_us)
+        return exchanges[place] if place < len(exchanges) else None
+
+    def between(self, from_us: int, to_us: int, *apis: str) -> list[Exchange]:
+        """The exchanges of these APIs whose requests came after the one time and before the other."""
+        return [exchange for exchange in self.of(*apis) if from_us < exchange.sent_us < to_us]
 
     def answers(self, api: str, error: str) -> Iterator[Exchange]:
         """The exchanges that were answered with this error."""
@@ -187,7 +208,13 @@ class History:
     @cached_property
     def syncs(self) -> list[Exchange]:
         """Rounds that were completed: SyncGroups that succeeded."""
-        return [e for e in self.of("SyncGroup") if e.error == "NONE"]
+        return list(self.answers("SyncGroup", "NONE"))
+
+    @cached_property
+    def identities(self) -> list[Identity]:
+        """Every identity that the member was given, in order."""
+        joins = ((join.answered(JoinGroupResponse), join.told_us) for join in self.answers("JoinGroup", "NONE"))
+        return [Identity(answer.member_id, answer.generation, at_us) for answer, at_us in joins if answer is not None]
 
     def connections_closed(self, from_us: int, to_us: int) -> bool:
         """Whether a connection was closed in between, by whichever side."""
@@ -200,7 +227,7 @@ class History:
         when its session has run out, and drops what has arrived (AbstractCoordinator.markCoordinatorUnknown,
         NetworkClient.disconnect, cancelInFlightRequests).
         """
-        told_us, connection = exchange.answered_us or 0, exchange.request.connection
+        told_us, connection = exchange.told_us, exchange.request.connection
         lookup = self.first("FindCoordinator", exchange.sent_us)
         closed = (e.at_us for e in self.entries if e.kind == "disconnect" and e.connection == connection)
         given_up_us = min(
@@ -222,19 +249,25 @@ class History:
         return [(entry.at_us, entry.event) for entry in self.entries if isinstance(entry.event, kind)]
 
     @cached_property
+    def close_us(self) -> int | None:
+        """When close() was called; None if it was not."""
+        return next((at_us for at_us, _ in self.events(ShutdownRequested)), None)
+
+    @property
+    def until_close_us(self) -> int:
+        """When close() was called, or the end of the run."""
+        return self.ends_us if self.close_us is None else self.close_us
+
+    @cached_property
     def callbacks(self) -> list[Callback]:
         """The listener's calls, in order."""
         found: list[Callback] = []
-        client = [entry for entry in self.entries if entry.source == "client"]
-        for index, entry in enumerate(client):
-            if entry.kind not in CALLBACKS:
-                continue
-            event = entry.event
-            assert isinstance(event, (protocol.PartitionsAssigned, protocol.PartitionsRevoked, protocol.PartitionsLost))
-            ended = next((e.at_us for e in client[index + 1 :] if _ends(e, entry.kind)), None)
-            moved = frozenset(map(str, event.partitions))
-            owned = None if event.owned is None else frozenset(map(str, event.owned))
-            found.append(Callback(entry.kind, moved, entry.at_us, ended, event.application_thread, owned))
+        for index, entry in enumerate(self.entries):
+            if isinstance(event := entry.event, CallbackStarted):
+                ended = next((e.at_us for e in self.entries[index + 1 :] if _ends(e, entry.kind)), None)
+                owned = None if event.owned is None else names(event.owned)
+                moved = names(event.partitions)
+                found.append(Callback(entry.kind, moved, entry.at_us, ended, event.application_thread, owned))
         return found
 
     @cached_property
@@ -243,23 +276,16 @@ class History:
         found: list[PollCall] = []
         started: tuple[int, int] | None = None
         for entry in self.entries:
-            if isinstance(entry.event, protocol.PollStarted):
-                started = (entry.at_us, entry.event.poll_ms)
-            elif isinstance(entry.event, protocol.PollReturned) and started is not None:
-                found.append(PollCall(started[1], started[0], entry.at_us))
+            if isinstance(entry.event, PollStarted):
+                started = (entry.event.poll_ms, entry.at_us)
+            elif isinstance(entry.event, PollReturned) and started is not None:
+                found.append(PollCall(*started, entry.at_us))
                 started = None
-        if started is not None:
-            found.append(PollCall(started[1], started[0], None))
-        return found
+        return found if started is None else [*found, PollCall(*started, None)]
 
     def between_polls(self, from_us: int, to_us: int) -> list[int]:
-        """When the application was between two polls in that time.
-
-        Each time the beginning of the next, or `to_us` before it.
-
-        A poll whose time is over waits no longer, even if it takes a little until it returns.
-        """
-        over_us = (min(poll.ended_us or 0, poll.started_us + 1000 * poll.timeout_ms) for poll in self.polls)
+        """When the application was between two polls in that time: the next one's start, or `to_us` before it."""
+        over_us = (min(poll.ended_us or 0, poll.over_us) for poll in self.polls)
         pauses = zip(over_us, self.polls[1:], strict=False)
         return [min(poll.started_us, to_us) for over, poll in pauses if poll.started_us >= from_us and over <= to_us]
 
@@ -268,7 +294,7 @@ class History:
         """What polls returned, in order."""
         return [
             Returned(at_us, f"{part.topic}-{part.partition}", part.min_offset, part.max_offset, part.count)
-            for at_us, event in self.events(protocol.RecordsConsumed)
+            for at_us, event in self.events(RecordsConsumed)
             for part in event.partitions
         ]
 
@@ -283,25 +309,24 @@ class History:
                 owned -= callback.partitions
         return owned
 
+    @cached_property
+    def _lost_us(self) -> Sequence[int]:
+        return [each.started_us for each in self.callbacks if each.name == "partitions_lost" and each.partitions]
+
     def says_lost(self, from_us: int, to_us: int) -> bool:
         """Whether the client said in between that it lost its partitions.
 
-        The coordinator expelled it, or it gave up hope.
-
-        librdkafka does the latter by itself when no heartbeat was answered for a session timeout.
+        The coordinator expelled it, or it gave up hope, as librdkafka does when no heartbeat was answered for a session
+        timeout.
         """
-        lost = (c for c in self.callbacks if c.name == "partitions_lost" and c.partitions)
-        return any(from_us <= callback.started_us <= to_us for callback in lost)
+        return any(from_us <= at_us <= to_us for at_us in self._lost_us)
 
     @cached_property
     def gave_up_us(self) -> Sequence[int]:
-        """When the client took its membership for lost.
-
-        It says so in its callback. Of one that offers none, a JoinGroup as a new member shows it.
-        """
+        """When the client took its membership for lost: its callback, or, without one, a JoinGroup as a new member."""
         if "lost_callback" in self.settings.features:
-            return [c.started_us for c in self.callbacks if c.name == "partitions_lost" and c.partitions]
-        joined = next((identity.from_us for identity in identities(self)), self.ends_us)
+            return self._lost_us
+        joined = self.identities[0].from_us if self.identities else self.ends_us
         anew = (e for e in self.of("JoinGroup") if e.sent_us > joined and not e.asked(JoinGroupRequest).member_id)
         return [exchange.sent_us for exchange in anew]
 
@@ -323,10 +348,7 @@ class History:
 
     @cached_property
     def slack_us(self) -> int:
-        """How far the stamps of client and wire may be off.
-
-        More, if the harness leaves it to the kit to stamp its events.
-        """
+        """How far the stamps of client and wire may be off: more if the kit has to stamp the harness's events."""
         clockless = any(entry.event is not None and entry.event.at_us is None for entry in self.entries)
         return CLOCKLESS_SLACK_US if clockless else SAME_TIME_US
 
@@ -345,7 +367,7 @@ class History:
         return max(0.0, timing.took_ms - timing.excused_ms)
 
     def busy_us(self, from_us: int, to_us: int) -> int:
-        """How long the machine stalled in between, in ms."""
+        """How long the machine stalled in between."""
         return int(1000 * self.timing(from_us, to_us, 0).excused_ms)
 
     def apart_ms(self, earlier_us: int, later_us: int) -> float:
@@ -353,10 +375,7 @@ class History:
         return (later_us - self.sent_from_us(earlier_us)) / 1000
 
     def sent_from_us(self, at_us: int) -> int:
-        """When a request that the kit read then was sent, at the earliest.
-
-        After a stall it reads what came during it.
-        """
+        """When a request that the kit read then was sent, at the earliest: a stall may have come between."""
         for start, end in reversed(_during(self._own_stalls_us, 0, at_us)):
             if end < at_us - TWO_SOCKETS_US:
                 break
@@ -380,17 +399,13 @@ class History:
     @cached_property
     def _own_stalls_us(self) -> Sequence[tuple[int, int]]:
         """The kit's stalls, without those that a flood of requests from this client explains."""
-        return [stall for stall in self.stalls_us if not self.floods(stall[0] - 1_000_000, stall[1])]
+        sent = [exchange.sent_us for exchange in self.exchanges]
 
-    def floods(self, from_us: int, to_us: int) -> bool:
-        """Whether the client sent more within any second of that time than the kit can take."""
-        sent = self._requests_us
-        first, last = bisect_left(sent, from_us), bisect_left(sent, to_us)
-        return any(sent[i + FLOOD] - sent[i] < 1_000_000 for i in range(first, last - FLOOD))
+        def flooded(from_us: int, to_us: int) -> bool:
+            first, last = bisect_left(sent, from_us), bisect_left(sent, to_us)
+            return any(sent[i + FLOOD] - sent[i] < 1_000_000 for i in range(first, last - FLOOD))
 
-    @cached_property
-    def _requests_us(self) -> Sequence[int]:
-        return [exchange.sent_us for exchange in self.exchanges]
+        return [(start, end) for start, end in self.stalls_us if not flooded(start - 1_000_000, end)]
 
 
 @dataclass(frozen=True)
@@ -440,8 +455,12 @@ def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
     return spans[first : bisect_left(spans, to_us, key=lambda span: span[0])]
 
 
+def _exchange_id(entry: Entry) -> tuple[int, int, int]:
+    return entry.connection, entry.correlation_id, entry.node
+
+
 def _ends(entry: Entry, name: str) -> bool:
-    return isinstance(entry.event, protocol.CallbackReturned) and entry.event.callback == name
+    return isinstance(entry.event, CallbackReturned) and entry.event.callback == name
 
 
 def subscription_of(join: JoinGroupRequest) -> Subscription | None:
@@ -463,25 +482,6 @@ def assigned_by(sync: Exchange) -> frozenset[str]:
         return frozenset()  # the client itself wrote it as the leader: rule J10
 
 
-def names(partitions: Iterable[TopicPartition]) -> frozenset[str]:
+def names(partitions: Iterable[TopicPartition | Partition]) -> frozenset[str]:
     """Partitions as the log writes them."""
-    return frozenset(str(partition) for partition in partitions)
-
-
-@dataclass(frozen=True)
-class Identity:
-    """The member's identity: member id and generation of the last JoinGroup that succeeded."""
-
-    member_id: str
-    generation: int
-    from_us: int
-
-
-def identities(history: History) -> list[Identity]:
-    """Every identity that the member was given, in order."""
-    found = []
-    for exchange in history.of("JoinGroup"):
-        answer = exchange.answered(JoinGroupResponse)
-        if answer is not None and exchange.answer is not None and exchange.error == "NONE":
-            found.append(Identity(answer.member_id, answer.generation, exchange.answer.at_us))
-    return found
+    return frozenset(map(str, partitions))

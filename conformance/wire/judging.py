@@ -11,7 +11,7 @@ from typing import Final
 
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.rules import judge
-from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict
+from groupspec.conformance.wire.verdicts import BREACH, BROKEN, Judgement, Verdict
 from groupspec.spec.rules import RULES
 
 DISTURBED_MS: Final = 200
@@ -22,7 +22,6 @@ UNSEEN: Final = 4
 other."""
 CLEARLY_IN_VAIN: Final = 4
 """What has not come in so many times the longest stall does not come."""
-LEVEL_VERDICT: Final = {"must": Verdict.FAIL, "should": Verdict.DEVIATION}
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judg
     if found is not None and found.verdict in BROKEN:
         return replace(found, reason=f"{found.reason}; {outcome.missed}")
     return Judgement(
-        LEVEL_VERDICT[RULES[outcome.missed_rule].level],
+        BREACH[RULES[outcome.missed_rule].level],
         outcome.missed,
         history.ends_us,
         since_us=outcome.missed_since_us,

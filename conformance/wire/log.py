@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from groupspec.conformance.wire.protocol import Event
+from groupspec.conformance.wire.protocol import AnyEvent
 
 Source = Literal["wire", "client", "kit"]
 
@@ -37,7 +37,7 @@ class Entry:
     source: Source
     kind: str
     text: str = ""
-    event: Event | None = None
+    event: AnyEvent | None = None
     api: str = ""
     error: str = ""
     message: object = None

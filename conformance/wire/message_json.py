@@ -29,14 +29,14 @@ def to_json(message: object) -> dict[str, object] | None:
     return {"is": name, **_fields(message)} if CLASSES.get(name) is type(message) else None
 
 
-def from_json(value: Mapping[str, Any]) -> object:
+def from_json(value: object) -> object:
     """The message again.
 
     Raises:
         ValueError: there is no such message, or a field is not what it should be.
     """
-    name = str(value.get("is"))
-    if name not in CLASSES:
+    name = str(value.get("is")) if isinstance(value, Mapping) else ""
+    if not isinstance(value, Mapping) or name not in CLASSES:
         raise ValueError(f"there is no message {name!r}")
     try:
         return _object(value, CLASSES[name])

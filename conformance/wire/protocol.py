@@ -15,7 +15,7 @@ import difflib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
@@ -53,7 +53,6 @@ def misspelt_features(names: Iterable[str]) -> list[str]:
 
 Feature = Annotated[str, Meta(extra_json_schema={"enum": list(FEATURES)})]
 """The schema lists them; reading accepts any, so that a misspelt one can be told as such (see `misspelt_features`)."""
-Port = Annotated[int, Meta(ge=1)]
 Milliseconds = Annotated[int, Meta(ge=0)]
 Addresses = Annotated[
     str,
@@ -136,7 +135,7 @@ class Close(Command, frozen=True, tag="close"):
 
 
 AnyCommand = Configure | Subscribe | Poll | StopPolling | Commit | Unsubscribe | Close
-COMMANDS: Final[tuple[type[Command], ...]] = (Configure, Subscribe, Poll, StopPolling, Commit, Unsubscribe, Close)
+COMMANDS: Final[tuple[type[Command], ...]] = get_args(AnyCommand)
 
 
 # Events: from the harness to the kit ----------------------------------------------------------------------------------
@@ -163,32 +162,28 @@ class CommandDone(Event, frozen=True, tag="command_done"):
     command: str
 
 
-class PartitionsAssigned(Event, frozen=True, tag="partitions_assigned"):
+class CallbackStarted(Event, frozen=True):
+    """The listener's callback begins; see PartitionsAssigned."""
+
+    partitions: list[Partition]
+    application_thread: bool | None = None
+    owned: list[Partition] | None = None
+
+
+class PartitionsAssigned(CallbackStarted, frozen=True, tag="partitions_assigned"):
     """The listener's callback begins: these partitions are new.
 
     `application_thread`: whether it runs inside a call of the application's (poll, unsubscribe, close), on its thread;
     `owned`: what the client's assignment() says in it. Both may be left out.
     """
 
-    partitions: list[Partition]
-    application_thread: bool | None = None
-    owned: list[Partition] | None = None
 
-
-class PartitionsRevoked(Event, frozen=True, tag="partitions_revoked"):
+class PartitionsRevoked(CallbackStarted, frozen=True, tag="partitions_revoked"):
     """The listener's callback begins: these partitions will be taken away."""
 
-    partitions: list[Partition]
-    application_thread: bool | None = None
-    owned: list[Partition] | None = None
 
-
-class PartitionsLost(Event, frozen=True, tag="partitions_lost"):
+class PartitionsLost(CallbackStarted, frozen=True, tag="partitions_lost"):
     """The listener's callback begins: these partitions are gone, and others may have them."""
-
-    partitions: list[Partition]
-    application_thread: bool | None = None
-    owned: list[Partition] | None = None
 
 
 class CallbackReturned(Event, frozen=True, tag="callback_returned"):
@@ -276,26 +271,20 @@ AnyEvent = (
     | ShutdownRequested
     | ShutdownComplete
 )
-EVENTS: Final[tuple[type[Event], ...]] = (
-    StartupComplete,
-    CommandDone,
-    PartitionsAssigned,
-    PartitionsRevoked,
-    PartitionsLost,
-    CallbackReturned,
-    PollStarted,
-    PollReturned,
-    RecordsConsumed,
-    OffsetsCommitted,
-    ErrorRaised,
-    ShutdownRequested,
-    ShutdownComplete,
-)
+EVENTS: Final[tuple[type[Event], ...]] = get_args(AnyEvent)
+
+CALLBACKS: Final = {
+    "partitions_assigned": PartitionsAssigned,
+    "partitions_revoked": PartitionsRevoked,
+    "partitions_lost": PartitionsLost,
+}
+"""The listener's callbacks by their names."""
 
 encode = msgspec.json.Encoder().encode
 """A message as bytes, without the line's end."""
 _EVENT: Final[msgspec.json.Decoder[AnyEvent]] = msgspec.json.Decoder(AnyEvent)
 _COMMAND: Final[msgspec.json.Decoder[AnyCommand]] = msgspec.json.Decoder(AnyCommand)
+Message = TypeVar("Message")
 
 
 class BrokenLine(ValueError):
@@ -304,16 +293,17 @@ class BrokenLine(ValueError):
 
 def decode_event(line: bytes) -> AnyEvent:
     """The event in a line of a harness. Raises BrokenLine."""
-    try:
-        return _EVENT.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-        raise BrokenLine(f"{problem} in {line[:200]!r}") from problem
+    return _decoded(line, _EVENT)
 
 
 def decode_command(line: bytes) -> AnyCommand:
     """The command in a line of the kit. Raises BrokenLine."""
+    return _decoded(line, _COMMAND)
+
+
+def _decoded(line: bytes, decoder: msgspec.json.Decoder[Message]) -> Message:
     try:
-        return _COMMAND.decode(line)
+        return decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise BrokenLine(f"{problem} in {line[:200]!r}") from problem
 

@@ -1,6 +1,4 @@
-"""A run in one file.
-
-Everything that its verdicts are based on, to be judged again, by this kit or a later one, without a client.
+"""A run in one file: all that its verdicts are based on, to be judged again without a client.
 
 NDJSON, with gzip where the name ends in `.gz`. The first line says what was run and how it ended (`Header`), the others
 are the log's entries in order; times are microseconds since the run began. Lines lack what has its default.
@@ -8,10 +6,10 @@ are the log's entries in order; times are microseconds since the run began. Line
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +22,7 @@ from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
-from groupspec.conformance.wire.log import Entry, Source
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.message_json import from_json, to_json
 from groupspec.conformance.wire.scenario import all_cases
 
@@ -65,26 +63,14 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     expected: dict[str, str] = {}
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+@dataclass(frozen=True, slots=True)
+class Line(Entry):
     """One entry of the log; `stamped`: the event had a time of its own."""
 
-    at_us: int
-    source: Source
-    kind: str
-    text: str = ""
-    event: msgspec.Raw = msgspec.Raw(b"null")
     stamped: bool = False
-    api: str = ""
-    error: str = ""
-    message: dict[str, object] | None = None
-    node: int = -1
-    connection: int = -1
-    correlation_id: int = -1
-    version: int = -1
-    client_id: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Recording:
     """A recorded run."""
 
@@ -97,7 +83,7 @@ def record(result: CaseResult) -> Recording:
     since = result.started_us
     outcome = result.outcome
     if outcome.missed_since_us is not None:
-        outcome = dataclasses.replace(outcome, missed_since_us=outcome.missed_since_us - since)
+        outcome = replace(outcome, missed_since_us=outcome.missed_since_us - since)
     header = Header(
         recording=VERSION,
         case=result.case.id,
@@ -196,60 +182,38 @@ def _is_log(file: Path) -> bool:
 
 def _lines(recording: Recording) -> Iterator[bytes]:
     encode = msgspec.json.Encoder(order="deterministic").encode
-    header = msgspec.to_builtins(recording.header)
-    header["settings"]["features"] = sorted(recording.header.settings.features)
-    yield encode(header)
+    yield encode(recording.header)
     for entry in recording.entries:
         yield encode(_line(entry))
 
 
-def _line(entry: Entry) -> Line:
-    event = entry.event
-    stamped = event is not None and event.at_us is not None
-    if event is not None and stamped:
-        event = msgspec.structs.replace(event, at_us=None)
-    return Line(
-        at_us=entry.at_us,
-        source=entry.source,
-        kind=entry.kind,
-        text="" if event is not None else entry.text,
-        event=msgspec.Raw(b"null" if event is None else protocol.encode(event)),
-        stamped=stamped,
-        api=entry.api,
-        error=entry.error,
-        message=to_json(entry.message),
-        node=entry.node,
-        connection=entry.connection,
-        correlation_id=entry.correlation_id,
-        version=entry.version,
-        client_id=entry.client_id,
-    )
+def _line(entry: Entry) -> dict[str, object]:
+    """The fields that do not have their defaults; an event's time is the entry's."""
+    line = {each.name: value for each in fields(entry) if (value := getattr(entry, each.name)) != each.default}
+    if entry.message is not None:
+        line["message"] = to_json(entry.message)
+    if entry.event is not None:
+        line.pop("text", None)
+        line["event"] = msgspec.structs.replace(entry.event, at_us=None)
+        if entry.event.at_us is not None:
+            line["stamped"] = True
+    return line
 
 
 def _entry(data: bytes) -> Entry:
     line = msgspec.json.decode(data, type=Line)
-    event = None if bytes(line.event) == b"null" else protocol.decode_event(bytes(line.event))
-    if event is not None and line.stamped:
-        event = msgspec.structs.replace(event, at_us=line.at_us)
-    return Entry(
-        at_us=line.at_us,
-        source=line.source,
-        kind=line.kind,
-        text=line.text if event is None else bytes(line.event).decode(),
-        event=event,
-        api=line.api,
-        error=line.error,
-        message=None if line.message is None else from_json(line.message),
-        node=line.node,
-        connection=line.connection,
-        correlation_id=line.correlation_id,
-        version=line.version,
-        client_id=line.client_id,
-    )
+    values = {each.name: getattr(line, each.name) for each in fields(Entry)}
+    if line.event is not None:
+        values["text"] = protocol.encode(line.event).decode()
+        if line.stamped:
+            values["event"] = msgspec.structs.replace(line.event, at_us=line.at_us)
+    if line.message is not None:
+        values["message"] = from_json(line.message)
+    return Entry(**values)
 
 
 def _moved(entry: Entry, by_us: int) -> Entry:
     event = entry.event
     if event is not None and event.at_us is not None:
         event = msgspec.structs.replace(event, at_us=max(0, entry.at_us + by_us))
-    return dataclasses.replace(entry, at_us=entry.at_us + by_us, event=event)
+    return replace(entry, at_us=entry.at_us + by_us, event=event)

@@ -15,7 +15,6 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry, Log, now_us
 
 CLIENT_ID: Final = "under-test"
@@ -177,7 +176,7 @@ class ScenarioContext:
 
         Not waited for where the client has no listener.
         """
-        if name in CALLBACKS and not self.offers("listener"):
+        if name in protocol.CALLBACKS and not self.offers("listener"):
             return since or self.now()
 
         def test(entry: Entry) -> bool:

@@ -49,6 +49,8 @@ WORST_FIRST: Final = (
     Verdict.UNSUPPORTED,
 )
 """Which verdict stands for many runs. A rule that was kept wherever it could be judged is a PASS."""
+BREACH: Final = {"must": Verdict.FAIL, "should": Verdict.DEVIATION}
+"""What is said of a broken rule of each level."""
 BROKEN: Final = (Verdict.FAIL, Verdict.DEVIATION)
 JUDGED: Final = (*BROKEN, Verdict.PASS)
 """Verdicts that say something about the client."""

@@ -35,11 +35,6 @@ class AnyPartition(Protocol):
 CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
 
 IDLE_WAIT_S: Final = 60.0
-_CALLBACK_EVENTS: Final = {
-    "partitions_assigned": protocol.PartitionsAssigned,
-    "partitions_revoked": protocol.PartitionsRevoked,
-    "partitions_lost": protocol.PartitionsLost,
-}
 
 
 class Unsupported(Exception):
@@ -156,7 +151,7 @@ class Harness(ABC):
         promised = "listener_in_poll" in self.features
         owned = self.assignment()
         self.output.say(
-            _CALLBACK_EVENTS[name](
+            protocol.CALLBACKS[name](
                 partitions=_plain(partitions),
                 application_thread=here if promised else None,
                 owned=None if owned is None else _plain(owned),

@@ -1,4 +1,4 @@
-"""How a rule is judged: small functions that read a run's history and yield what they found.
+"""How a rule is judged: functions that read a run's history and yield what they found.
 
 A function yields one `Finding` for each occasion on which its rule was at stake: held, or broken, and why. No finding
 at all means that the run gave no occasion. A rule may have several functions; one broken occasion breaks the rule.
@@ -6,12 +6,12 @@ at all means that the run gave no occasion. A rule may have several functions; o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.verdicts import Judgement, Timing, Verdict
+from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.verdicts import BREACH, Judgement, Timing, Verdict
 from groupspec.spec.rules import RULES
 
 
@@ -35,6 +35,10 @@ class Finding:
         """Held only after stalls of the machine were taken off: it counts neither for the client nor against it."""
         return self.held and self.timing is not None and self.timing.took_ms > self.timing.bound_ms
 
+    def judgement(self, verdict: Verdict, more: str = "") -> Judgement:
+        """A verdict for this reason."""
+        return Judgement(verdict, self.reason + more, self.at_us, self.since_us, timed=self.timed, timing=self.timing)
+
 
 def held(reason: str, at_us: int) -> Finding:
     """The rule was kept."""
@@ -46,16 +50,23 @@ def broken(reason: str, at_us: int) -> Finding:
     return Finding(False, reason, at_us)
 
 
+def held_if(kept: bool, reason: str, otherwise: str, at_us: int) -> Finding:
+    """The rule was kept for the one reason, or broken for the other."""
+    return Finding(kept, reason if kept else otherwise, at_us)
+
+
+def none_of(sent: Sequence[Exchange], broken_by: str, kept_by: str, at_us: int) -> Finding:
+    """The rule was broken by the first of these requests; kept, up to that time, if there are none."""
+    return broken(broken_by, sent[0].sent_us) if sent else held(kept_by, at_us)
+
+
 def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
     """The rule was broken: what it demands did not come, from one moment to another."""
     return Finding(False, reason, at_us, since_us, timed=True)
 
 
 def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str) -> Finding:
-    """The rule was kept if this stretch of time, less the stalls of the machine, is within the bound.
-
-    Broken otherwise.
-    """
+    """The rule was kept if this stretch of time, less the stalls of the machine, is within the bound."""
     timing = history.timing(since_us, at_us, bound_ms)
     kept = timing.took_ms - timing.excused_ms <= bound_ms
     return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)
@@ -66,22 +77,30 @@ Check = Callable[[History], Iterator[Finding]]
 
 @dataclass(frozen=True)
 class Checker:
-    """One function that judges one rule, and what a client must offer to be judged by it."""
+    """One function that judges one rule.
+
+    Attributes:
+        rule: Its id.
+        needs: What a client must offer (see protocol.FEATURES) to be judged by it.
+        rebalance: Of which runs it is: eager or cooperative; "" for both.
+        check: The function.
+    """
 
     rule: str
     needs: frozenset[str]
+    rebalance: str
     check: Check
 
 
 CHECKERS: Final[dict[str, list[Checker]]] = {}
 
 
-def checks(rule: str, needs: str = "") -> Callable[[Check], Check]:
-    """Registers a function for a rule; `needs`: features (see protocol.FEATURES) without which it does not apply."""
+def checks(rule: str, needs: str = "", rebalance: str = "") -> Callable[[Check], Check]:
+    """Registers a function for a rule; see Checker."""
     assert rule in RULES, rule
 
     def register(function: Check) -> Check:
-        CHECKERS.setdefault(rule, []).append(Checker(rule, frozenset(needs.split()), function))
+        CHECKERS.setdefault(rule, []).append(Checker(rule, frozenset(needs.split()), rebalance, function))
         return function
 
     return register
@@ -89,25 +108,19 @@ def checks(rule: str, needs: str = "") -> Callable[[Check], Check]:
 
 def judge(rule: str, history: History) -> Judgement:
     """The verdict on one rule in one run."""
-    offered = history.settings.features
-    applicable = [checker for checker in CHECKERS[rule] if checker.needs <= offered]
-    if not applicable:
-        missing = sorted(set().union(*(checker.needs for checker in CHECKERS[rule])) - offered)
+    settings = history.settings
+    offered = [checker for checker in CHECKERS[rule] if checker.needs <= settings.features]
+    if not offered:
+        missing = sorted(set().union(*(checker.needs for checker in CHECKERS[rule])) - settings.features)
         return Judgement(Verdict.UNSUPPORTED, f"the client does not offer: {', '.join(missing)}")
+    applicable = [checker for checker in offered if checker.rebalance in ("", settings.rebalance)]
     findings = [finding for checker in applicable for finding in checker.check(history)]
     broken_ones = sorted((f for f in findings if not f.held), key=lambda finding: finding.at_us)
     if broken_ones:
-        verdict = Verdict.FAIL if RULES[rule].level == "must" else Verdict.DEVIATION
         more = f" (and {len(broken_ones) - 1} more)" if len(broken_ones) > 1 else ""
         # What does not rest on time comes first: no stall of the machine can explain it.
-        return _judgement(verdict, min(broken_ones, key=lambda finding: finding.timed), more)
+        return min(broken_ones, key=lambda finding: finding.timed).judgement(BREACH[RULES[rule].level], more)
     if not findings:
         return Judgement(Verdict.UNTESTABLE, "the run gave no occasion to judge it")
     counted = [finding for finding in findings if not finding.excused]
-    return _judgement(Verdict.PASS, counted[-1]) if counted else _judgement(Verdict.UNTESTABLE, findings[-1])
-
-
-def _judgement(verdict: Verdict, finding: Finding, more: str = "") -> Judgement:
-    return Judgement(
-        verdict, finding.reason + more, finding.at_us, finding.since_us, timed=finding.timed, timing=finding.timing
-    )
+    return counted[-1].judgement(Verdict.PASS) if counted else findings[-1].judgement(Verdict.UNTESTABLE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Callback, History, Known
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.history import History, Known
+from groupspec.conformance.wire.protocol import ShutdownComplete
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, none_of
 from groupspec.conformance.wire.rules.commits import without_identity
 from groupspec.conformance.wire.rules.heartbeats import memberships_lost
 
@@ -14,13 +14,13 @@ from groupspec.conformance.wire.rules.heartbeats import memberships_lost
 @checks("C1", needs="listener")
 def callbacks_alternate(history: History) -> Iterator[Finding]:
     """For each partition: assigned, then one of revoked and lost, then assigned."""
-    owned: set[str] = set()
+    owned: frozenset[str] = frozenset()
     for callback in history.callbacks:
         if callback.name == "partitions_assigned":
             twice, owned = owned & callback.partitions, owned | callback.partitions
             what = "assigned while it was owned already"
         else:
-            twice, owned = set(callback.partitions - owned), owned - callback.partitions
+            twice, owned = callback.partitions - owned, owned - callback.partitions
             what = f"{callback.name.removeprefix('partitions_')} although it was not owned"
         if twice:
             yield broken(f"{', '.join(sorted(twice))}: {what}", callback.started_us)
@@ -29,68 +29,49 @@ def callbacks_alternate(history: History) -> Iterator[Finding]:
 
 
 def lost_stretches(history: History) -> Iterator[tuple[Known, int, str]]:
-    """From the loss of the membership to the next success of JoinGroup; leaving at close is no loss."""
-    asked = history.events(protocol.ShutdownRequested)
-    end = asked[0][0] if asked else history.ends_us
-    joined = [e.answered_us or 0 for e in history.answers("JoinGroup", "NONE")]
-    for known, how in memberships_lost(history):
-        if known.told_us < end:
-            yield known, next((at_us for at_us in joined if at_us > known.told_us), history.ends_us), how
+    """`memberships_lost` before close(): leaving then is no loss."""
+    return (lost for lost in memberships_lost(history) if lost[0].told_us < history.until_close_us)
 
 
 @checks("C2", needs="lost_callback")
 def a_lost_membership_is_said(history: History) -> Iterator[Finding]:
     """The callback is lost, not revoked."""
     for known, back_us, how in lost_stretches(history):
-        lost_us = known.told_us
-        if not history.owned_at(lost_us):
-            continue
-        after = [c for c in history.callbacks if lost_us <= c.started_us <= back_us and c.partitions]
-        if after and after[0].name == "partitions_lost":
-            yield held(f"partitions_lost after {how}", after[0].started_us)
-        elif after:
-            yield broken(f"{after[0].name} after {how}, although the membership was gone", after[0].started_us)
+        after = [c for c in history.callbacks if known.told_us <= c.started_us <= back_us and c.partitions]
+        if history.owned_at(known.told_us) and after:
+            name, at_us = after[0].name, after[0].started_us
+            otherwise = f"{name} after {how}, although the membership was gone"
+            yield held_if(name == "partitions_lost", f"partitions_lost after {how}", otherwise, at_us)
 
 
 @checks("C2")
 def nothing_is_committed_for_lost_partitions(history: History) -> Iterator[Finding]:
     """Others may own them: no OffsetCommit until the member has joined again."""
     for known, back_us, how in lost_stretches(history):
-        later = [e for e in history.of("OffsetCommit") if known.told_us < e.sent_us < back_us]
+        later = history.between(known.told_us, back_us, "OffsetCommit")
         commits = [e for e in later if known.before(e, history) or without_identity(e)]
-        if commits:
-            yield broken(f"OffsetCommit after {how}", commits[0].sent_us)
-        else:
-            yield held(f"no OffsetCommit after {how}", back_us)
+        yield none_of(commits, f"OffsetCommit after {how}", f"no OffsetCommit after {how}", back_us)
 
 
 @checks("C3", needs="listener")
 def revoked_before_joining(history: History) -> Iterator[Finding]:
     """Eager, or lost: the callback has returned before JoinGroup is sent."""
-    for callback in history.callbacks:
-        if callback.name == "partitions_assigned" or not callback.partitions:
-            continue
-        if callback.name == "partitions_revoked" and history.settings.rebalance != "eager":
-            continue
+    ends = ("partitions_revoked", "partitions_lost") if history.settings.rebalance == "eager" else ("partitions_lost",)
+    for callback in (each for each in history.callbacks if each.name in ends and each.partitions):
         join = history.first("JoinGroup", callback.started_us)
-        if join is None:
-            continue
-        name = callback.name
-        if callback.ended_us is None or join.sent_us < callback.ended_us - history.slack_us:
-            yield broken(f"JoinGroup was sent before {name} had returned", join.sent_us)
-        else:
-            yield held(f"JoinGroup was sent after {name} had returned", join.sent_us)
+        if join is not None:
+            after = callback.ended_us is not None and join.sent_us >= callback.ended_us - history.slack_us
+            sent = "JoinGroup was sent"
+            what = f"{callback.name} had returned"
+            yield held_if(after, f"{sent} after {what}", f"{sent} before {what}", join.sent_us)
 
 
-@checks("C3", needs="listener")
+@checks("C3", needs="listener", rebalance="eager")
 def an_eager_round_begins_with_revoked(history: History) -> Iterator[Finding]:
     """Between the announcement and an eager member's JoinGroup everything is revoked."""
-    if history.settings.rebalance != "eager":
-        return
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
-        answered = beat.answered_us or 0
-        join = history.first("JoinGroup", answered)
-        if join is None or not history.owned_at(answered):
+        join = history.first("JoinGroup", beat.told_us)
+        if join is None or not history.owned_at(beat.told_us):
             continue
         left = history.owned_at(join.sent_us + history.slack_us)
         if left:
@@ -101,63 +82,42 @@ def an_eager_round_begins_with_revoked(history: History) -> Iterator[Finding]:
 def revoked_while_owned(history: History) -> Iterator[Finding]:
     """In the callback the client's assignment() still has what is taken away."""
     for callback in history.callbacks:
-        if callback.name != "partitions_revoked" or callback.owned is None or not callback.partitions:
-            continue
-        gone = callback.partitions - callback.owned
-        if gone:
-            what = ", ".join(sorted(gone))
-            yield broken(f"in partitions_revoked assignment() no longer has {what}", callback.started_us)
-        else:
-            yield held("in partitions_revoked assignment() still has what is taken away", callback.started_us)
+        if callback.name == "partitions_revoked" and callback.owned is not None and callback.partitions:
+            gone = ", ".join(sorted(callback.partitions - callback.owned))
+            where = "in partitions_revoked assignment()"
+            kept, missing = f"{where} still has what is taken away", f"{where} no longer has {gone}"
+            yield held_if(not gone, kept, missing, callback.started_us)
 
 
 @checks("C3", needs="listener")
 def assigned_before_its_records(history: History) -> Iterator[Finding]:
     """Records of a new partition are returned only after its callback."""
     for callback in (c for c in history.callbacks if c.name == "partitions_assigned" and c.partitions):
-        early = [r for r in records_before(history, callback) if r]
-        if early:
-            yield broken(
-                f"poll returned records of {early[0]} before partitions_assigned had returned", callback.started_us
-            )
-        else:
-            yield held("records came after partitions_assigned had returned", callback.started_us)
-
-
-def records_before(history: History, callback: Callback) -> Iterator[str]:
-    """Partitions of which records were returned while the callback ran."""
-    for returned in history.returned:
-        inside = callback.started_us < returned.at_us < (callback.ended_us or history.ends_us)
-        if returned.partition in callback.partitions and inside:
-            yield returned.partition
+        start, end = callback.started_us, callback.ended_us or history.ends_us
+        inside = [r.partition for r in history.returned if start < r.at_us < end and r.partition in callback.partitions]
+        early = f"poll returned records of {inside[0]} before partitions_assigned had returned" if inside else ""
+        yield held_if(not inside, "records came after partitions_assigned had returned", early, start)
 
 
 @checks("C5", needs="listener_in_poll")
 def callbacks_run_on_the_application_thread(history: History) -> Iterator[Finding]:
     """Inside poll(), unsubscribe() or close(), on the thread that calls it."""
-    for callback in history.callbacks:
-        if callback.application_thread is False:
-            yield broken(
-                f"{callback.name} ran on a thread of the client's, not inside a call of the application's",
-                callback.started_us,
-            )
-        elif callback.application_thread:
-            yield held(f"{callback.name} ran inside a call of the application's, on its thread", callback.started_us)
+    for callback in (each for each in history.callbacks if each.application_thread is not None):
+        inside = f"{callback.name} ran inside a call of the application's, on its thread"
+        outside = f"{callback.name} ran on a thread of the client's, not inside a call of the application's"
+        yield held_if(callback.application_thread is True, inside, outside, callback.started_us)
 
 
 @checks("C7", needs="listener")
 def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
     """close(): everything owned is revoked before LeaveGroup."""
-    for asked_us, _ in history.events(protocol.ShutdownRequested):
-        owned = history.owned_at(asked_us)
-        leave = history.first("LeaveGroup", asked_us)
-        done = history.events(protocol.ShutdownComplete)
-        if not owned or (leave is None and not done):
-            continue
-        limit = leave.sent_us if leave is not None else done[0][0]
-        left = history.owned_at(limit + history.slack_us)
-        before = "LeaveGroup" if leave is not None else "close() returned"
-        if left:
-            yield broken(f"{', '.join(sorted(left))}: no callback before {before}", limit)
-        else:
-            yield held(f"the callback for everything owned had returned before {before}", limit)
+    asked_us = history.close_us
+    if asked_us is None or not history.owned_at(asked_us):
+        return
+    leave = history.first("LeaveGroup", asked_us)
+    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
+    ends = [(leave.sent_us, "LeaveGroup")] if leave is not None else [(at_us, "close() returned") for at_us in done]
+    for limit, before in ends[:1]:
+        left = ", ".join(sorted(history.owned_at(limit + history.slack_us)))
+        kept = f"the callback for everything owned had returned before {before}"
+        yield held_if(not left, kept, f"{left}: no callback before {before}", limit)

@@ -6,29 +6,24 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import Exchange, History, Known, assigned_by, identities, names
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.history import Exchange, History, Known, assigned_by, names
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.heartbeats import gives_up
-from groupspec.conformance.wire.rules.joining import joined_meanwhile
-from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
+from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
+from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition
 
 MAX_TRIES: Final = 3
-REASONS: Final = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 INTERVAL_OVER: Final = 800
 """Microseconds of each millisecond of the interval: a timer may be a fifth early."""
 
 
 def commits(history: History) -> Iterator[tuple[Exchange, OffsetCommitRequest]]:
     """Every OffsetCommit."""
-    for exchange in history.of("OffsetCommit"):
-        yield exchange, exchange.asked(OffsetCommitRequest)
+    return ((exchange, exchange.asked(OffsetCommitRequest)) for exchange in history.of("OffsetCommit"))
 
 
 def granted_at(history: History, commit: Exchange) -> frozenset[str]:
-    """What the coordinator let the member hold at this commit.
-
-    Assignments, until JoinGroup, LeaveGroup or a loss ends them.
+    """What the coordinator let the member hold at this commit: assignments, until JoinGroup, LeaveGroup or a loss.
 
     A cooperative member still holds what is taken from it until it joins again: nobody else has it yet. And the commit
     that is itself answered UNKNOWN_MEMBER_ID, or was under way when another request was, comes from who cannot know.
@@ -38,29 +33,23 @@ def granted_at(history: History, commit: Exchange) -> frozenset[str]:
     for exchange in history.exchanges:
         if exchange.sent_us > at_us:
             break
-        if (
-            exchange.api == "SyncGroup"
-            and exchange.error == "NONE"
-            and (exchange.answered_us or 0) <= at_us + history.slack_us
-        ):
+        if exchange.api == "SyncGroup" and exchange.error == "NONE" and exchange.told_us <= at_us + history.slack_us:
             granted |= assigned_by(exchange)
         elif exchange.api == "JoinGroup":
-            granted = (
-                granted & kept_over_join(history, exchange) if history.settings.rebalance != "eager" else frozenset()
-            )
+            granted &= kept_over_join(history, exchange)
         elif exchange.api == "LeaveGroup":
             granted = frozenset()
-        elif exchange.error == "UNKNOWN_MEMBER_ID" and exchange.answered_us is not None and history.was_read(exchange):
-            told_us = exchange.answered_us
-            if without_identity(commit) or Known.by(told_us, gives_up(history, told_us)).before(commit, history):
+        elif exchange.error == "UNKNOWN_MEMBER_ID" and history.was_read(exchange):
+            loss = Known.by(exchange.told_us, gives_up(history, exchange.told_us))
+            if without_identity(commit) or loss.before(commit, history):
                 granted = frozenset()
     return granted
 
 
 def kept_over_join(history: History, join: Exchange) -> frozenset[str]:
-    """What the round before this JoinGroup left to a cooperative member."""
-    done = [sync for sync in history.syncs if (sync.answered_us or 0) <= join.sent_us]
-    return assigned_by(done[-1]) if done else frozenset()
+    """What the round before this JoinGroup left to the member: to an eager one, nothing."""
+    done = [sync for sync in history.syncs if sync.told_us <= join.sent_us]
+    return assigned_by(done[-1]) if done and history.settings.rebalance == "cooperative" else frozenset()
 
 
 def without_identity(commit: Exchange) -> bool:
@@ -72,30 +61,26 @@ def without_identity(commit: Exchange) -> bool:
 def commits_carry_the_identity(history: History) -> Iterator[Finding]:
     """Member id and generation of one and the same round, the latest one."""
     for exchange, commit in commits(history):
-        known = [identity for identity in identities(history) if identity.from_us <= exchange.sent_us]
+        known = [identity for identity in history.identities if identity.from_us <= exchange.sent_us]
         if not known:
             yield broken("OffsetCommit before the member had joined", exchange.sent_us)
-        elif (commit.member_id, commit.generation) == (known[-1].member_id, known[-1].generation):
-            yield held(f"OffsetCommit with the member's id and generation {commit.generation}", exchange.sent_us)
-        else:
-            said = f"generation {commit.generation}, member id {commit.member_id!r}"
-            yield broken(
-                f"OffsetCommit with {said}; the member is in generation {known[-1].generation}", exchange.sent_us
-            )
+            continue
+        said = f"generation {commit.generation}, member id {commit.member_id!r}"
+        yield held_if(
+            (commit.member_id, commit.generation) == (known[-1].member_id, known[-1].generation),
+            f"OffsetCommit with the member's id and generation {commit.generation}",
+            f"OffsetCommit with {said}; the member is in generation {known[-1].generation}",
+            exchange.sent_us,
+        )
 
 
 @checks("M3", needs="auto_commit")
 def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding]:
     """Before giving up partitions: one commit, not one a poll, and then the JoinGroup."""
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
-        if joined_meanwhile(history, beat):
-            continue
-        answered = beat.answered_us or 0
-        join = history.first("JoinGroup", answered)
-        before = [
-            e for e in history.of("OffsetCommit") if answered < e.sent_us and (join is None or e.sent_us < join.sent_us)
-        ]
-        if not before:
+        join = history.first("JoinGroup", beat.told_us)
+        before = history.between(beat.told_us, join.sent_us if join else history.ends_us + 1, "OffsetCommit")
+        if not before or joined_meanwhile(history, beat):
             continue
         if join is None:
             yield broken("no JoinGroup after the commit that precedes it", before[-1].sent_us)
@@ -109,60 +94,45 @@ def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding
 def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
     """No offset beyond the records that earlier polls returned."""
     for exchange, commit in commits(history):
+        returned = [each for each in history.returned if each.at_us <= exchange.sent_us]
         for partition, committed in commit.offsets.items():
-            returned = [
-                r.last for r in history.returned if r.partition == str(partition) and r.at_us <= exchange.sent_us
-            ]
             start = start_of(history, partition, exchange.sent_us)
-            most = max([last + 1 for last in returned], default=start)
-            if most is not None and committed.offset > most:
-                what = f"{partition}: offset {committed.offset} was committed, polls had returned up to {most}"
-                yield broken(what, exchange.sent_us)
-            else:
-                yield held(
-                    f"{partition}: offset {committed.offset}, not beyond what polls had returned", exchange.sent_us
-                )
+            most = max([r.last + 1 for r in returned if r.partition == str(partition)], default=start)
+            what = f"{partition}: offset {committed.offset}"
+            right = f"{what}, not beyond what polls had returned"
+            wrong = f"{what} was committed, polls had returned up to {most}"
+            yield held_if(most is None or committed.offset <= most, right, wrong, exchange.sent_us)
 
 
 def start_of(history: History, partition: TopicPartition, before_us: int) -> int | None:
     """Where the first Fetch of a partition began; None if there was none."""
-    for fetch in history.of("Fetch"):
-        offsets = getattr(fetch.request.message, "offsets", {})
-        if fetch.sent_us <= before_us and partition in offsets:
-            return int(offsets[partition])
-    return None
+    fetches = (fetch.asked(FetchRequest).offsets for fetch in history.of("Fetch") if fetch.sent_us <= before_us)
+    return next((offsets[partition] for offsets in fetches if partition in offsets), None)
 
 
 @checks("M5", needs="auto_commit")
 def an_unanswered_commit_is_not_sent_again(history: History) -> Iterator[Finding]:
-    """Commits may overlap, but each has a reason of its own.
-
-    Its interval is over, a rebalance was announced, close() was called.
+    """Commits may overlap, but each has a reason: its interval is over, a rebalance was announced, close() was called.
 
     Java's ConsumerCoordinator.maybeAutoCommitOffsetsAsync has no in-flight guard: the timer alone decides, and a
     revocation or close() commits whatever is still out. Who sends the same again while it is unanswered has no reason.
     """
-    sent = history.of("OffsetCommit")
     if asked_for(history):
         return
-    reasons = [at_us for at_us, _ in history.events(protocol.ShutdownRequested)]
-    reasons += [e.answered_us for e in history.exchanges if e.error in REASONS and e.answered_us is not None]
+    reasons = [] if history.close_us is None else [history.close_us]
+    reasons += [exchange.told_us for exchange in history.exchanges if exchange.error in REBALANCE]
     reasons += [callback.started_us for callback in history.callbacks]
     if "listener" not in history.settings.features:  # nothing tells when it gives up what a round has taken away
-        reasons += [sync.answered_us for sync in history.syncs if sync.answered_us is not None]
+        reasons += [sync.told_us for sync in history.syncs]
     interval_us = INTERVAL_OVER * history.settings.auto_commit_interval_ms
+    sent = history.of("OffsetCommit")
     for earlier, later in pairwise(sent):
         ended = earlier.ended_before(later.sent_us) or history.connections_closed(earlier.sent_us, later.sent_us)
         apart = history.apart_ms(earlier.sent_us, later.sent_us)
-        due = 1000 * apart >= interval_us
-        if (
-            not ended
-            and not due
-            and not any(earlier.sent_us - history.slack_us < at <= later.sent_us for at in reasons)
-        ):
-            yield broken(
-                f"an OffsetCommit {apart:.0f} ms after one that was still unanswered, without a reason", later.sent_us
-            )
+        since_us = earlier.sent_us - history.slack_us
+        if not ended and 1000 * apart < interval_us and not any(since_us < at <= later.sent_us for at in reasons):
+            what = f"an OffsetCommit {apart:.0f} ms after one that was still unanswered, without a reason"
+            yield broken(what, later.sent_us)
     if sent:
         yield held(f"{len(sent)} OffsetCommits, each with a reason of its own", sent[-1].sent_us)
 
@@ -182,16 +152,12 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     if asked_for(history):
         return
     for exchange, commit in commits(history):
-        foreign = names(commit.offsets) - granted_at(history, exchange)
-        if foreign:
-            yield broken(
-                f"OffsetCommit of {', '.join(sorted(foreign))}, which the member does not hold", exchange.sent_us
-            )
-        else:
-            yield held("OffsetCommit of partitions that the member holds", exchange.sent_us)
+        foreign = ", ".join(sorted(names(commit.offsets) - granted_at(history, exchange)))
+        wrong = f"OffsetCommit of {foreign}, which the member does not hold"
+        yield held_if(not foreign, "OffsetCommit of partitions that the member holds", wrong, exchange.sent_us)
     for join in history.answers("JoinGroup", "NONE"):
-        sync = history.first("SyncGroup", join.answered_us or 0)
+        sync = history.first("SyncGroup", join.told_us)
         end = sync.answered_us if sync is not None and sync.answered_us is not None else history.ends_us
-        during = [e for e in history.of("OffsetCommit") if join.sent_us < e.sent_us < end - history.slack_us]
+        during = history.between(join.sent_us, end - history.slack_us, "OffsetCommit")
         if during:
             yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History, Known
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
@@ -23,44 +22,37 @@ def failed_for_good(history: History) -> Iterator[Exchange]:
     Who leaves needs no coordinator any more: not LeaveGroup (Java's LeaveGroupResponseHandler marks nothing unknown),
     and nothing that is answered after close() was called.
     """
-    asked = history.events(protocol.ShutdownRequested)
-    end = asked[0][0] if asked else history.ends_us + 1
+    end = history.ends_us + 1 if history.close_us is None else history.close_us
     apis = (api for api in GROUP_APIS if api != "LeaveGroup")
-    return (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and (e.answered_us or 0) < end)
+    return (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and e.told_us < end)
 
 
 @checks("D1")
 def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
     """NOT_COORDINATOR: a new lookup, without being asked."""
     for exchange in failed_for_good(history):
-        answered = exchange.answered_us or 0
-        lookup = history.first("FindCoordinator", answered) or history.first("FindCoordinator", exchange.sent_us)
+        told, why = exchange.told_us, f"after {exchange.api} was answered {exchange.error}"
+        lookup = history.first("FindCoordinator", told) or history.first("FindCoordinator", exchange.sent_us)
         if lookup is None:
-            reason = f"no FindCoordinator after {exchange.api} was answered {exchange.error}"
-            yield in_vain(reason, answered, history.ends_us)
-            continue
-        took = history.took_ms(answered, lookup.sent_us)
-        reason = f"FindCoordinator {took:.0f} ms after {exchange.api} was answered {exchange.error}"
-        yield within(history, answered, lookup.sent_us, LOOKUP_WITHIN_MS, reason)
+            yield in_vain(f"no FindCoordinator {why}", told, history.ends_us)
+        else:
+            reason = f"FindCoordinator {history.took_ms(told, lookup.sent_us):.0f} ms {why}"
+            yield within(history, told, lookup.sent_us, LOOKUP_WITHIN_MS, reason)
 
 
 @checks("D1")
 def coordinator_is_kept(history: History) -> Iterator[Finding]:
     """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: no lookup before the JoinGroup."""
-    for exchange in history.of(*GROUP_APIS):
-        if exchange.error not in SAYS_NOTHING_ABOUT_IT or exchange.answered_us is None:
-            continue
-        answered = exchange.answered_us
-        join = history.first("JoinGroup", answered)
-        if join is None:
-            continue
-        lookup = history.first("FindCoordinator", answered)
-        if lookup is not None and _session_ran_out(history, lookup.sent_us):
+    for exchange in (each for each in history.of(*GROUP_APIS) if each.error in SAYS_NOTHING_ABOUT_IT):
+        join = history.first("JoinGroup", exchange.told_us)
+        lookup = history.first("FindCoordinator", exchange.told_us)
+        if join is None or (lookup is not None and _session_ran_out(history, lookup.sent_us)):
             continue
         if lookup is None or lookup.sent_us > join.sent_us:
             yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
         else:
-            yield broken(f"FindCoordinator after {exchange.error}, which says nothing about the coordinator", answered)
+            reason = f"FindCoordinator after {exchange.error}, which says nothing about the coordinator"
+            yield broken(reason, exchange.told_us)
 
 
 def _session_ran_out(history: History, now_us: int) -> bool:
@@ -69,7 +61,7 @@ def _session_ran_out(history: History, now_us: int) -> bool:
     Then it forgets the coordinator by itself, whatever an answer that comes late says (rule H5; Kafka
     AbstractCoordinator.HeartbeatThread.run: sessionTimeoutExpired, markCoordinatorUnknown).
     """
-    good = (e.answered_us or 0 for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error == "NONE")
+    good = (e.told_us for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.error == "NONE")
     latest_us = max((at_us for at_us in good if at_us < now_us), default=0)
     return now_us - latest_us >= history.settings.session_timeout_ms * 1000
 
@@ -82,20 +74,19 @@ def lookups_are_shared(history: History) -> Iterator[Finding]:
     (AbstractCoordinator.HeartbeatThread.run, clearFindCoordinatorFuture): every retry.backoff.ms, and at `occasions`.
     """
     lookups = history.of("FindCoordinator")
-    least_ms = history.settings.retry_backoff_ms * JITTER
+    backoff_ms = history.settings.retry_backoff_ms
     for number, later in enumerate(lookups[1:], 1):
         out = [
             earlier
             for earlier in lookups[:number]
             if not earlier.ended_before(later.sent_us)
             and not history.connections_closed(earlier.sent_us, later.sent_us)
-            and (later.sent_us - sent_from_us(history, earlier)) / 1000 < least_ms
+            and (later.sent_us - sent_from_us(history, earlier)) / 1000 < backoff_ms * JITTER
         ]
-        if len(out) > 1 and len(out) > 1 + len(occasions(history, out[0], later)):
-            reason = f"{len(out) + 1} FindCoordinators within the retry backoff, none of which was answered"
-            yield broken(f"{reason} (retry.backoff.ms={history.settings.retry_backoff_ms})", later.sent_us)
-        else:
-            yield held("FindCoordinator was shared, or given up for another as often as may be", later.sent_us)
+        shared = len(out) <= 1 or len(out) <= 1 + len(occasions(history, out[0], later))
+        right = "FindCoordinator was shared, or given up for another as often as may be"
+        wrong = f"{len(out) + 1} FindCoordinators within the retry backoff, none of which was answered"
+        yield held_if(shared, right, f"{wrong} (retry.backoff.ms={backoff_ms})", later.sent_us)
     if len(lookups) == 1:
         yield held("one FindCoordinator was sent", lookups[0].sent_us)
 
@@ -109,7 +100,7 @@ def occasions(history: History, lookup: Exchange, again: Exchange) -> list[int]:
     (HeartbeatThread.run, onFailure).
     """
     since_us = sent_from_us(history, lookup)
-    told = (e.answered_us or 0 for e in failed_for_good(history))
+    told = (e.told_us for e in failed_for_good(history))
     return [*history.between_polls(since_us, again.sent_us), *(at for at in told if since_us < at <= again.sent_us)]
 
 
@@ -117,7 +108,7 @@ def sent_from_us(history: History, lookup: Exchange) -> int:
     """When a lookup was sent, at the earliest: not before an answer had said that the coordinator is gone."""
     found = [at_us for at_us, _ in coordinators(history) if at_us <= lookup.sent_us]
     known_us = max(found, default=0)
-    told = (e.answered_us or 0 for e in failed_for_good(history))
+    told = (e.told_us for e in failed_for_good(history))
     lost_us = min((at_us for at_us in told if known_us < at_us <= lookup.sent_us), default=0)
     return max(lost_us, history.sent_from_us(lookup.sent_us))
 
@@ -126,13 +117,12 @@ def sent_from_us(history: History, lookup: Exchange) -> int:
 def failed_lookup_is_repeated(history: History) -> Iterator[Finding]:
     """A lookup that found no coordinator is followed by another."""
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
-        answered = exchange.answered_us or 0
         again = history.first("FindCoordinator", exchange.sent_us + 1)
         if again is not None:
             yield held("a failed lookup was followed by another one", again.sent_us)
         else:
             reason = "no FindCoordinator after one that was answered COORDINATOR_NOT_AVAILABLE"
-            yield in_vain(reason, answered, history.ends_us)
+            yield in_vain(reason, exchange.told_us, history.ends_us)
 
 
 @checks("D3")
@@ -144,23 +134,23 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
     at once: the lookup was given up, not repeated. A lookup that had an occasion is the poll's, and does not shift the
     thread's pace.
     """
-    least_ms = history.settings.retry_backoff_ms * JITTER
+    backoff_ms = history.settings.retry_backoff_ms
     for exchange in history.answers("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"):
-        again = history.first("FindCoordinator", exchange.answered_us or 0)
+        again = history.first("FindCoordinator", exchange.told_us)
         if again is None:
             continue
         apart = (again.sent_us - sent_from_us(history, at_its_own_pace(history, exchange))) / 1000
         reason = f"the next FindCoordinator came {apart:.0f} ms after one that failed"
-        if apart >= least_ms:
+        if apart >= backoff_ms * JITTER:
             yield held(reason, again.sent_us)
-        elif any(
-            at_us >= (exchange.answered_us or 0) or history.took_ms(at_us, again.sent_us) <= AT_ONCE_MS
+            continue
+        occasion = any(
+            at_us >= exchange.told_us or history.took_ms(at_us, again.sent_us) <= AT_ONCE_MS
             for at_us in occasions(history, exchange, again)
-        ):
-            yield held(f"{reason}, for the application's next poll or the next NOT_COORDINATOR", again.sent_us)
-        else:
-            backoff_ms = history.settings.retry_backoff_ms
-            yield broken(f"{reason}, in the same poll (retry.backoff.ms={backoff_ms})", again.sent_us)
+        )
+        right = f"{reason}, for the application's next poll or the next NOT_COORDINATOR"
+        wrong = f"{reason}, in the same poll (retry.backoff.ms={backoff_ms})"
+        yield held_if(occasion, right, wrong, again.sent_us)
 
 
 def at_its_own_pace(history: History, lookup: Exchange) -> Exchange:
@@ -183,21 +173,17 @@ def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
             yield broken(f"{exchange.api} was sent before a coordinator was found", exchange.sent_us)
             continue
         count += 1
-        if exchange.request.node != known[-1][1] and found_is_known(history, *known[-1]).before(exchange, history):
-            yield broken(
-                f"{exchange.api} went to node {exchange.request.node}, not to {known[-1][1]}", exchange.sent_us
-            )
+        found_us, node = known[-1]
+        if exchange.request.node != node and found_is_known(history, found_us, node).before(exchange, history):
+            yield broken(f"{exchange.api} went to node {exchange.request.node}, not to {node}", exchange.sent_us)
     if count:
         yield held(f"{count} group requests, each to the coordinator", history.ends_us)
 
 
 def coordinators(history: History) -> list[tuple[int, int]]:
-    """When a lookup was answered with which node, in the order of the answers.
-
-    Two that are out come back in any order.
-    """
-    found = ((e.answered_us, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE"))
-    return sorted((at_us or 0, answer.node_id) for at_us, answer in found if answer is not None)
+    """When a lookup was answered with which node, in the order of the answers, in which two that are out may swap."""
+    found = ((e.told_us, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE"))
+    return sorted((at_us, answer.node_id) for at_us, answer in found if answer is not None)
 
 
 def found_is_known(history: History, found_us: int, node: int) -> Known:
@@ -211,12 +197,9 @@ def nobody_is_spoken_to_while_unknown(history: History) -> Iterator[Finding]:
     """Between NOT_COORDINATOR and the next successful lookup there is no group request."""
     found = coordinators(history)
     for exchange in failed_for_good(history):
-        lost = exchange.answered_us or 0
+        lost = exchange.told_us
         known_again = next((at_us for at_us, _ in found if at_us > lost), history.ends_us)
         knows = Known.by(lost, history.first("FindCoordinator", lost))
-        group = [e for e in history.of(*GROUP_APIS) if lost < e.sent_us < known_again]
-        early = [e for e in group if knows.before(e, history)]
-        if early:
-            yield broken(f"{early[0].api} was sent while the coordinator was unknown", early[0].sent_us)
-        else:
-            yield held("no group request while the coordinator was unknown", known_again)
+        early = [e for e in history.between(lost, known_again, *GROUP_APIS) if knows.before(e, history)]
+        wrong = f"{early[0].api} was sent while the coordinator was unknown" if early else ""
+        yield none_of(early, wrong, "no group request while the coordinator was unknown", known_again)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.history import Exchange, History, PollCall
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
 from groupspec.impl.core.messages import JoinGroupRequest
 
 LATE_POLL_MS: Final = 300
@@ -19,8 +18,7 @@ NOTICED_WITHIN_MS: Final = 300
 
 def leaves_for_not_polling(history: History) -> list[Exchange]:
     """LeaveGroups that the application did not ask for."""
-    asked = history.events(protocol.ShutdownRequested)
-    end = asked[0][0] if asked else history.ends_us + 1
+    end = history.ends_us + 1 if history.close_us is None else history.close_us
     return [leave for leave in history.of("LeaveGroup") if leave.sent_us < end]
 
 
@@ -32,14 +30,12 @@ def one_leave_and_silence(history: History) -> Iterator[Finding]:
         return
     back = history.first("JoinGroup", leaves[0].sent_us)
     end = back.sent_us if back is not None else history.ends_us
-    again = [leave for leave in leaves[1:] if leave.sent_us < end]
-    beats = [e for e in history.of("Heartbeat") if leaves[0].sent_us < e.sent_us < end]
-    if again:
-        yield broken("a second LeaveGroup for the same expiry", again[0].sent_us)
-    elif beats:
-        yield broken("Heartbeat after the LeaveGroup that says that the application no longer polls", beats[0].sent_us)
+    if len(leaves) > 1 and leaves[1].sent_us < end:
+        yield broken("a second LeaveGroup for the same expiry", leaves[1].sent_us)
     else:
-        yield held("one LeaveGroup, then silence until the next JoinGroup", end)
+        beats = history.between(leaves[0].sent_us, end, "Heartbeat")
+        wrong = "Heartbeat after the LeaveGroup that says that the application no longer polls"
+        yield none_of(beats, wrong, "one LeaveGroup, then silence until the next JoinGroup", end)
 
 
 @checks("P1", needs="poll_interval")
@@ -48,14 +44,12 @@ def not_polling_is_noticed(history: History) -> Iterator[Finding]:
     stopped, seen_us = history.milestone("stopped polling"), history.milestone("waited for expiry")
     if stopped is None or seen_us is None:
         return
-    leaves = [
-        leave for leave in leaves_for_not_polling(history) if stopped <= leave.sent_us <= seen_us + history.slack_us
-    ]
-    waited = (seen_us - stopped) / 1000
-    limit = history.settings.max_poll_interval_ms
-    if leaves:
-        yield held(f"LeaveGroup {(leaves[0].sent_us - stopped) / 1000:.0f} ms after the last poll", leaves[0].sent_us)
+    sent = (leave.sent_us for leave in leaves_for_not_polling(history))
+    left_us = next((at_us for at_us in sent if stopped <= at_us <= seen_us + history.slack_us), None)
+    if left_us is not None:
+        yield held(f"LeaveGroup {(left_us - stopped) / 1000:.0f} ms after the last poll", left_us)
     else:
+        waited, limit = (seen_us - stopped) / 1000, history.settings.max_poll_interval_ms
         reason = f"no LeaveGroup {waited:.0f} ms after the last poll (max.poll.interval.ms={limit})"
         yield in_vain(reason, stopped, seen_us)
 
@@ -69,21 +63,16 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
     """
     limit = history.settings.max_poll_interval_ms
     slack = 2 * history.settings.heartbeat_interval_ms
-    for leave in leaves_for_not_polling(history):
-        inside = [
-            poll for poll in history.polls if poll.started_us <= leave.sent_us <= (poll.ended_us or history.ends_us)
-        ]
-        ended = [
-            min(poll.ended_us, poll.started_us + 1000 * poll.timeout_ms)
-            for poll in history.polls
-            if poll.ended_us is not None and poll.ended_us <= leave.sent_us
-        ]
-        if inside and (leave.sent_us - inside[0].started_us) / 1000 >= slack:
-            yield broken("LeaveGroup although the application is blocked in poll()", leave.sent_us)
-        elif ended and (leave.sent_us - ended[-1]) / 1000 < limit - slack:
-            since = (leave.sent_us - ended[-1]) / 1000
+    for left_us in (leave.sent_us for leave in leaves_for_not_polling(history)):
+        ends = [(poll, poll.ended_us or history.ends_us) for poll in history.polls]
+        inside = [poll.started_us for poll, end in ends if poll.started_us <= left_us <= end]
+        ended = [min(end, poll.over_us) for poll, end in ends if poll.ended_us is not None and end <= left_us]
+        since = (left_us - ended[-1]) / 1000 if ended else limit
+        if inside and (left_us - inside[0]) / 1000 >= slack:
+            yield broken("LeaveGroup although the application is blocked in poll()", left_us)
+        elif since < limit - slack:
             reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit})"
-            yield replace(broken(reason, leave.sent_us), timed=True)  # it may have been decided before the poll
+            yield replace(broken(reason, left_us), timed=True)  # it may have been decided before the poll
     yield from polled_for_longer(history)
 
 
@@ -91,7 +80,7 @@ def polled_for_longer(history: History) -> Iterator[Finding]:
     """The occasion to keep it: a time of polling longer than the interval."""
     limit_us = 1200 * history.settings.max_poll_interval_ms
     if history.polls and history.syncs:
-        start = max(history.polls[0].started_us, history.syncs[0].answered_us or 0)
+        start = max(history.polls[0].started_us, history.syncs[0].told_us)
         end = next((e.sent_us for e in history.of("LeaveGroup")), history.polls[-1].ended_us or history.ends_us)
         if end - start > limit_us:
             yield held(f"the member stayed in the group over {(end - start) / 1e6:.1f} s of polling", end)
@@ -104,32 +93,27 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
     A client that has no callback for lost partitions says revoked (so does Java's onPartitionsLost unless it is
     overridden).
     """
-    lost = (
-        ("partitions_lost",)
-        if "lost_callback" in history.settings.features
-        else ("partitions_lost", "partitions_revoked")
-    )
-    for leave in leaves_for_not_polling(history):
-        owned = history.owned_at(leave.sent_us)
-        poll = next((p for p in history.polls if p.started_us > leave.sent_us), None)
+    offers_lost = "lost_callback" in history.settings.features
+    lost = ("partitions_lost",) if offers_lost else ("partitions_lost", "partitions_revoked")
+    for left_us in (leave.sent_us for leave in leaves_for_not_polling(history)):
+        owned = history.owned_at(left_us)
+        poll = next((p for p in history.polls if p.started_us > left_us), None)
         if poll is None or not owned:
             continue
-        after = [
-            callback for callback in history.callbacks if callback.started_us >= leave.sent_us and callback.partitions
-        ]
-        rejoin = history.first("JoinGroup", leave.sent_us)
-        if not after or after[0].name not in lost:
-            what = after[0].name if after else "no callback"
+        first = next((c for c in history.callbacks if c.started_us >= left_us and c.partitions), None)
+        rejoin = history.first("JoinGroup", left_us)
+        if first is None or first.name not in lost:
+            what = first.name if first is not None else "no callback"
             yield broken(f"after the poll interval had passed: {what}, instead of {lost[-1]}", poll.started_us)
-        elif after[0].partitions != owned:
-            what = f"{after[0].name} names {sorted(after[0].partitions)}, owned were {sorted(owned)}"
-            yield broken(what, after[0].started_us)
+        elif first.partitions != owned:
+            what = f"{first.name} names {sorted(first.partitions)}, owned were {sorted(owned)}"
+            yield broken(what, first.started_us)
         elif rejoin is None:
             yield broken("the member did not join again after the next poll", poll.started_us)
-        elif rejoin.asked(JoinGroupRequest).member_id:
-            yield broken("the member joined again with the id that it had given up", rejoin.sent_us)
         else:
-            yield held("lost for everything that was owned, then a JoinGroup as a new member", rejoin.sent_us)
+            right = "lost for everything that was owned, then a JoinGroup as a new member"
+            wrong = "the member joined again with the id that it had given up"
+            yield held_if(not rejoin.asked(JoinGroupRequest).member_id, right, wrong, rejoin.sent_us)
 
 
 def callbacks_within(history: History, poll: PollCall) -> float:
@@ -147,32 +131,30 @@ def polls_return_in_time(history: History) -> Iterator[Finding]:
     """
     rounds = [(e.sent_us, e.answered_us or history.ends_us) for e in history.of("JoinGroup", "SyncGroup")]
     for number, poll in enumerate(history.polls):
-        if poll.ended_us is None:
+        start, end = poll.started_us, poll.ended_us
+        if end is None:
             continue
-        pending = any(start < poll.ended_us and poll.started_us < end for start, end in rounds)
+        pending = any(begun < end and start < over for begun, over in rounds)
         bound = poll.timeout_ms + LATE_POLL_MS + (FIRST_USE_MS if number == 0 else 0)
         listener = callbacks_within(history, poll)
-        took = history.took_ms(poll.started_us, poll.ended_us) - listener
-        if took > bound:
+        took = history.took_ms(start, end) - listener
+        if took > bound or pending:
+            how = f"after {took:.0f} ms" if took > bound else "in time"
             why = " while a rebalance was pending" if pending else ""
-            reason = f"poll({poll.timeout_ms} ms) returned after {took:.0f} ms{why}"
-            yield within(history, poll.started_us, poll.ended_us, bound + listener, reason)
-        elif pending:
-            reason = f"poll({poll.timeout_ms} ms) returned in time while a rebalance was pending"
-            yield within(history, poll.started_us, poll.ended_us, bound + listener, reason)
+            yield within(history, start, end, bound + listener, f"poll({poll.timeout_ms} ms) returned {how}{why}")
 
 
 @checks("P4", needs="pull listener_in_poll")
 def a_long_poll_notices_an_assignment(history: History) -> Iterator[Finding]:
     """An assignment that arrives while a long poll waits is handed to the listener by that poll."""
-    for sync in history.syncs:
-        arrived = sync.answered_us or 0
-        poll = next((p for p in history.polls if p.started_us < arrived < (p.ended_us or 0)), None)
-        if poll is None or (poll.ended_us or 0) - arrived < 1000 * NOTICED_WITHIN_MS:
+    for arrived in (sync.told_us for sync in history.syncs):
+        ends = (p.ended_us for p in history.polls if p.ended_us is not None and p.started_us < arrived < p.ended_us)
+        ended = next(ends, arrived)
+        if ended - arrived < 1000 * NOTICED_WITHIN_MS:
             continue
-        callback = next((c for c in history.callbacks if c.started_us >= arrived - history.slack_us), None)
-        if callback is None or history.took_ms(arrived, callback.started_us) > NOTICED_WITHIN_MS:
+        start = next((c.started_us for c in history.callbacks if c.started_us >= arrived - history.slack_us), None)
+        if start is None or history.took_ms(arrived, start) > NOTICED_WITHIN_MS:
             reason = "a poll that was waiting did not notice the assignment that arrived"
-            yield in_vain(reason, arrived, callback.started_us if callback else poll.ended_us or 0)
+            yield in_vain(reason, arrived, ended if start is None else start)
         else:
-            yield held("a poll that was waiting noticed the assignment that arrived", callback.started_us)
+            yield held("a poll that was waiting noticed the assignment that arrived", start)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
-from groupspec.conformance.wire.history import Exchange, History, assigned_by
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
 from groupspec.impl.core.messages import (
     FetchRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    OffsetFetchRequest,
     OffsetFetchResponse,
     TopicPartition,
 )
@@ -19,26 +21,21 @@ EARLIEST = -2
 
 
 def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
-    """Each partition's first Fetch after an assignment made it new.
-
-    Partition, offset, the Fetch, and the assignment's time.
-    """
+    """The first Fetch of each new partition: partition, offset, Fetch, and when it was assigned."""
     for sync, new in new_partitions(history):
-        assigned_us = sync.answered_us or 0
+        fetches = [fetch for fetch in history.of("Fetch") if fetch.sent_us >= sync.told_us]
         for name in sorted(new):
-            for fetch in history.of("Fetch"):
-                offsets = {str(partition): partition for partition in fetch.asked(FetchRequest).offsets}
-                if fetch.sent_us >= assigned_us and name in offsets:
-                    partition = offsets[name]
-                    yield partition, fetch.asked(FetchRequest).offsets[partition], fetch, assigned_us
-                    break
+            asked = ((*each, fetch) for fetch in fetches for each in fetch.asked(FetchRequest).offsets.items())
+            first = next((one for one in asked if str(one[0]) == name), None)
+            if first is not None:
+                yield *first, sync.told_us
 
 
 def committed(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:
     """What OffsetFetch said about a partition in between; None if nothing was said."""
     for exchange in history.of("OffsetFetch"):
         answer = exchange.answered(OffsetFetchResponse)
-        if answer is not None and from_us <= (exchange.answered_us or 0) <= to_us and partition in answer.offsets:
+        if answer is not None and from_us <= exchange.told_us <= to_us and partition in answer.offsets:
             return answer.offsets[partition].offset
     return None
 
@@ -50,10 +47,10 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
         known = committed(history, partition, assigned_us, fetch.sent_us)
         if known is None:
             yield broken(f"{partition} was fetched without asking for its committed offset", fetch.sent_us)
-        elif known >= 0 and offset != known:
-            yield broken(f"{partition} was fetched from {offset}, committed is {known}", fetch.sent_us)
         elif known >= 0:
-            yield held(f"{partition} was fetched from its committed offset {known}", fetch.sent_us)
+            right = f"{partition} was fetched from its committed offset {known}"
+            wrong = f"{partition} was fetched from {offset}, committed is {known}"
+            yield held_if(offset == known, right, wrong, fetch.sent_us)
 
 
 @checks("O6")
@@ -68,23 +65,19 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
             continue
         since_us = 0 if fetched_before(history, partition, assigned_us) else assigned_us
         listed = listed_offset(history, partition, since_us, fetch.sent_us)
+        what = f"{partition} has no committed offset"
         if listed is None:
-            yield broken(
-                f"{partition} has no committed offset, and was fetched without asking for the earliest", fetch.sent_us
-            )
-        elif offset != listed:
-            yield broken(f"{partition} was fetched from {offset}, the earliest offset is {listed}", fetch.sent_us)
+            yield broken(f"{what}, and was fetched without asking for the earliest", fetch.sent_us)
         else:
-            yield held(
-                f"{partition} has no committed offset and was fetched from the earliest, {listed}", fetch.sent_us
-            )
+            right = f"{what} and was fetched from the earliest, {listed}"
+            wrong = f"{partition} was fetched from {offset}, the earliest offset is {listed}"
+            yield held_if(offset == listed, right, wrong, fetch.sent_us)
 
 
 def fetched_before(history: History, partition: TopicPartition, at_us: int) -> bool:
     """Whether a Fetch of the partition has been answered by then."""
-    return any(
-        each.ended_before(at_us) and partition in each.asked(FetchRequest).offsets for each in history.of("Fetch")
-    )
+    done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(at_us))
+    return any(partition in offsets for offsets in done)
 
 
 def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:
@@ -92,59 +85,45 @@ def listed_offset(history: History, partition: TopicPartition, from_us: int, to_
     for exchange in history.of("ListOffsets"):
         answer = exchange.answered(ListOffsetsResponse)
         asked = exchange.asked(ListOffsetsRequest).timestamps.get(partition)
-        if (
-            answer is not None
-            and asked == EARLIEST
-            and from_us <= exchange.sent_us
-            and (exchange.answered_us or 0) <= to_us
-        ):
+        in_between = from_us <= exchange.sent_us and exchange.told_us <= to_us
+        if answer is not None and asked == EARLIEST and in_between:
             return answer.offsets[partition].offset
     return None
 
 
-@checks("O2", needs="cooperative")
+@checks("O2", needs="cooperative", rebalance="cooperative")
 def retained_partitions_go_on(history: History) -> Iterator[Finding]:
     """What a cooperative member keeps over a round is not looked up again, and goes on where it was."""
-    if history.settings.rebalance != "cooperative":
-        return
-    previous: Exchange | None = None
-    for sync in history.syncs:
-        retained = assigned_by(sync) & assigned_by(previous) if previous is not None else frozenset()
-        retained = frozenset() if lost_before(history, sync) else retained
-        since, previous = (previous.answered_us or 0 if previous is not None else 0), sync
-        if not retained:
+    for previous, sync in pairwise(history.syncs):
+        retained = assigned_by(sync) & assigned_by(previous)
+        if not retained or lost_before(history, sync):
             continue
-        until = next((at for at in history.gave_up_us if at >= (sync.answered_us or 0)), history.ends_us + 1)
+        until = next((at for at in history.gave_up_us if at >= sync.told_us), history.ends_us + 1)
         for exchange in history.of("OffsetFetch"):
-            asked = frozenset(map(str, getattr(exchange.request.message, "partitions", ())))
-            if (sync.answered_us or 0) <= exchange.sent_us < until and asked & retained:
-                again = ", ".join(sorted(asked & retained))
-                yield broken(
-                    f"the committed offset of {again}, which was retained, was looked up again", exchange.sent_us
-                )
-        yield from fetched_backwards(history, retained, since, until)
-        yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.answered_us or 0)
+            again = ", ".join(sorted(names(exchange.asked(OffsetFetchRequest).partitions) & retained))
+            if again and sync.told_us <= exchange.sent_us < until:
+                what = f"the committed offset of {again}, which was retained, was looked up again"
+                yield broken(what, exchange.sent_us)
+        yield from fetched_backwards(history, retained, previous.told_us, until)
+        yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.told_us)
 
 
 def fetched_backwards(history: History, retained: frozenset[str], since_us: int, until_us: int) -> Iterator[Finding]:
     """Records of a retained partition that poll returned twice, or skipped."""
     following: dict[str, int] = {}
     for returned in history.returned:
-        if returned.partition not in retained or not since_us <= returned.at_us < until_us:
-            continue
-        expected = following.get(returned.partition)
-        if expected is not None and returned.first != expected:
-            yield broken(
-                f"{returned.partition}: poll returned offset {returned.first}, {expected} was next", returned.at_us
-            )
-        following[returned.partition] = returned.last + 1
+        if returned.partition in retained and since_us <= returned.at_us < until_us:
+            expected = following.get(returned.partition, returned.first)
+            following[returned.partition] = returned.last + 1
+            if returned.first != expected:
+                what = f"{returned.partition}: poll returned offset {returned.first}, {expected} was next"
+                yield broken(what, returned.at_us)
 
 
 @checks("O3", needs="listener")
 def no_records_of_what_is_not_owned(history: History) -> Iterator[Finding]:
     """poll() returns nothing of a partition that was revoked or lost."""
     for returned in history.returned:
-        if returned.partition in history.owned_at(returned.at_us):
-            yield held("records were returned of owned partitions only", returned.at_us)
-        else:
-            yield broken(f"poll returned records of {returned.partition}, which was not owned", returned.at_us)
+        owned = returned.partition in history.owned_at(returned.at_us)
+        wrong = f"poll returned records of {returned.partition}, which was not owned"
+        yield held_if(owned, "records were returned of owned partitions only", wrong, returned.at_us)

@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.history import CALLBACKS
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
