@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from groupspec import conformance, impl, spec
 from groupspec.conformance import pytest_plugin
-from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.page import Page, page
 from groupspec.conformance.book.text import inline, prose
 from groupspec.impl.core.config import Config
 
@@ -55,23 +55,13 @@ class Documented:
 
 def pages() -> Iterator[Page]:
     """The one page."""
-    settings = [(field.name, field.type, field.default) for field in fields(Config)]
-    yield Page(
-        "api.html",
+    yield page(
+        "api",
         "Python API",
-        "api",
-        "api",
-        {
-            "packages": [(name_of(package), *_package(package)) for package in PACKAGES],
-            "settings": settings,
-            "plugin": prose(pytest_plugin.__doc__ or ""),
-        },
+        packages=[(package.__name__, *_package(package)) for package in PACKAGES],
+        settings=[(field.name, field.type, field.default) for field in fields(Config)],
+        plugin=prose(pytest_plugin.__doc__ or ""),
     )
-
-
-def name_of(package: ModuleType) -> str:
-    """`groupspec.spec`, and so on: its anchor on the page."""
-    return package.__name__
 
 
 def _package(package: ModuleType) -> tuple[Markup, list[Documented], list[tuple[str, Markup]]]:

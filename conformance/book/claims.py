@@ -1,16 +1,18 @@
-"""The properties: what is claimed of which model, by kind, and their page."""
+"""What is claimed of the models, by kind, with what the scores say of each property; and what was found not to hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from groupspec.conformance.book.page import Page
-from groupspec.conformance.book.scores import tested
-from groupspec.spec import composition, properties
-from groupspec.spec.compiler.model import Model, ModelProperty
+from groupspec.conformance.book.page import Page, page
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.lab import Claim, claimed
+from groupspec.conformance.findings import Counterexample, counterexamples
+from groupspec.conformance.scores.files import COMMITTED, committed
+from groupspec.spec import properties
 
 KINDS: Final = {
     "invariant": ("Invariants", "hold in every state"),
@@ -23,82 +25,60 @@ KINDS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A property.
-
-    Attributes:
-        stated: The property.
-        models: The models that claim it, and keep it.
-        broken: Those that are known to break it, and must.
-    """
-
-    stated: ModelProperty
-    models: tuple[str, ...]
-    broken: tuple[str, ...] = ()
-
-    @property
-    def is_assertion(self) -> bool:
-        """Whether its expression says no more than that its own assertion has not failed."""
-        return self.stated.holds == f"fault != '{self.stated.id}'"
-
-
-@cache
-def models() -> Mapping[str, Model]:
-    """Every model of the catalogue by its name."""
-    return {name: make() for name, make in composition.models().items()}
-
-
-def claims(catalogue: Mapping[str, Model]) -> list[Claim]:
-    """Every property once, with the models that claim it, in the order in which they are met."""
-    found: dict[str, list[str]] = {}
-    stated: dict[str, ModelProperty] = {}
-    for name, model in catalogue.items():
-        for each in model.properties:
-            found.setdefault(each.id, []).append(name)
-            stated.setdefault(each.id, each)
-    return [claim(stated[identifier], names) for identifier, names in found.items()]
-
-
-@cache
-def claimed() -> tuple[Claim, ...]:
+def property_pages() -> Iterator[Page]:
     """The properties of this repository's models."""
-    return tuple(claims(models()))
+    yield properties_page(claimed())
 
 
-def claim(stated: ModelProperty, names: Sequence[str]) -> Claim:
-    """A property of these models."""
-    broken = tuple(name for name in names if stated.id in composition.expected_violations(name))
-    return Claim(stated, tuple(name for name in names if name not in broken), broken)
+def properties_page(claims: Mapping[str, Claim]) -> Page:
+    """These properties."""
+    listed = by_kind(claims)
+    return page(
+        "properties",
+        "Properties",
+        claims=listed,
+        kinds=[(f"#{title.lower()}", title) for title, *_ in listed],
+        intro=properties.__doc__ or "",
+        tested=_tested(),
+        count=len(claims),
+    )
 
 
-def pages() -> Iterator[Page]:
-    """The properties, if there are any."""
-    return claim_pages(models())
-
-
-def claim_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:
-    """The page of the properties of these models."""
-    if found := claims(catalogue):
-        yield Page(
-            "properties.html",
-            "Properties",
-            "properties",
-            "properties",
-            {
-                "claims": by_kind(found),
-                "kinds": [(f"#{title.lower()}", title) for title, *_ in by_kind(found)],
-                "intro": properties.__doc__ or "",
-                "tested": tested(),
-                "count": len(found),
-            },
-        )
-
-
-def by_kind(found: list[Claim]) -> list[tuple[str, str, list[Claim]]]:
+def by_kind(claims: Mapping[str, Claim]) -> list[tuple[str, str, list[Claim]]]:
     """(heading, what the kind means, claims of it), in the order of `KINDS`."""
     return [
-        (title, meaning, [claim for claim in found if claim.stated.kind == kind])
+        (title, meaning, members)
         for kind, (title, meaning) in KINDS.items()
-        if any(claim.stated.kind == kind for claim in found)
+        if (members := [claim for claim in claims.values() if claim.stated.kind == kind])
     ]
+
+
+@cache
+def notices() -> Mapping[str, str]:
+    """Property to how many changed rows of the tables it notices, in words; empty where no scores are committed."""
+    scores = committed()
+    rows = scores["mutants"] if scores else []
+    noticed = Counter(name for row in rows for name in row["by"])
+    alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
+    return {name: _said(count, alone[name]) for name, count in noticed.items()}
+
+
+def _said(count: int, alone: int) -> str:
+    only = f", {alone} of which nothing else notices" if alone else ""
+    return f"Notices {count} changed {'row' if count == 1 else 'rows'}{only}."
+
+
+def _tested() -> str:
+    """The scores as a page, less its title and what stands beside each property."""
+    file = COMMITTED.with_suffix(".md")
+    parts = file.read_text(encoding="utf-8").partition("\n")[2].split("\n## ") if file.is_file() else []
+    return "\n## ".join(part for part in parts if not part.startswith("Properties\n"))
+
+
+def finding_pages(found: Iterable[Counterexample] | None = None) -> Iterator[Page]:
+    """The list of what exploration found, and a page for each: the sentence, the run as a picture, what is done."""
+    shown = list(counterexamples() if found is None else found)
+    yield page("findings", "Flaws found in the proposal", findings=[each.finding for each in shown])
+    for each in shown:
+        place = address("finding", each.finding.id)
+        yield page("finding", each.finding.title, place, finding=each.finding, shown=each)

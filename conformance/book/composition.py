@@ -1,92 +1,84 @@
-"""The pages of the composition: each model, how many states it has, and who sends what to whom in it."""
+"""The pages of the models: the list, how many states each has, who sends what to whom, what its actions do."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 
-from groupspec import conformance
-from groupspec.conformance.book.claims import by_kind, claim, models
-from groupspec.conformance.book.listing import code
-from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.claims import by_kind
+from groupspec.conformance.book.page import Page, page
 from groupspec.conformance.engines.counts import LEFT_OUT, Count, recorded
 from groupspec.conformance.engines.texts import MAX_MEMBERS
-from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.lab import claims
+from groupspec.conformance.scores.files import COMMITTED
 from groupspec.spec import composition
-from groupspec.spec.compiler.model import Action, Model
+from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Set
 from groupspec.spec.compiler.tla import module_name
 
 
-def pages() -> Iterator[Page]:
-    """The catalogue, a page for each model."""
-    return composition_pages(models(), composition)
+@cache
+def models() -> Mapping[str, Model]:
+    """Every model of the catalogue by its name."""
+    return {name: make() for name, make in composition.models().items()}
 
 
 @cache
-def counted() -> Mapping[str, Count]:
+def _counted() -> Mapping[str, Count]:
     """What the explorer has counted, by model, as it is committed; nothing where nothing is."""
-    return recorded(Path(conformance.__path__[0]) / "generated" / "models.json")
+    found = recorded(COMMITTED.with_name("models.json"))
+    return {name: count for name, count in found.items() if count.counted}
 
 
-def remark(model: Model) -> str:
+def _remark(model: Model) -> str:
     """What must be known of a model's count besides the numbers."""
-    count = counted()[model.name]
+    count = _counted()[model.name]
     told = [] if count.complete else ["stopped at a limit: there are more"]
     told += ["members folded"] if count.folded else []
     told += ["counted before the model changed last"] if count.counted != model.hash else []
     return "; ".join(told)
 
 
-def composition_pages(catalogue: Mapping[str, Model], module: ModuleType | None = None) -> Iterator[Page]:
-    """The pages of these models; `module` is what tells about them as a whole."""
-    if not catalogue:
-        return
-    counts = {
-        name: counted()[name] for name, model in catalogue.items() if name in counted() and counted()[name].counted
-    }
-    features = module.features() if module else {}
-    yield Page(
-        "composition.html",
+def pages() -> Iterator[Page]:
+    """The catalogue, a page for each model."""
+    return composition_pages(models())
+
+
+def composition_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:
+    """The pages of these models."""
+    about = inspect.cleandoc(composition.__doc__ or "").split("\n\n")
+    yield page(
+        "composition",
         "Models of whole groups",
-        "composition",
-        "composition",
-        {
-            "families": families(catalogue),
-            "messages": messages(catalogue),
-            "count": len(catalogue),
-            "intro": _about_all(module),
-            "features": features,
-            "counts": counts,
-            "remark": remark,
-            "left_out": LEFT_OUT.removeprefix("Left out: ") if module else "",
-        },
+        families=families(catalogue),
+        messages=messages(catalogue),
+        count=len(catalogue),
+        intro="\n\n".join(each for each in about if not each.startswith("`models()`")),
+        features=composition.features(),
+        counts=_counted(),
+        remark=_remark,
+        left_out=LEFT_OUT.removeprefix("Left out: "),
     )
     for model in catalogue.values():
-        procedures = addresses.model(f"{model.name}-procedures")
+        procedures = address("model", f"{model.name}-procedures")
         if model.procedures:
             bodies = [(procedure, code(procedure.body)) for procedure in model.procedures]
-            context = {"model": model, "procedures": bodies}
-            yield Page(procedures, f"Procedures of {model.name}", "composition", "procedures", context)
-        yield Page(
-            addresses.model(model.name),
-            model.name,
-            "composition",
+            yield page("procedures", f"Procedures of {model.name}", procedures, model=model, procedures=bodies)
+        yield page(
             "model",
-            {
-                "model": model,
-                "doc": _whole_doc(model),
-                "texts": _texts(model),
-                "count": counts.get(model.name),
-                "remark": remark,
-                "features": {name: features[name] for name in sorted(model.scope.features)},
-                "arrows": [(action, *action.arrow) for action in model.actions if any(action.arrow)],
-                "actions": [(action, code(action.body)) for action in model.actions],
-                "procedures_page": procedures if model.procedures else "",
-                "claims": by_kind([claim(stated, [model.name]) for stated in model.properties]),
-            },
+            model.name,
+            address("model", model.name),
+            model=model,
+            doc=model.doc,
+            texts=_texts(model),
+            count=_counted().get(model.name),
+            remark=_remark,
+            features={name: composition.features()[name] for name in sorted(model.scope.features)},
+            arrows=[(action, *action.arrow) for action in model.actions if any(action.arrow)],
+            actions=[(action, code(action.body)) for action in model.actions],
+            procedures_page=procedures if model.procedures else "",
+            claims=by_kind(claims({model.name: model})),
         )
 
 
@@ -94,7 +86,7 @@ def families(catalogue: Mapping[str, Model]) -> list[tuple[str, str, list[Model]
     """Models that one text is about: (its first line, the rest of it, the models)."""
     found: dict[str, list[Model]] = {}
     for model in catalogue.values():
-        found.setdefault(inspect.cleandoc(_whole_doc(model)), []).append(model)
+        found.setdefault(inspect.cleandoc(model.doc), []).append(model)
     return [(" ".join(doc.partition("\n\n")[0].split()), doc.partition("\n\n")[2], each) for doc, each in found.items()]
 
 
@@ -108,21 +100,6 @@ def messages(catalogue: Mapping[str, Model]) -> list[tuple[str, str, str, list[s
     return [(*arrow, [] if set(names) == everywhere else names) for arrow, names in found.items()]
 
 
-def guard_of(action: Action) -> str:
-    """When an action can happen, without what all of them demand: that no assertion has failed yet."""
-    return action.guard.removeprefix("fault == 'none' and ")
-
-
-def _about_all(module: ModuleType | None) -> str:
-    """What the module says, less what it says to programmers."""
-    paragraphs = inspect.cleandoc((module.__doc__ or "") if module else "").split("\n\n")
-    return "\n\n".join(each for each in paragraphs if not each.startswith("`models()`"))
-
-
-def _whole_doc(model: Model) -> str:
-    return model.doc or "No text says what this is a model of."
-
-
 def _texts(model: Model) -> tuple[str, ...]:
     """Where `groupspec generate` writes the same model for other engines."""
     if model.name not in models() or model.sizes["members"] > MAX_MEMBERS:
@@ -130,6 +107,43 @@ def _texts(model: Model) -> tuple[str, ...]:
     return f"conformance/generated/tla/{module_name(model)}.tla", f"conformance/generated/promela/{model.name}.pml"
 
 
+# Actions --------------------------------------------------------------------------------------------------------------
+
+
+def guard_of(action: Action) -> str:
+    """When an action can happen, without what all of them demand: that no assertion has failed yet."""
+    return action.guard.removeprefix("fault == 'none' and ")
+
+
 def parameters(action: Action) -> str:
     """`i in members, p in partitions`."""
     return ", ".join(f"{name} in {over}" for name, over in action.parameters)
+
+
+def code(block: Block) -> str:
+    """A body, to be read: one line a statement; what is assigned in one line is assigned at once."""
+    return "\n".join(_lines(block, ""))
+
+
+def _lines(block: Block, space: str) -> Iterator[str]:
+    for statement in block:
+        match statement:
+            case Set(assignments=assignments, note=note):
+                yield space + "; ".join(f"{target} := {value}" for target, value in assignments) + _note(note)
+            case If(branches=branches, otherwise=otherwise, notes=notes):
+                said = (*notes, *[""] * (len(branches) + 1))
+                for place, (condition, body) in enumerate(branches):
+                    yield f"{space}{'elif' if place else 'if'} {condition}:{_note(said[place])}"
+                    yield from _lines(body, space + "    ")
+                if otherwise:
+                    yield f"{space}else:{_note(said[len(branches)])}"
+                    yield from _lines(otherwise, space + "    ")
+            case For(index=index, over=over, body=body):
+                yield f"{space}for {index} in {over}:"
+                yield from _lines(body, space + "    ")
+            case Call(procedure=procedure, arguments=arguments):
+                yield f"{space}{procedure}({', '.join(arguments)})"
+
+
+def _note(note: str) -> str:
+    return f"  # {note}" if note else ""

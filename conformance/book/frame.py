@@ -11,13 +11,14 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from groupspec.conformance.book import composition, text
+from groupspec.conformance.book.claims import notices
 from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
-from groupspec.conformance.book.scores import notices
 from groupspec.conformance.book.variants import Variant
-from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.sources import source
-from groupspec.conformance.explain.words import outgoing, words
+from groupspec.conformance.explain.vocabulary import OUTGOING, words
+from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.reports.templating import environment, our_version
 from groupspec.conformance.vectors import VectorEvent
 from groupspec.spec import vocabulary
@@ -45,7 +46,7 @@ def book_environment() -> Environment:
     made = environment()
     made.filters |= {"anchors": _anchors, "plain": _plain, "emits": _emits, "inputs": _inputs}
     made.globals |= {
-        "to": addresses,
+        "to": address,
         "RULES": RULES,
         "BUGS": KNOWN_BUGS,
         "REASONS": vocabulary.IGNORED_REASONS,
@@ -66,6 +67,7 @@ def book_environment() -> Environment:
         "parameters": composition.parameters,
         "guard_of": composition.guard_of,
         "notices": notices(),
+        "FINDINGS": FINDINGS,
         "tab": _tab,
         "spec_hash": _spec_hash(),
         "version": our_version(),
@@ -126,7 +128,7 @@ def _tab(variant: Variant, variants: Sequence[Variant]) -> str:
 
 def _listener(word: str) -> str:
     """Who hears a word that no machine hears."""
-    return outgoing()[word].goes_to if word in outgoing() else ""
+    return OUTGOING[word].goes_to if word in OUTGOING else ""
 
 
 def _meaning(word: str) -> Markup:

@@ -13,13 +13,16 @@ class Page:
     Attributes:
         path: The name of its file; all lie in one folder.
         title: Its heading.
-        chapter: The key of the chapter that it belongs to (see `site.CHAPTERS`).
         template: The template of its content, without folder and suffix.
         context: What the template is given.
     """
 
     path: str
     title: str
-    chapter: str
     template: str
     context: Mapping[str, object]
+
+
+def page(template: str, title: str, path: str = "", /, **context: object) -> Page:
+    """A page of this template; its file has the template's name where no other is given."""
+    return Page(path or f"{template}.html", title, template, context)

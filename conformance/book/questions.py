@@ -1,19 +1,20 @@
-"""The question that the front page asks: what happens, and what is going on meanwhile.
+"""The front page, and the question that it asks: what happens, and what is going on meanwhile.
 
 The answer is a cell of a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.book.machines import gist, in_order
+from groupspec.conformance.book.machines import hearing, in_order, lines
+from groupspec.conformance.book.page import Page, page
+from groupspec.conformance.book.rows import shown_row
 from groupspec.conformance.book.variants import variants
-from groupspec.conformance.explain.state_meanings import means
+from groupspec.conformance.explain.machines import gist, means
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.tables import whole_tables
 
 KINDS: Final = {
     "timer": "A timer runs out",
@@ -35,27 +36,37 @@ class Option:
 
     value: str
     words: str
-    machines: tuple[str, ...] = ()
+    machines: Sequence[str] = ()
+
+
+def pages() -> Iterator[Page]:
+    """The front page. Its example, by which it shows how a table is read, is a row of the rebalance."""
+    first = variants()["rebalance"][0]
+    yield page(
+        "start",
+        "The book",
+        "index.html",
+        machines=lines(),
+        variants=variants(),
+        example=shown_row(first, first.table.by_id["PREPARING_REBALANCE.join_accepted.1"]),
+        events=list(events()),
+        situations=list(situations()),
+    )
 
 
 def events() -> Iterator[tuple[str, list[Option]]]:
     """(heading, what may happen): answers by their request, then everything else that comes from outside."""
     answers: dict[str, list[Option]] = {}
     for (request, error), event in vocabulary.RESPONSES.items():
-        answers.setdefault(f"{request} is answered", []).append(Option(event, f"{request}: {error}", deciding(event)))
+        answers.setdefault(f"{request} is answered", []).append(Option(event, f"{request}: {error}", hearing()[event]))
     yield from answers.items()
     for kind, heading in KINDS.items():
         others = [
-            Option(event.name, event.doc or event.name, deciding(event.name))
+            Option(event.name, event.doc or event.name, hearing()[event.name])
             for event in vocabulary.EVENTS.values()
             if event.kind == kind and event.name not in vocabulary.RESPONSES.values()
         ]
         yield heading, [option for option in others if option.machines]
-
-
-def deciding(event: str) -> tuple[str, ...]:
-    """The machines that hear an event."""
-    return tuple(name for name in in_order() if any(each.name == event for each in whole_tables()[name].events))
 
 
 def situations() -> Iterator[tuple[str, str, list[Option]]]:

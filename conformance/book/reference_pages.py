@@ -1,26 +1,32 @@
-"""The pages for looking things up: known bugs, differences, words, answers, request handling, checks."""
+"""The pages for looking things up: known bugs, differences, words, answers, request handling, timeouts, checks."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 
 from markupsafe import Markup
 
-from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.machines import hearing
+from groupspec.conformance.book.page import Page, page
 from groupspec.conformance.book.text import attribute_docs, prose
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.explain.protocol import EXCEPTIONS, SETTINGS
-from groupspec.conformance.explain.words import outgoing
+from groupspec.conformance.explain.vocabulary import OUTGOING
 from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.diagrams.expiry import assumptions, boundary_svg, boundary_words, conditions, defaults
 from groupspec.spec import differences, known_bugs, request_handling, vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES
+from groupspec.spec.expiry import parts, theorems
+from groupspec.spec.expiry.proofs import ARITHMETICS, prove
+from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS, KnownBug
 from groupspec.spec.request_handling import HANDLINGS, POSTCONDITIONS, PRECONDITIONS
 
@@ -49,11 +55,10 @@ def intro(module: ModuleType, labels: Mapping[str, str] | None = None) -> Markup
 @cache
 def heard() -> dict[str, list[tuple[str, str]]]:
     """Event to (machine, address of its row in the matrix that most readers look for)."""
-    found: dict[str, list[tuple[str, str]]] = {event: [] for event in vocabulary.EVENTS}
-    for name, table in whole_tables().items():
-        for event in table.events:
-            found[event.name].append((name, f"{variants()[name][0].page}#on.{event.name}"))
-    return found
+    return {
+        event: [(name, f"{variants()[name][0].page}#on.{event}") for name in machines]
+        for event, machines in hearing().items()
+    }
 
 
 def bugs_page() -> Iterator[Page]:
@@ -65,24 +70,17 @@ def bugs_page() -> Iterator[Page]:
         ({"name": name, "slug": "of-" + re.sub(r"\W+", "-", name.lower()).strip("-")}, members)
         for name, members in clients.items()
     ]
-    yield Page(
-        "bugs.html",
-        "Known bugs",
-        "bugs",
-        "bugs",
-        {"intro": intro(known_bugs, _BUG_LABELS), "clients": named, "mutants": MUTANTS},
-    )
+    yield page("bugs", "Known bugs", intro=intro(known_bugs, _BUG_LABELS), clients=named, mutants=MUTANTS)
 
 
 def differences_page() -> Iterator[Page]:
     """Where the sources disagree."""
-    cells = {entry.id: [(cell, _cell_places(cell)) for cell in entry.rows] for entry in DIFFERENCES.values()}
-    yield Page(
-        "differences.html",
+    yield page(
+        "differences",
         "Where the sources disagree",
-        "differences",
-        "differences",
-        {"intro": intro(differences, _DIFFERENCE_LABELS), "entries": list(DIFFERENCES.values()), "cells": cells},
+        intro=intro(differences, _DIFFERENCE_LABELS),
+        entries=list(DIFFERENCES.values()),
+        cells={entry.id: [(cell, _cell_places(cell)) for cell in entry.rows] for entry in DIFFERENCES.values()},
     )
 
 
@@ -99,38 +97,26 @@ def _cell_places(cell: str) -> list[tuple[str, str]]:
 
 def vocabulary_page() -> Iterator[Page]:
     """Every word that guards and effects are made of."""
-    whole = whole_tables()
-    owners = dict.fromkeys(v.owner for v in vocabulary.VARIABLES.values() if v.kind == "state")
-    groups = [
-        (f"Of {owner}", [v for v in vocabulary.VARIABLES.values() if v.kind == "state" and v.owner == owner])
-        for owner in owners
-    ]
-    groups += [(title, [v for v in vocabulary.VARIABLES.values() if v.kind == kind]) for kind, title in _GROUPS.items()]
-    kinds = dict.fromkeys(event.kind for event in vocabulary.EVENTS.values())
-    yield Page(
-        "vocabulary.html",
+    variables = vocabulary.VARIABLES.values()
+    owners = dict.fromkeys(v.owner for v in variables if v.kind == "state")
+    groups = [(f"Of {owner}", [v for v in variables if v.kind == "state" and v.owner == owner]) for owner in owners]
+    groups += [(title, [v for v in variables if v.kind == kind]) for kind, title in _GROUPS.items()]
+    events, effects = vocabulary.EVENTS.values(), list(vocabulary.EFFECTS.values())
+    rows = [row for table in whole_tables().values() for row in table.rows]
+    yield page(
+        "vocabulary",
         "Glossary",
-        "vocabulary",
-        "vocabulary",
-        {
-            "intro": intro(vocabulary),
-            "terms": list(TERMS.values()),
-            "settings": SETTINGS.values(),
-            "variable_groups": groups,
-            "event_groups": [(kind, [e for e in vocabulary.EVENTS.values() if e.kind == kind]) for kind in kinds],
-            "effects": list(vocabulary.EFFECTS.values()),
-            "outgoing": [
-                (name, each.goes_to, [e.name for e in vocabulary.EFFECTS.values() if name in e.emit])
-                for name, each in outgoing().items()
-            ],
-            "server_events": vocabulary.SERVER_EVENTS,
-            "server_events_intro": attribute_docs(vocabulary)["SERVER_EVENTS"],
-            "heard": heard(),
-            "ignored": {
-                reason: sum(row.reason == reason for table in whole.values() for row in table.rows)
-                for reason in vocabulary.IGNORED_REASONS
-            },
-        },
+        intro=intro(vocabulary),
+        terms=list(TERMS.values()),
+        settings=SETTINGS.values(),
+        variable_groups=groups,
+        event_groups=[(kind, [e for e in events if e.kind == kind]) for kind in dict.fromkeys(e.kind for e in events)],
+        effects=effects,
+        outgoing=[(name, out.goes_to, [e.name for e in effects if name in e.emit]) for name, out in OUTGOING.items()],
+        server_events=vocabulary.SERVER_EVENTS,
+        server_events_intro=attribute_docs(vocabulary)["SERVER_EVENTS"],
+        heard=heard(),
+        ignored=Counter(row.reason for row in rows),
     )
 
 
@@ -140,18 +126,14 @@ def answers_page() -> Iterator[Page]:
     for (request, error), event in vocabulary.RESPONSES.items():
         means = vocabulary.EVENTS[event].doc
         answers.setdefault(request, []).append({"error": error, "event": event, "means": means})
-    yield Page(
-        "answers.html",
+    yield page(
+        "answers",
         "Error codes",
-        "answers",
-        "answers",
-        {
-            "intro": prose(_ANSWERS_ARE + attribute_docs(vocabulary)["RESPONSES"].partition(". ")[2]),
-            "answers": list(answers.items()),
-            "requests": list(answers),
-            "exceptions": EXCEPTIONS.values(),
-            "heard": heard(),
-        },
+        intro=prose(_ANSWERS_ARE + attribute_docs(vocabulary)["RESPONSES"].partition(". ")[2]),
+        answers=list(answers.items()),
+        requests=list(answers),
+        exceptions=EXCEPTIONS.values(),
+        heard=heard(),
     )
 
 
@@ -160,38 +142,44 @@ def request_handling_page() -> Iterator[Page]:
     by_request: dict[str, list[request_handling.Handling]] = {}
     for case in HANDLINGS:
         by_request.setdefault(case.request, []).append(case)
-    titles = {name: name for name in by_request} | {
-        request_handling.COMMAND: "Commands",
-        request_handling.TIMER: "Timers",
-    }
-    firsts = dict.fromkeys(by_request, "Error") | {request_handling.COMMAND: "Command", request_handling.TIMER: "Timer"}
-    yield Page(
-        "request_handling.html",
+    ours = {request_handling.COMMAND: ("Commands", "Command"), request_handling.TIMER: ("Timers", "Timer")}
+    titles = {name: ours.get(name, (name, "Error")) for name in by_request}
+    yield page(
+        "request_handling",
         "Other requests",
-        "request_handling",
-        "request_handling",
-        {
-            "intro": intro(request_handling),
-            "cases": list(by_request.items()),
-            "jumps": [(f"#{request}", titles[request]) for request in by_request],
-            "titles": titles,
-            "firsts": firsts,
-            "preconditions": PRECONDITIONS,
-            "postconditions": POSTCONDITIONS,
-        },
+        intro=intro(request_handling),
+        cases=list(by_request.items()),
+        jumps=[(f"#{request}", title) for request, (title, _) in titles.items()],
+        titles=titles,
+        preconditions=PRECONDITIONS,
+        postconditions=POSTCONDITIONS,
+    )
+
+
+def time_page() -> Iterator[Page]:
+    """For which timeouts a living member can be put out: a table, Kafka's defaults, a section for each theorem."""
+    yield page(
+        "time",
+        "Timeouts",
+        intro=intro(theorems),
+        limits=intro(parts),
+        theorems=list(THEOREMS.values()),
+        arithmetics=ARITHMETICS,
+        conditions=conditions,
+        assumptions=assumptions,
+        zones={name: prove(theorem, 0).zones for name, theorem in THEOREMS.items()},
+        boundary=boundary_words,
+        pictures={name: boundary_svg(theorem) for name, theorem in THEOREMS.items()},
+        defaults=defaults(),
     )
 
 
 def checks_page() -> Iterator[Page]:
     """Who looks whether the rules are kept."""
-    yield Page(
-        "checks.html",
+    yield page(
+        "checks",
         "Scenarios and checks",
-        "checks",
-        "checks",
-        {
-            "scenarios": list(SCENARIOS.values()),
-            "trace_checks": trace_rules.RULES,
-            "mutants": list(MUTANTS.values()),
-        },
+        scenarios=list(SCENARIOS.values()),
+        trace_checks=trace_rules.RULES,
+        mutants=list(MUTANTS.values()),
     )

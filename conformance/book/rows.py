@@ -10,8 +10,8 @@ from markupsafe import Markup
 from groupspec.conformance.book import text
 from groupspec.conformance.book.variants import Variant, where
 from groupspec.conformance.book.variants import variants as all_variants
-from groupspec.conformance.explain import addresses
-from groupspec.conformance.explain.words import kind_of
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.vocabulary import kind_of
 from groupspec.spec.compiler import Row
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.rules import RULES
@@ -23,7 +23,7 @@ class Sent:
 
     Attributes:
         name: The word.
-        kind: See `words.kind_of`.
+        kind: See `vocabulary.kind_of`.
     """
 
     name: str
@@ -67,7 +67,7 @@ class ShownRow:
         """Where it goes, or that it stays."""
         if self.row.source == self.row.target:
             return Markup('<span class="stays">stays</span>')
-        return text.link(addresses.state(self.machine, self.row.target), text.breakable(self.row.target), css="to")
+        return text.link(address("state", self.machine, self.row.target), text.breakable(self.row.target), css="to")
 
 
 def sent(words: Iterable[str]) -> tuple[Sent, ...]:
@@ -136,8 +136,6 @@ def _together(groups: list[list[tuple[str, Row]]]) -> ShownRow:
 class Cell:
     """One cell of a matrix."""
 
-    state: str
-    event: str
     rows: tuple[ShownRow, ...]
 
     @property

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from groupspec.conformance.book import api_pages, guides
-from groupspec.conformance.book.claims import models
+from groupspec.conformance.book.composition import models
 from groupspec.conformance.book.variants import variants
-from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.index import kinds
-from groupspec.conformance.explain.state_meanings import STATES
+from groupspec.conformance.explain.machines import STATES
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec import vocabulary
 from groupspec.spec.datafile import Record, read_entries
@@ -96,14 +96,14 @@ def _explained() -> Iterator[Entry]:
     """Whatever `groupspec explain` takes, if the book has a place for it."""
     for rule in RULES.values():
         text = " ".join((f"{rule.name}:", rule.statement, *rule.sources))
-        yield Entry(rule.id, "rule", addresses.rule(rule.id), text)
+        yield Entry(rule.id, "rule", address("rule", rule.id), text)
     for model in models().values():
-        yield Entry(model.name, "model", addresses.model(model.name), " ".join(model.doc.split()))
+        yield Entry(model.name, "model", address("model", model.name), " ".join(model.doc.split()))
     for kind in (kind for kind in kinds() if kind.name not in _OTHERWISE):
         for name in dict.fromkeys(kind.names().values()):
             each = kind.explain(name)
             parts = [each.title.removeprefix(each.name).strip(" :"), each.statement, *each.sources]
-            parts += [line for section in each.sections for line in section.lines]
+            parts += [line for lines in each.sections.values() for line in lines]
             text = " ".join(" ".join(dict.fromkeys(parts)).split()).replace("`", "")
             if each.page:
                 yield Entry(each.name, kind.name, each.page, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,21 +10,16 @@ from groupspec.conformance.book import (
     api_pages,
     claims,
     composition,
-    counterexamples,
     guides,
     machines,
     questions,
     reference_pages,
     rule_pages,
-    time,
     vectors,
 )
 from groupspec.conformance.book.frame import book_environment
 from groupspec.conformance.book.page import Page
-from groupspec.conformance.book.rows import ShownRow, shown_row
 from groupspec.conformance.book.search import search_index
-from groupspec.conformance.book.variants import variants
-from groupspec.conformance.findings import FINDINGS, Finding
 from groupspec.conformance.reports.templating import template_text
 from groupspec.spec.datafile import Record, read_entries
 
@@ -60,45 +55,23 @@ PARTS: Final = {
 """The headings of the navigation, by key."""
 
 
-def _example() -> ShownRow:
-    """The row by which the first page shows how a table is read."""
-    first = variants()["rebalance"][0]
-    return shown_row(first, first.table.by_id["PREPARING_REBALANCE.join_accepted.1"])
-
-
-def _start() -> Iterator[Page]:
-    yield Page(
-        "index.html",
-        "The book",
-        "start",
-        "start",
-        {
-            "machines": machines.lines(),
-            "variants": variants(),
-            "example": _example(),
-            "events": list(questions.events()),
-            "situations": list(questions.situations()),
-        },
-    )
-
-
 _PAGES: Final[Mapping[str, Callable[[], Iterator[Page]]]] = {
-    "start": _start,
+    "start": questions.pages,
     "use": guides.pages,
     "api": api_pages.pages,
     "machines": machines.pages,
     "rules": rule_pages.pages,
     "answers": reference_pages.answers_page,
     "request_handling": reference_pages.request_handling_page,
-    "time": time.pages,
+    "time": reference_pages.time_page,
     "differences": reference_pages.differences_page,
     "vocabulary": reference_pages.vocabulary_page,
     "bugs": reference_pages.bugs_page,
     "checks": reference_pages.checks_page,
     "vectors": vectors.pages,
     "composition": composition.pages,
-    "properties": claims.pages,
-    "findings": counterexamples.pages,
+    "properties": claims.property_pages,
+    "findings": claims.finding_pages,
 }
 CHAPTERS: Final = tuple(read_entries(Path(__file__).with_name("chapters.toml"), Chapter).values())
 """In the order of the navigation."""
@@ -106,19 +79,20 @@ CHAPTERS: Final = tuple(read_entries(Path(__file__).with_name("chapters.toml"), 
 
 def book() -> dict[str, str]:
     """Every file of the site: name to text. The same sources give the same text, byte for byte."""
-    return site({chapter: list(chapter.pages()) for chapter in CHAPTERS}, FINDINGS.values())
+    return site({chapter: list(chapter.pages()) for chapter in CHAPTERS})
 
 
-def site(listed: Mapping[Chapter, Sequence[Page]], found: Iterable[Finding]) -> dict[str, str]:
+def site(listed: Mapping[Chapter, Sequence[Page]]) -> dict[str, str]:
     """The files of these pages; a chapter without pages is not listed."""
     made = book_environment()
     chapters = [chapter for chapter, pages in listed.items() if pages]
     parts = [(title, [chapter for chapter in chapters if chapter.part == part]) for part, title in PARTS.items()]
-    made.globals |= {"parts_of_the_book": [part for part in parts if part[1]], "found": found}
+    made.globals["parts_of_the_book"] = [part for part in parts if part[1]]
     files = {}
-    for page in (page for pages in listed.values() for page in pages):
-        template = made.get_template(f"book/{page.template}.html.j2")
-        files[page.path] = template.render(page.context, page=page)
+    for current, pages in listed.items():
+        for page in pages:
+            template = made.get_template(f"book/{page.template}.html.j2")
+            files[page.path] = template.render(page.context, page=page, current=current.key)
     files["book.css"] = template_text("base.css", "book/book.css")
     files["book.js"] = template_text("book/search.js", "book/book.js")
     files["search-index.js"] = search_index()

@@ -16,9 +16,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from groupspec.conformance.explain import addresses
+from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.sources import source
-from groupspec.conformance.explain.words import words
+from groupspec.conformance.explain.vocabulary import words
 from groupspec.conformance.glossary import TERMS
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import MACHINES
@@ -46,7 +46,7 @@ def link(address: str, text: object, title: str = "", css: str = "") -> Markup:
 def word(name: str) -> Markup:
     """A word of the vocabulary as code, leading to its entry."""
     shown = Markup("<code>{}</code>").format(breakable(name))
-    return link(addresses.word(name), shown) if name in words() else shown
+    return link(address("word", name), shown) if name in words() else shown
 
 
 @cache
@@ -68,7 +68,7 @@ def _render_text(
         if term.name not in env["terms"]:
             env["terms"].add(term.name)
             shown += mentions(text[at : found.start()])
-            shown += link(addresses.term(term.anchor), found[0], term.means.replace("`", ""), css="term-of")
+            shown += link(address("word", term.anchor), found[0], term.means.replace("`", ""), css="term-of")
             at = found.end()
     return str(shown + mentions(text[at:]))
 
@@ -80,7 +80,7 @@ def _render_code(
     if content in env.get("plain", ()):
         return str(Markup("<code>{}</code>").format(content))
     if content in RULES:
-        return str(link(addresses.rule(content), Markup("<code>{}</code>").format(content)))
+        return str(link(address("rule", content), Markup("<code>{}</code>").format(content)))
     if content in _PAGES:
         return str(link(_PAGES[content], Markup("<code>{}</code>").format(content)))
     return str(word(content))
@@ -100,7 +100,7 @@ _PAGES: Final = {
     "KAFKA_TRANSITIONS": "#kafka",
     "RESPONSES": "answers.html",
     "SERVER_EVENTS": "vocabulary.html#server-events",
-} | {f"{cls.machine_name}.py": addresses.machine(cls.machine_name) for cls in MACHINES}
+} | {f"{cls.machine_name}.py": address("machine", cls.machine_name) for cls in MACHINES}
 """Files and tables of the specification that prose names, and the pages that are made of them."""
 
 
@@ -161,7 +161,7 @@ def mentions(text: str) -> Markup:
     return Markup(
         re.sub(
             r"\bBUG-\d\d\b",
-            lambda one: str(link(addresses.bug(one[0]), one[0])) if one[0] in KNOWN_BUGS else one[0],
+            lambda one: str(link(address("bug", one[0]), one[0])) if one[0] in KNOWN_BUGS else one[0],
             marked,
         )
     )
@@ -169,7 +169,7 @@ def mentions(text: str) -> Markup:
 
 def _rule_link(identifier: str) -> Markup | str:
     return (
-        link(addresses.rule(identifier), identifier, f"{RULES[identifier].name}: {RULES[identifier].statement}")
+        link(address("rule", identifier), identifier, f"{RULES[identifier].name}: {RULES[identifier].statement}")
         if identifier in RULES
         else identifier
     )
@@ -208,7 +208,7 @@ def _linked_words(text: str) -> Markup:
         escaped += escape(text[at : found.start()])
         name, at = found[0], found.end()
         if name in vocabulary.VARIABLES:
-            escaped += link(addresses.word(name), name)
+            escaped += link(address("word", name), name)
         elif name in ("and", "or", "not", "if", "else", "in", "for", "all", "any"):
             escaped += Markup("<i>{}</i>").format(name)
         else:

@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 
 from groupspec.conformance import vectors
-from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.page import Page, page
 from groupspec.conformance.book.text import prose
 from groupspec.conformance.book.variants import Variant, variants
 from groupspec.conformance.vectors import Pair, VectorFile, VectorStep, read_vectors, vector_files
-from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS, Subject
+from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS
 
 
 @dataclass(frozen=True)
@@ -98,35 +98,27 @@ def _readme(start: str, end: str = "") -> str:
     return found[: found.index(end)] if end else found
 
 
-def _subject(file: VectorFile) -> Subject:
-    return next(subject for subject in SUBJECTS if subject.name == file.subject)
-
-
 def pages() -> Iterator[Page]:
-    """The list of files, and a page for each."""
-    if not files():
-        return
-    yield Page(
-        "vectors.html",
-        "Test data",
-        "vectors",
-        "vectors",
-        {
-            "intro": prose(_readme("# ", "|").partition("\n")[2]),
-            "format": prose(_readme("## The format"), top=1),
-            "files": [
-                (name, file, [(machine, page_of(file, machine)) for machine in _by_machine(place)], _subject(file))
-                for place, (name, file) in enumerate(files())
-            ],
-        },
-    )
+    """The list of files, and a page for each machine of each."""
+    subjects = {subject.name: subject for subject in SUBJECTS}
+    listed = []
     for place, (name, file) in enumerate(files()):
-        for machine, runs in _by_machine(place).items():
+        by_machine = _by_machine(place)
+        read_here = [(machine, page_of(file, machine)) for machine in by_machine]
+        listed.append((name, file, read_here, subjects[file.subject]))
+        for machine, runs in by_machine.items():
             order = list(variants()[machine][0].table.by_id)
             runs.sort(key=lambda run: (order.index(run.row) if run.row in order else len(order), run.row))
             protocol = file.rebalance if file.rebalance != "any" else "both protocols"
-            context = {"name": name, "runs": runs}
-            yield Page(page_of(file, machine), f"{machine}: {file.subject}, {protocol}", "vectors", "runs", context)
+            title = f"{machine}: {file.subject}, {protocol}"
+            yield page("runs", title, page_of(file, machine), name=name, runs=runs)
+    yield page(
+        "vectors",
+        "Test data",
+        intro=prose(_readme("# ", "|").partition("\n")[2]),
+        format=prose(_readme("## The format"), top=1),
+        files=listed,
+    )
 
 
 def _by_machine(place: int) -> dict[str, list[VectorRun]]:

@@ -58,8 +58,8 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
     yield f"{told.kind} {told.title or told.name}{level}"
     yield f"  {told.statement}"
     yield from _list("source", told.sources)
-    for section in told.sections:
-        yield from _list(section.heading, section.lines, most)
+    for heading, lines in told.sections.items():
+        yield from _list(heading, lines, most)
     in_full = len(told.rules) <= MAX_RULES_IN_FULL
     rules = [RULES[rule] for rule in told.rules]
     yield from _list("rules", [f"{rule.title}: {rule.statement}" if in_full else rule.title for rule in rules])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
+from typing import Final
 
-from groupspec.conformance.explain import addresses
-from groupspec.conformance.explain.explanation import Explanation, Kind, Section, themselves
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.traces.causes import TOLD
 from groupspec.conformance.traces.quarantine import REASONS
@@ -17,6 +19,12 @@ from groupspec.conformance.wire.scenario import SCENARIOS, all_cases
 from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
+_FINDINGS_ARE: Final = {
+    "violation": "a rule of the specification was broken",
+    "recording": "a fault of the recording: it says nothing of the client",
+    "notice": "worth a look; no rule forbids it",
+}
+
 
 def _case_names() -> dict[str, str]:
     return themselves((*SCENARIOS, *(case.selector for case in all_cases())))
@@ -26,49 +34,38 @@ def _scenario(name: str) -> Explanation:
     """A scenario with its cases, or one case of it."""
     identifier, _, variant = name.partition("/")
     scenario = SCENARIOS[identifier]
-    case = next((case for case in all_cases() if case.selector == name), None)
-    is_case = bool(variant) and case is not None
-    sections = [
-        Section("what happens", tuple(line.strip() for line in scenario.doc.strip().split("\n") if line.strip()))
-    ]
-    if is_case and case is not None:
-        plain = asdict(Variant())
-        differs = {key: value for key, value in asdict(case.variant).items() if value != plain[key] and key != "name"}
-        sections.append(Section("this case", tuple(f"{key} = {value!r}" for key, value in differs.items())))
+    cases = {case.selector: case for case in all_cases() if case.scenario is scenario}
+    case = cases.get(name)
+    told: dict[str, str | Iterable[str]] = {"what happens": filter(None, map(str.strip, scenario.doc.split("\n")))}
+    if variant and case is not None:
+        usual = asdict(Variant())
+        differs = {key: value for key, value in asdict(case.variant).items() if value != usual[key] and key != "name"}
+        told["this case"] = [f"{key} = {value!r}" for key, value in differs.items()]
     else:
-        cases = tuple(each.selector for each in all_cases() if each.scenario is scenario)
-        sections.append(Section(f"cases ({len(cases)})", cases))
-    needs = tuple(f"{feature}: {FEATURES[feature]}" for feature in sorted(scenario.needs))
+        told[f"cases ({len(cases)})"] = cases
+    told["what the client must offer"] = [f"{feature}: {FEATURES[feature]}" for feature in sorted(scenario.needs)]
+    told["run it"] = f"groupspec conform CLIENT --scenario {name}"
     return Explanation(
-        "case of a scenario" if is_case else "scenario",
+        "case of a scenario" if variant else "scenario",
         name,
         scenario.title,
-        addresses.check(identifier),
+        address("check", identifier),
         sources=(scenario.source, f"conformance/wire/scenarios/{identifier.replace('-', '_')}.py"),
         rules=case.rules if case is not None else scenario.rules,
-        sections=(
-            *sections,
-            Section("what the client must offer", needs),
-            Section("run it", (f"groupspec conform CLIENT --scenario {name}",)),
-        ),
+        sections=sections(told),
     )
 
 
 def _trace_rule(name: str) -> Explanation:
     rule = next(rule for rule in trace_rules.RULES if rule.id == name)
-    means = {
-        "violation": "a rule of the specification was broken",
-        "recording": "a fault of the recording: it says nothing of the client",
-        "notice": "worth a look; no rule forbids it",
-    }
     return Explanation(
         f"trace rule ({rule.kind})",
         name,
         rule.statement,
-        addresses.check(name),
+        address("check", name),
         sources=("conformance/traces/trace_rules.toml",),
         rules=rule.spec_rules,
-        sections=(Section("what a finding of it is", (means[rule.kind],)), Section("as it is told", (rule.text,))),
+        sections=sections({"what a finding of it is": _FINDINGS_ARE[rule.kind], "as it is told": rule.text}),
     )
 
 
@@ -77,43 +74,32 @@ def _verdict(name: str) -> Explanation:
 
 
 def _feature(name: str) -> Explanation:
-    needing = tuple(scenario.id for scenario in SCENARIOS.values() if name in scenario.needs)
-    return Explanation(
-        "feature of clients",
-        name,
-        f"{FEATURES[name]}; a harness says in its first line whether its client offers it",
-        sources=("conformance/wire/PROTOCOL.md",),
-        sections=(Section("scenarios that need it", needing),) if needing else (),
-    )
+    needing = [scenario.id for scenario in SCENARIOS.values() if name in scenario.needs]
+    says = f"{FEATURES[name]}; a harness says in its first line whether its client offers it"
+    told = sections({"scenarios that need it": needing})
+    return Explanation("feature of clients", name, says, sources=("conformance/wire/PROTOCOL.md",), sections=told)
 
 
 def _cause(name: str) -> Explanation:
-    told = TOLD[name]
-    return Explanation(
-        "cause of a rebalance",
-        name,
-        told.meaning,
-        sources=("groupspec trace why", "conformance/traces/causes.toml"),
-        sections=(Section("what to change", (told.advice,)),),
-    )
+    sources = ("groupspec trace why", "conformance/traces/causes.toml")
+    told = sections({"what to change": TOLD[name].advice})
+    return Explanation("cause of a rebalance", name, TOLD[name].meaning, sources=sources, sections=told)
 
 
 def _quarantine(name: str) -> Explanation:
     means = next(text for reason, text in REASONS.items() if reason == name)
-    return Explanation(
-        "reason why a trace line is quarantined", name, means, sources=("groupspec trace ingest, trace check",)
-    )
+    sources = ("groupspec trace ingest, trace check",)
+    return Explanation("reason why a trace line is quarantined", name, means, sources=sources)
 
 
 def _client(name: str) -> Explanation:
-    bugs = tuple(bug.id for bug in KNOWN_BUGS.values() if name in bug.client.lower())
     return Explanation(
         "client",
         name,
         f"a client with a harness of its own{' in Python' if name in IN_PYTHON else ', built once'}",
         sources=("conformance/wire/clients.toml",),
-        known_bugs=bugs,
-        sections=(Section("judge it", (f"groupspec conform {name}",)),),
+        known_bugs=tuple(bug.id for bug in KNOWN_BUGS.values() if name in bug.client.lower()),
+        sections=sections({"judge it": f"groupspec conform {name}"}),
     )
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cache
-from itertools import product
+from dataclasses import asdict, dataclass, field, replace
 
 import msgspec
 
 from groupspec.conformance.kills import Kill
 from groupspec.conformance.wire.docket import Entry
-from groupspec.spec.compiler import Row, Table
-from groupspec.spec.compiler.specialise import PROFILES, REBALANCES, specialise
-from groupspec.spec.compiler.tables import OF_NO_PROTOCOL, whole_tables
+from groupspec.spec.compiler import Row
+from groupspec.spec.compiler.tables import each_table, whole_tables
 from groupspec.spec.datafile import Record
 from groupspec.spec.differences import Difference
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -31,12 +28,10 @@ class SourcePlace:
         return f"{self.file}:{self.line}" + (f" {self.name}" if self.name else "")
 
 
-@dataclass(frozen=True)
-class Section:
-    """What only one kind of name has: a heading and lines."""
-
-    heading: str
-    lines: tuple[str, ...]
+def sections(told: Mapping[str, str | Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """What only one kind of name has: heading to lines. A heading with nothing below it is left out."""
+    lines = {heading: (each,) if isinstance(each, str) else tuple(each) for heading, each in told.items()}
+    return {heading: each for heading, each in lines.items() if any(each)}
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class Explanation:
         deviations: Of a rule: the docket's entries, what built-in clients are known to do against it.
         kills: Of a rule: its mutants, and the tests that fail, as the committed kill matrix has them.
         why_no_kills: Of a rule without: the reason.
-        sections: What else there is to say.
+        sections: What else there is to say: heading to lines.
     """
 
     kind: str
@@ -90,20 +85,15 @@ class Explanation:
     differences: tuple[Difference, ...] = ()
     kills: tuple[Kill, ...] = ()
     why_no_kills: str = ""
-    sections: tuple[Section, ...] = ()
+    sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def pictures(self) -> list[str]:
         """Committed pictures that show one of the rows; the matrix where all that a machine has of it is not drawn."""
         found = []
-        for table in (
-            table for machine in dict.fromkeys(name for name, _ in self.rows) for table in tables_of(machine)
-        ):
-            kinds = {
-                table.by_id[row.id].kind for name, row in self.rows if name == table.name and row.id in table.by_id
-            }
-            if kinds:
-                suffix = "svg" if "transition" in kinds else "md"
-                found.append(f"diagrams/generated/{table.label}.{suffix}")
+        for table in each_table():
+            ids = [row.id for machine, row in self.rows if machine == table.name and row.id in table.by_id]
+            if kinds := {table.by_id[row].kind for row in ids}:
+                found.append(f"diagrams/generated/{table.label}.{'svg' if 'transition' in kinds else 'md'}")
         return found
 
     def data(self) -> dict[str, object]:
@@ -113,17 +103,9 @@ class Explanation:
             "rows": [_row_data(machine, row) for machine, row in self.rows],
             "differences": [_only(each, "id title reason choice statements") for each in self.differences],
             "known_bugs": [_only(KNOWN_BUGS[bug], "id source client symptom") for bug in self.known_bugs],
+            "sections": [{"heading": heading, "lines": list(lines)} for heading, lines in self.sections.items()],
             "pictures": self.pictures(),
         }
-
-
-@cache
-def tables_of(machine: str) -> tuple[Table, ...]:
-    """The tables of one machine, one for each protocol and profile: quicker than to specialise all machines."""
-    whole = whole_tables()[machine]
-    if machine in OF_NO_PROTOCOL:
-        return (whole,)
-    return tuple(specialise(whole, *combination) for combination in product(REBALANCES, PROFILES))
 
 
 def place_of(machine: str, row: Row) -> str:

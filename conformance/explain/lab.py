@@ -6,114 +6,150 @@ Only the model that is asked for is made: that takes up to a second. Its name, s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
-from groupspec.conformance.explain import addresses
-from groupspec.conformance.explain.explanation import Explanation, Kind, Section, themselves
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.kills import kills
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.spec.compiler.model import ModelProperty
+from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty
 from groupspec.spec.composition import expected_violations, features, models
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A property, as it is stated first.
+
+    Attributes:
+        stated: The property.
+        claimed_of: The models of which it is claimed, by name.
+        rules: Those that it is about; where models state it otherwise, those of all statements.
+    """
+
+    stated: ModelProperty
+    claimed_of: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Those that are known to break it, and must."""
+        return tuple(name for name in self.claimed_of if self.stated.id in expected_violations(name))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Those that keep it."""
+        return tuple(name for name in self.claimed_of if name not in self.broken)
+
+    @property
+    def is_assertion(self) -> bool:
+        """Whether its expression says no more than that its own assertion has not failed."""
+        return self.stated.holds == f"fault != '{self.stated.id}'"
+
+
+def claims(catalogue: Mapping[str, Model | ModelMaker]) -> dict[str, Claim]:
+    """Every property of these models by its id, in the order in which they are met."""
+    found: dict[str, Claim] = {}
+    for name, model in catalogue.items():
+        for each in model.properties:
+            known = found.get(each.id, Claim(each))
+            rules = tuple(dict.fromkeys((*known.rules, *each.rules)))
+            found[each.id] = Claim(known.stated, (*known.claimed_of, name), rules)
+    return found
+
+
 @cache
-def _properties() -> Mapping[str, ModelProperty]:
-    """Every property of a model by its id."""
-    return {each.id: each for maker in models().values() for each in maker.properties}
+def claimed() -> Mapping[str, Claim]:
+    """The properties of this repository's models."""
+    return claims(models())
 
 
 def _property(name: str) -> Explanation:
-    stated = _properties()[name]
-    claimed = [model for model, maker in models().items() if any(each.id == name for each in maker.properties)]
-    broken = [model for model in claimed if name in expected_violations(model)]
+    claim = claimed()[name]
     found = [finding for finding in FINDINGS.values() if any(run.property_id == name for run in finding.runs)]
-    sections = [Section(f"claimed of {len(claimed)} models", tuple(claimed))]
-    if broken:
-        sections.append(Section("known to be broken by", tuple(broken)))
-    if found:
-        sections.append(Section("findings", tuple(f"{finding.id}: {finding.title}" for finding in found)))
+    told = {
+        f"claimed of {len(claim.claimed_of)} models": claim.claimed_of,
+        "known to be broken by": claim.broken,
+        "findings": [f"{finding.id}: {finding.title}" for finding in found],
+        "explore it": f"groupspec verify --model {(claim.broken or claim.claimed_of)[0]}",
+    }
     return Explanation(
-        f"property ({stated.kind.replace('_', ' ')})",
+        f"property ({claim.stated.kind.replace('_', ' ')})",
         name,
-        stated.statement,
-        addresses.claim(name),
-        sources=stated.sources,
-        rules=stated.rules,
-        sections=(*sections, Section("explore it", (f"groupspec verify --model {(broken or claimed)[0]}",))),
+        claim.stated.statement,
+        address("claim", name),
+        sources=claim.stated.sources,
+        rules=claim.rules,
+        sections=sections(told),
     )
 
 
 def _model(name: str) -> Explanation:
     model = models()[name]()
-    broken = expected_violations(name)
     scope = model.scope
-    said = [f"family {scope.family}", *(part for part in (scope.rebalance, scope.profile) if part)]
+    said = [f"family {scope.family}", *filter(None, (scope.rebalance, scope.profile)), *sorted(scope.features)]
+    told = {
+        "scope": ", ".join(said),
+        "what can happen": f"{len(model.variables)} variables, {len(model.actions)} actions",
+        "properties that it breaks, as expected": sorted(expected_violations(name)),
+        "explore it": f"groupspec verify --model {name}",
+    }
     return Explanation(
         "model",
         name,
         " ".join(model.doc.split()),
-        addresses.model(name),
+        address("model", name),
         properties=tuple(each.id for each in model.properties),
-        sections=(
-            Section("scope", (", ".join((*said, *sorted(scope.features))),)),
-            Section("what can happen", (f"{len(model.variables)} variables, {len(model.actions)} actions",)),
-            *([Section("properties that it breaks, as expected", tuple(sorted(broken)))] if broken else []),
-            Section("explore it", (f"groupspec verify --model {name}",)),
-        ),
+        sections=sections(told),
     )
 
 
 def _feature(name: str) -> Explanation:
     variables, means = features()[name]
-    with_it = tuple(model for model, maker in models().items() if name in maker.scope.features)
-    return Explanation(
-        "feature of models", name, means, sections=(Section("variables", (variables,)), Section("models", with_it))
-    )
+    with_it = [model for model, maker in models().items() if name in maker.scope.features]
+    told = sections({"variables": variables, "models": with_it})
+    return Explanation("feature of models", name, means, sections=told)
 
 
 def _finding(name: str) -> Explanation:
     finding = FINDINGS[name]
+    told = {
+        "what deployed systems do": finding.instead,
+        "shown by": finding.test,
+        "runs of": [run.model for run in finding.runs],
+    }
     return Explanation(
         f"finding ({finding.kind})",
         name,
         finding.shows,
-        addresses.finding(name),
+        address("finding", name),
         title=f"{name}: {finding.title}",
         sources=(f"{finding.source}: {finding.sentence}",),
         properties=tuple(dict.fromkeys(run.property_id for run in finding.runs)),
         differences=(DIFFERENCES[finding.difference],) if finding.difference else (),
-        sections=(
-            Section("what deployed systems do", (finding.instead,)),
-            Section("shown by", (finding.test,)),
-            *([Section("runs of", tuple(run.model for run in finding.runs))] if finding.runs else []),
-        ),
+        sections=sections(told),
     )
 
 
 def _theorem(name: str) -> Explanation:
     theorem = THEOREMS[name]
-    cases = tuple(" and ".join(case) for case in theorem.cases) or ("never",)
+    told = {
+        "that is so where": [" and ".join(case) for case in theorem.cases] or "never",
+        "parameters": ", ".join(theorem.parameters),
+    }
     return Explanation(
         "theorem about time",
         name,
         f"{theorem.question} {theorem.meaning}",
-        f"time.html#{name}",
+        address("theorem", name),
         sources=(theorem.sources,),
         rules=theorem.rules,
-        sections=(Section("that is so where", cases), Section("parameters", (", ".join(theorem.parameters),))),
+        sections=sections(told),
     )
-
-
-# Mutants --------------------------------------------------------------------------------------------------------------
-
-
-def _mutant_names() -> dict[str, str]:
-    """Mutants that are no known bug: a bug's mutant is explained with it."""
-    return themselves(name for name in MUTANTS if name not in KNOWN_BUGS)
 
 
 def _mutant(name: str) -> Explanation:
@@ -122,25 +158,23 @@ def _mutant(name: str) -> Explanation:
         "mutant of a table" if mutant.of_spec else "mutant of the reference",
         name,
         mutant.what,
-        addresses.check(f"{name}-mutant"),
+        address("check", f"{name}-mutant"),
         rules=mutant.rules,
         scenarios=mutant.scenarios,
-        sections=tuple(noticed(name)),
+        sections=dict(noticed(name)),
     )
 
 
-def noticed(name: str) -> Iterator[Section]:
-    """What a mutant does, and the tests that notice it."""
-    mutant = MUTANTS.get(name)
-    if mutant is None:
-        return
-    yield Section("what its mutant does", (mutant.what,))
-    noticing = [kill.tests for rule in mutant.rules for kill in kills(rule) if kill.mutant == name]
-    if noticing:
-        yield Section("tests that notice it", tuple(dict.fromkeys(test for tests in noticing for test in tests)))
-    if mutant.scenarios:
-        harness = f"cmd:python -m groupspec.conformance.wire.harnesses.reference_client --mutant {name}"
-        yield Section("judge it on the wire", (f"groupspec conform '{harness}' --scenario {mutant.scenarios[0]}",))
+def noticed(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What a mutant does, and the tests that notice it: (heading, lines)."""
+    if mutant := MUTANTS.get(name):
+        yield "what its mutant does", (mutant.what,)
+        found = (kill.tests for rule in mutant.rules for kill in kills(rule) if kill.mutant == name)
+        if tests := tuple(dict.fromkeys(test for each in found for test in each)):
+            yield "tests that notice it", tests
+        if mutant.scenarios:
+            harness = f"cmd:python -m groupspec.conformance.wire.harnesses.reference_client --mutant {name}"
+            yield "judge it on the wire", (f"groupspec conform '{harness}' --scenario {mutant.scenarios[0]}",)
 
 
 def mutants_of(rule: str) -> Iterator[str]:
@@ -150,14 +184,15 @@ def mutants_of(rule: str) -> Iterator[str]:
 
 def properties_of(rule: str) -> Iterator[str]:
     """The properties that are about a rule."""
-    return (each.id for each in _properties().values() if rule in each.rules)
+    return (name for name, claim in claimed().items() if rule in claim.rules)
 
 
 KINDS = (
-    Kind("property", lambda: themselves(_properties()), _property),
+    Kind("property", lambda: themselves(claimed()), _property),
     Kind("model", lambda: themselves(models()), _model),
     Kind("feature of models", lambda: themselves(features()), _feature),
     Kind("finding", lambda: themselves(FINDINGS), _finding),
     Kind("theorem about time", lambda: themselves(THEOREMS), _theorem),
-    Kind("mutant", _mutant_names, _mutant),
+    # A known bug's mutant is explained with it.
+    Kind("mutant", lambda: themselves(name for name in MUTANTS if name not in KNOWN_BUGS), _mutant),
 )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
+from types import ModuleType
+from typing import Final
 
-from groupspec.conformance.explain import addresses, code
-from groupspec.conformance.explain.explanation import Explanation, Kind, Section, SourcePlace, themselves
-from groupspec.conformance.explain.state_meanings import means
+from groupspec.conformance.explain import code
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace, sections, themselves
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler import Row, Table
@@ -19,14 +22,26 @@ from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
 from groupspec.spec.compiler.tables import MACHINES, OF_NO_PROTOCOL, whole_tables
 from groupspec.spec.differences import DIFFERENCES, Difference
 
+STATES: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
+    Path(__file__).with_name("state_meanings.toml").read_text(encoding="utf-8")
+)
+"""Machine, state, and what is going on then, in words that need no table."""
+
+
+def means(machine: str, state: str) -> str:
+    """What is going on then; empty for a state that nobody has put into words yet."""
+    return STATES.get(machine, {}).get(state, "")
+
 
 def gist(machine: str) -> str:
     """One line about a machine."""
-    return _docs()[machine].partition("\n")[0]
+    docs = {cls.machine_name: (cls.__doc__ or "").strip() for cls in MACHINES}
+    return docs[machine].partition("\n")[0]
 
 
-def _docs() -> dict[str, str]:
-    return {cls.machine_name: (cls.__doc__ or "").strip() for cls in MACHINES}
+def module_of(machine: str) -> ModuleType:
+    """The module that a machine stands in."""
+    return import_module(f"groupspec.spec.{machine}")
 
 
 def rows_where(wanted: Callable[[Table, Row], bool]) -> tuple[tuple[str, Row], ...]:
@@ -46,24 +61,17 @@ def _machine_names() -> dict[str, str]:
     return {".".join(label): label[0] for label in specialised} | themselves(whole_tables())
 
 
-def explain_machine(name: str) -> Explanation:
-    """What a machine is about, its states and its file."""
+def _machine(name: str) -> Explanation:
     table = whole_tables()[name]
-    cls = next(cls for cls in MACHINES if cls.machine_name == name)
-    text = inspect.getdoc(sys.modules[cls.__module__]) or ""
-    return Explanation(
-        "machine",
-        name,
-        gist(name),
-        addresses.machine(name),
-        sources=(f"spec/{name}.py",),
-        sections=(
-            Section("what it models", tuple(text.partition("\n\n")[0].split("\n"))),
-            Section("states", tuple(f"{state}: {means(name, state)}" for state in table.states)),
-            Section("events", (", ".join(event.name for event in table.events),)),
-            Section("its rows, state by event", (f"groupspec table {name}",)),
-        ),
-    )
+    text = inspect.getdoc(module_of(name)) or ""
+    told = {
+        "what it models": text.partition("\n\n")[0].split("\n"),
+        "states": [f"{state}: {means(name, state)}" for state in table.states],
+        "events": ", ".join(event.name for event in table.events),
+        "its rows, state by event": f"groupspec table {name}",
+    }
+    place = address("machine", name)
+    return Explanation("machine", name, gist(name), place, sources=(f"spec/{name}.py",), sections=sections(told))
 
 
 def _state_names() -> dict[str, str]:
@@ -71,20 +79,20 @@ def _state_names() -> dict[str, str]:
     return {name: name for full in sorted(qualified) for name in (full, full.partition(".")[2])}
 
 
-def explain_state(name: str) -> Explanation:
+def _state(name: str) -> Explanation:
     """A state; without its machine's name, every state of that name."""
     machine, _, state = name.rpartition(".")
     found = [t for t in whole_tables().values() if state in t.states and machine in ("", t.name)]
-    cells = [f"{table.name}:{state}." for table in found]
+    cells = tuple(f"{table.name}:{state}." for table in found)
     return Explanation(
         "state",
         name,
         "; ".join(f"a state of {t.name} ({gist(t.name).rstrip('.')}): {means(t.name, state)}" for t in found),
-        addresses.state(found[0].name, state),
+        address("state", found[0].name, state),
         sources=tuple(f"spec/{table.name}.py" for table in found),
         rows=rows_where(lambda t, row: t in found and state in (row.source, row.target) and row.kind == "transition"),
         matches=tuple(table.name for table in found),
-        differences=differences_of(lambda cell: any(cell.startswith(prefix) for prefix in cells)),
+        differences=differences_of(lambda cell: cell.startswith(cells)),
     )
 
 
@@ -100,7 +108,7 @@ def _row_names() -> dict[str, str]:
     return names
 
 
-def explain_row(name: str) -> Explanation:
+def _row(name: str) -> Explanation:
     """A row, or all rows of a cell."""
     machine, state, event = name.split(".")[:3]
     table = whole_tables()[machine]
@@ -109,7 +117,7 @@ def explain_row(name: str) -> Explanation:
         "row" if name.count(".") > 2 else "cell",
         name,
         f"in {state}, {event} ({table.event(event).doc}): {'; '.join(row_text(row, table) for row in rows)}",
-        addresses.state(machine, state),
+        address("state", machine, state),
         rows=tuple((machine, row) for row in rows),
         code=functions_for(event),
         rules=tuple(dict.fromkeys(rule for row in rows for rule in row.rules)),
@@ -128,7 +136,7 @@ def functions_for(event: str) -> tuple[SourcePlace, ...]:
 
 
 KINDS = (
-    Kind("machine", _machine_names, explain_machine),
-    Kind("state", _state_names, explain_state),
-    Kind("row", _row_names, explain_row),
+    Kind("machine", _machine_names, _machine),
+    Kind("state", _state_names, _state),
+    Kind("row", _row_names, _row),
 )

@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from groupspec.conformance.explain import addresses, code
-from groupspec.conformance.explain.explanation import Explanation, Kind, Section, themselves
+from groupspec.conformance.explain import code
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.explain.machines import rows_where
 from groupspec.conformance.explain.sources import KIPS
 from groupspec.conformance.glossary import TERMS
@@ -65,37 +66,32 @@ def _error_names() -> Mapping[str, str]:
 
 def _error(name: str) -> Explanation:
     number = next((error.value for error in ErrorCode if error.name == name), None)
+    is_ours = number is not None and number < -1
     events = {api: event for (api, error), event in RESPONSES.items() if error == name}
     handled = [case for case in HANDLINGS if case.error == name]
     follows = [f"{api}: {event} ({EVENTS[event].doc})" for api, event in events.items()]
     follows += [f"{case.request}, when {PRECONDITIONS[case.when]}: {POSTCONDITIONS[case.then]}" for case in handled]
     rules = dict.fromkeys((*_mentioning(name), *(rule for case in handled for rule in case.rules.split())))
     apis = dict.fromkeys((*events, *(case.request for case in handled)))
-    where = "an error of Kafka's protocol" if number is None or number >= -1 else f"no answer at all: {_BY_US}"
+    where = f"no answer at all: {_BY_US}" if is_ours else "an error of Kafka's protocol"
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    told = {
+        "number on the wire": "" if number is None or is_ours else str(number),
+        "what follows from it": follows,
+        "in clients": f"Java: {camel}Exception; kafka-python, aiokafka: {camel}Error; librdkafka: {name}; "
+        f"franz-go: {camel}",
+    }
     return Explanation(
         "Kafka error",
         name,
         f"{where}; clients meet it in the answer to {', '.join(apis) or 'no request of the specification'}",
-        sources=("org.apache.kafka.common.protocol.Errors",) if number is None or number >= -1 else (),
+        sources=() if is_ours else ("org.apache.kafka.common.protocol.Errors",),
         rows=rows_where(lambda _, row: row.event in events.values() and row.kind == "transition"),
         code=tuple(dict.fromkeys(place for api in apis for place in code.handling(api, name))),
         rules=tuple(rules),
         known_bugs=_bugs_naming(name),
-        sections=tuple(
-            Section(heading, lines)
-            for heading, lines in (
-                ("number on the wire", (str(number),) if number is not None and number >= -1 else ()),
-                ("what follows from it", tuple(follows)),
-                ("in clients", _spelt(name)),
-            )
-            if lines
-        ),
+        sections=sections(told),
     )
-
-
-def _spelt(error: str) -> tuple[str, ...]:
-    camel = "".join(part.capitalize() for part in error.split("_"))
-    return (f"Java: {camel}Exception; kafka-python, aiokafka: {camel}Error; librdkafka: {error}; franz-go: {camel}",)
 
 
 # APIs -----------------------------------------------------------------------------------------------------------------
@@ -119,12 +115,12 @@ def _api(name: str) -> Explanation:
         "API",
         name,
         term.means if term else documented,
-        addresses.term(term.anchor) if term else "",
+        address("word", term.anchor) if term else "",
         sources=("Apache Kafka, protocol guide (kafka.apache.org/protocol)",),
         rows=rows_where(lambda table, row: name in table.emitted(row)),
         code=(*code.constructing(f"{name}Request"), *code.handling(name, "NONE")),
         rules=_mentioning(name),
-        sections=(Section("its answers, and what each means", tuple(dict.fromkeys(answers))),) if answers else (),
+        sections=sections({"its answers, and what each means": dict.fromkeys(answers)}),
     )
 
 
@@ -172,11 +168,11 @@ def _exception(name: str) -> Explanation:
         "exception of clients",
         name,
         found.means,
-        f"answers.html#{name}",
+        address("answer", name),
         code=(*code.defining(cls), *code.constructing(cls)) if cls else (),
         rules=found.rules,
         known_bugs=tuple(dict.fromkeys(bug for rule in found.rules for bug in RULES[rule].known_bugs)),
-        sections=(Section("also called", found.also),),
+        sections=sections({"also called": found.also}),
     )
 
 
@@ -191,12 +187,12 @@ def _setting(name: str) -> Explanation:
         "setting",
         name,
         setting.means,
-        addresses.word(name),
+        address("word", name),
         rules=tuple(dict.fromkeys((*setting.rules, *_mentioning(name)))),
         known_bugs=_bugs_naming(name),
         differences=tuple(DIFFERENCES[entry] for entry, text in said.items() if name in text),
         code=code.defining("Config") if default is not MISSING else (),
-        sections=(Section("default of the reference", (str(default),)),) if default is not MISSING else (),
+        sections=sections({"default of the reference": "" if default is MISSING else str(default)}),
     )
 
 
@@ -212,19 +208,19 @@ def _citations() -> Mapping[str, str]:
     return themselves((*KIPS, *sorted(set(re.findall(r"\b(?:KIP|KAFKA)-\d+", " ".join(texts))))))
 
 
-def _citation(name: str) -> Explanation:
-    whole = re.compile(rf"{name}(?!\d)")
-    title = KIPS.get(name, "")
-    is_kip = name.startswith("KIP")
+def _citation(cited: str) -> Explanation:
+    whole = re.compile(rf"{cited}(?!\d)")
+    title = KIPS.get(cited, "")
+    is_kip = cited.startswith("KIP")
     what = "a Kafka Improvement Proposal" if is_kip else "an issue of Apache Kafka"
     return Explanation(
         "KIP" if is_kip else "issue",
-        name,
+        cited,
         f"{title + ': ' if title else ''}{what}",
         sources=(
             "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
             if is_kip
-            else f"https://issues.apache.org/jira/browse/{name}",
+            else f"https://issues.apache.org/jira/browse/{cited}",
         ),
         rules=tuple(rule.id for rule in RULES.values() if whole.search(" ".join((rule.statement, *rule.sources)))),
         known_bugs=tuple(bug.id for bug in KNOWN_BUGS.values() if whole.search(bug.source)),
@@ -233,14 +229,11 @@ def _citation(name: str) -> Explanation:
             for entry in DIFFERENCES.values()
             if any(whole.search(f"{said.says} {said.source}") for said in entry.statements)
         ),
-        code=tuple(code.citing(name)),
-        sections=_terms_with(whole),
+        code=tuple(code.citing(cited)),
+        sections=sections(
+            {"terms": [f"{name}: {term.means}" for name, term in TERMS.items() if whole.search(term.means)]}
+        ),
     )
-
-
-def _terms_with(pattern: re.Pattern[str]) -> tuple[Section, ...]:
-    lines = tuple(f"{term.name}: {term.means}" for term in TERMS.values() if pattern.search(term.means))
-    return (Section("terms", lines),) if lines else ()
 
 
 KINDS = (

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from groupspec.conformance.explain import addresses, code
+from groupspec.conformance.explain import code
+from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace
 from groupspec.conformance.explain.machines import rows_where
 from groupspec.conformance.kills import kills, why_none
@@ -35,7 +36,7 @@ def explain_rule(identifier: str) -> Explanation:
         "rule",
         identifier,
         rule.statement,
-        addresses.rule(identifier),
+        address("rule", identifier),
         title=rule.title,
         sources=rule.sources,
         rows=rows_where(lambda _, row: identifier in row.rules),

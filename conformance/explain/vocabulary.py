@@ -2,27 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
 
-from groupspec.conformance.explain import addresses
-from groupspec.conformance.explain.explanation import Explanation, Kind, Section, themselves
+from groupspec.conformance.explain.addresses import address
+from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.explain.machines import differences_of, functions_for, rows_where
-from groupspec.conformance.explain.words import OUTGOING, words
+from groupspec.conformance.glossary import TERMS
 from groupspec.spec import vocabulary
 from groupspec.spec.request_handling import HANDLINGS, POSTCONDITIONS, PRECONDITIONS
+from groupspec.spec.terms import Effect, Event, Variable
 
 
-def explain_event(name: str) -> Explanation:
+@dataclass(frozen=True)
+class Outgoing:
+    """A word that leaves a machine for something that is no machine.
+
+    Attributes:
+        goes_to: Who gets it.
+        kind: How it is shown: `request`, `callback`, or `act`.
+        means: What it asks for, or tells.
+    """
+
+    goes_to: str
+    kind: str
+    means: str
+
+
+_FOR_THE_APPLICATION: Final = {
+    "ERROR": "an exception is to be raised",
+    "REVOKE_PARTITIONS": "the listener is to hear that partitions go: onPartitionsRevoked, or onPartitionsLost",
+    "ASSIGN_PARTITIONS": "the listener is to hear of its new partitions: onPartitionsAssigned",
+}
+_ANSWERS: Final = {name: f"the error {name.removeprefix('ANSWER_')}" for name in vocabulary.ANSWERS} | {
+    "ANSWER_NONE": "NONE: it is as asked",
+    "ANSWER_CURRENT_GENERATION": "NONE, with the generation as it is",
+    "ANSWER_STORED_ASSIGNMENT": "NONE, with the assignment that is stored",
+}
+_SENT: Final = (
+    ("the broker", "request", {name: TERMS[name].means for name in vocabulary.REQUESTS}),
+    ("the application's thread", "callback", _FOR_THE_APPLICATION),
+    ("whoever asked for the commit", "callback", vocabulary.COMMIT_ENDINGS),
+    ("the member that asked", "request", _ANSWERS),
+    ("the coordinator's records of the members", "act", vocabulary.GROUP_ACTS),
+)
+OUTGOING: Final[Mapping[str, Outgoing]] = {
+    name: Outgoing(goes_to, kind, means) for goes_to, kind, names in _SENT for name, means in names.items()
+}
+
+
+@cache
+def words() -> Mapping[str, str]:
+    """Every word that has a place on the vocabulary's page, and what it means."""
+    entries: tuple[Variable | Event | Effect, ...] = (
+        *vocabulary.VARIABLES.values(),
+        *vocabulary.EVENTS.values(),
+        *vocabulary.EFFECTS.values(),
+    )
+    sent = {name: each.means for name, each in OUTGOING.items()}
+    return {entry.name: entry.doc for entry in entries} | sent | dict(vocabulary.IGNORED_REASONS)
+
+
+def kind_of(name: str) -> str:
+    """How an emitted word is shown; `internal` is an event for the other machines."""
+    return "internal" if name in vocabulary.EVENTS else OUTGOING[name].kind
+
+
+def _event(name: str) -> Explanation:
     """An event of the machines, with the answers and calls that it stands for."""
     event = vocabulary.EVENTS[name]
-    answers = [f"{api} {error}" for (api, error), meant in vocabulary.RESPONSES.items() if meant == name]
-    calls = [server_event for server_event, (meant, _) in vocabulary.SERVER_EVENTS.items() if meant == name]
+    sources = [f"answer {api} {error}" for (api, error), meant in vocabulary.RESPONSES.items() if meant == name]
+    sources += [f"server event {call}" for call, (meant, _) in vocabulary.SERVER_EVENTS.items() if meant == name]
     return Explanation(
         "event",
         name,
         f"{event.doc} ({event.kind})",
-        addresses.word(name),
-        sources=tuple([f"answer {answer}" for answer in answers] + [f"server event {call}" for call in calls]),
+        address("word", name),
+        sources=tuple(sources),
         rows=rows_where(lambda _, row: row.event == name),
         code=functions_for(name),
         differences=differences_of(lambda cell: cell.rpartition(".")[2] == name),
@@ -31,18 +89,18 @@ def explain_event(name: str) -> Explanation:
 
 def _variable(name: str) -> Explanation:
     variable = vocabulary.VARIABLES[name]
-    setters = [effect.name for effect in vocabulary.EFFECTS.values() if name in effect.set]
+    told = {
+        "values": f"{', '.join(map(str, variable.domain))}; first {variable.initial}",
+        "set by the effects of" if variable.owner else "kind": variable.owner or variable.kind,
+        "effects that set it": ", ".join(each.name for each in vocabulary.EFFECTS.values() if name in each.set),
+    }
     return Explanation(
         "variable",
         name,
         variable.doc,
-        addresses.word(name),
+        address("word", name),
         rows=rows_where(lambda _, row: name in row.guard.replace("(", " ").replace(")", " ").split()),
-        sections=(
-            Section("values", (f"{', '.join(map(str, variable.domain))}; first {variable.initial}",)),
-            Section("set by the effects of" if variable.owner else "kind", (variable.owner or variable.kind,)),
-            *([Section("effects that set it", (", ".join(setters),))] if setters else []),
-        ),
+        sections=sections(told),
     )
 
 
@@ -54,25 +112,16 @@ def _effect(name: str) -> Explanation:
         "effect",
         name,
         effect.doc or "; ".join(done),
-        addresses.word(name),
+        address("word", name),
         rows=rows_where(lambda _, row: name in row.effects),
-        sections=(Section("what it does", tuple(done)),),
+        sections=sections({"what it does": done}),
     )
 
 
-def _emitted() -> Iterator[str]:
-    """What leaves a machine, but for requests: those are explained as APIs."""
-    return (name for each in OUTGOING for name in each.names if name not in vocabulary.REQUESTS)
-
-
 def _output(name: str) -> Explanation:
-    goes_to = next(each.goes_to for each in OUTGOING if name in each.names)
+    rows = rows_where(lambda table, row: name in table.emitted(row))
     return Explanation(
-        "output",
-        name,
-        f"{words()[name]} (for {goes_to})",
-        addresses.word(name),
-        rows=rows_where(lambda table, row: name in table.emitted(row)),
+        "output", name, f"{words()[name]} (for {OUTGOING[name].goes_to})", address("word", name), rows=rows
     )
 
 
@@ -82,22 +131,17 @@ def _server_event(name: str) -> Explanation:
         "server event",
         name,
         f"what the application's thread hands to the background thread; the machines call it {event}",
-        addresses.word("server-events"),
+        address("word", "server-events"),
         sources=("Threading refactor proposal (Apache Kafka wiki), ServerEventType",),
         rows=rows_where(lambda _, row: row.event == event),
         code=functions_for(event),
-        sections=(Section("required coordinator", ("yes" if needs_coordinator else "no",)),),
+        sections=sections({"required coordinator": "yes" if needs_coordinator else "no"}),
     )
 
 
 def _reason(name: str) -> Explanation:
-    return Explanation(
-        "reason why an event is ignored",
-        name,
-        vocabulary.IGNORED_REASONS[name],
-        addresses.word(name),
-        rows=rows_where(lambda _, row: row.reason == name),
-    )
+    means, rows = vocabulary.IGNORED_REASONS[name], rows_where(lambda _, row: row.reason == name)
+    return Explanation("reason why an event is ignored", name, means, address("word", name), rows=rows)
 
 
 def _condition(name: str) -> Explanation:
@@ -106,17 +150,18 @@ def _condition(name: str) -> Explanation:
         "precondition" if name in PRECONDITIONS else "postcondition",
         name,
         {**PRECONDITIONS, **POSTCONDITIONS}[name],
-        f"request_handling.html#{name}",
+        address("condition", name),
         rules=tuple(dict.fromkeys(rule for case in cases for rule in case.rules.split())),
-        sections=(Section("answers and timers", tuple(f"{c.request} {c.error}: {c.when} -> {c.then}" for c in cases)),),
+        sections=sections({"answers and timers": [f"{c.request} {c.error}: {c.when} -> {c.then}" for c in cases]}),
     )
 
 
 KINDS = (
-    Kind("event", lambda: themselves(vocabulary.EVENTS), explain_event),
+    Kind("event", lambda: themselves(vocabulary.EVENTS), _event),
     Kind("variable", lambda: themselves(vocabulary.VARIABLES), _variable),
     Kind("effect", lambda: themselves(vocabulary.EFFECTS), _effect),
-    Kind("output", lambda: themselves(_emitted()), _output),
+    # Requests leave a machine, too: they are explained as APIs.
+    Kind("output", lambda: themselves(name for name in OUTGOING if name not in vocabulary.REQUESTS), _output),
     Kind("server event", lambda: themselves(vocabulary.SERVER_EVENTS), _server_event),
     Kind("reason why an event is ignored", lambda: themselves(vocabulary.IGNORED_REASONS), _reason),
     Kind("condition", lambda: themselves((*PRECONDITIONS, *POSTCONDITIONS)), _condition),

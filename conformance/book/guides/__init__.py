@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.page import Page, page
 from groupspec.conformance.book.text import link, prose
 from groupspec.conformance.traces.causes import TOLD
 
@@ -18,15 +18,15 @@ FILES: Final = tuple(Path(__file__).with_name(f"{name}.md") for name in ("client
 def pages() -> Iterator[Page]:
     """One that leads to the others, and one for each kind of user."""
     guides = [_guide(file) for file in FILES]
-    yield Page("use.html", "Use it", "use", "guide", {"text": Markup("").join(map(_entry, guides))})
+    yield page("guide", "Use it", "use.html", text=Markup("").join(map(_entry, guides)))
     yield from guides
 
 
 def _guide(file: Path) -> Page:
     heading, _, text = file.read_text(encoding="utf-8").partition("\n\n")
     # `join` in a guide is the cause of a rebalance, not the effect of a machine that has the same name.
-    context = {"text": prose(text, top=1, plain=TOLD), "about": prose(text.partition("\n\n")[0])}
-    return Page(f"use-{file.stem}.html", heading.removeprefix("# "), "use", "guide", context)
+    shown, about = prose(text, top=1, plain=TOLD), prose(text.partition("\n\n")[0])
+    return page("guide", heading.removeprefix("# "), f"use-{file.stem}.html", text=shown, about=about)
 
 
 def _entry(guide: Page) -> Markup:

@@ -24,7 +24,7 @@ from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.cli import main
 from groupspec.conformance.explain.index import explain, names
-from groupspec.conformance.explain.state_meanings import STATES
+from groupspec.conformance.explain.machines import STATES
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.differences import DIFFERENCES

@@ -216,8 +216,8 @@ def test_what_a_maker_of_models_claims_is_what_the_model_claims() -> None:
 
 def test_the_commands_that_explanations_name_exist(capsys: Captured) -> None:
     names = ("H2", "first-join", "one-owner", "open-group", "BUG-23", "deployed", "connection", "aiokafka")
-    sections = [section for name in names for one in explain(name) for section in one.sections]
-    lines = {line for section in sections for line in section.lines if line.startswith("groupspec ")}
+    sections = [lines for name in names for one in explain(name) for lines in one.sections.values()]
+    lines = {line for section in sections for line in section if line.startswith("groupspec ")}
     assert len(lines) >= 6
     for line in lines:
         command, *arguments = shlex.split(line)[1:]
