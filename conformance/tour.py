@@ -31,8 +31,8 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.protocol import decode_assignment
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.records import NewRecord
+from groupspec.impl.network.versions import ApiVersionsResponse
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.testing import Callback, DrivenConsumer, RecordedDriver
 from groupspec.impl.wiring import DECODER

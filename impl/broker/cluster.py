@@ -29,10 +29,9 @@ from groupspec.impl.core.messages import (
     SyncGroupRequest,
 )
 from groupspec.impl.network.answers import answer_with_error
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer
 from groupspec.impl.network.topic_ids import TopicIds
-from groupspec.impl.network.versions import API_VERSIONS, VersionRange, Versions
+from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
 
 GroupRequest = (
     JoinGroupRequest

@@ -38,11 +38,11 @@ from groupspec.impl.broker.ticks import Ticks
 from groupspec.impl.broker.topics import is_worth_answering
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
 from groupspec.impl.network.answers import error_of
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.errors import CodecError, RequestHeader, UnservedRequest
 from groupspec.impl.network.frames import FrameReader, framed
 from groupspec.impl.network.records import NewRecord
+from groupspec.impl.network.versions import ApiVersionsResponse
 
 HOST: Final = "127.0.0.1"
 DEFAULT_LIFETIME_S: Final = 300.0

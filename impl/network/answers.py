@@ -31,8 +31,8 @@ from groupspec.impl.core.messages import (
     SyncGroupResponse,
     TopicMetadata,
 )
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer
+from groupspec.impl.network.versions import ApiVersionsResponse
 
 
 def error_code(code: ErrorCode | str | int) -> ErrorCode:

@@ -10,19 +10,10 @@ Every complaint about bytes is a `CodecError` that says which kind; see `groupsp
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Final
 
 from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.network import wire
-from groupspec.impl.network.cluster_messages import (
-    API_VERSIONS_QUERY,
-    FETCH,
-    FIND_COORDINATOR,
-    METADATA,
-    ApiVersionsResponse,
-)
-from groupspec.impl.network.conversion import Context, Conversion
 from groupspec.impl.network.errors import (
     MalformedMessage,
     RequestHeader,
@@ -30,31 +21,15 @@ from groupspec.impl.network.errors import (
     UnknownErrorCode,
     UnservedRequest,
 )
-from groupspec.impl.network.group_messages import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
-from groupspec.impl.network.offset_messages import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
+from groupspec.impl.network.fields import Context
+from groupspec.impl.network.messages import EXCHANGES
 from groupspec.impl.network.topic_ids import TopicIds
-from groupspec.impl.network.versions import API_KEYS, API_NAMES, API_VERSIONS
+from groupspec.impl.network.versions import API_KEYS, API_NAMES, API_VERSIONS, ApiVersionsResponse
 
 Answer = Response | ApiVersionsResponse
-Read = TypeVar("Read")
 
-_CONVERSIONS: Final[Mapping[str, Conversion[Any, Any]]] = {
-    conversion.api: conversion
-    for conversion in (
-        API_VERSIONS_QUERY,
-        METADATA,
-        FIND_COORDINATOR,
-        JOIN_GROUP,
-        SYNC_GROUP,
-        HEARTBEAT,
-        LEAVE_GROUP,
-        OFFSET_COMMIT,
-        OFFSET_FETCH,
-        LIST_OFFSETS,
-        FETCH,
-    )
-}
-_API_OF: Final = {conversion.request_type: api for api, conversion in _CONVERSIONS.items()}
+_API_OF: Final = {exchange.request.kind: api for api, exchange in EXCHANGES.items()}
+_API_ANSWERED_BY: Final = {exchange.response.kind: api for api, exchange in EXCHANGES.items()}
 _NO_IDS: Final = TopicIds()
 _HEADER_START: Final = struct.Struct(">hhi")  # API key, version, correlation id: the same in every header
 
@@ -73,7 +48,7 @@ def encode_request(
     """A request as bytes, with every field that its version has (rule W1). Raises UnencodableMessage."""
     api = api_of(request)
     _check_version(api, version)
-    body = _CONVERSIONS[api].request_fields(request, Context(version, topic_ids))
+    body = EXCHANGES[api].request.write(request, Context(version, topic_ids))
     return wire.encode_request(API_KEYS[api], version, correlation_id, client_id, body)
 
 
@@ -87,11 +62,11 @@ def decode_response(api: str, version: int, data: bytes, topic_ids: TopicIds = _
     if api == "ApiVersions" and version > 0 and data[start : start + 2] == b"\x00\x23":
         version = 0
     try:
-        node = wire.decode_response_body(API_KEYS[api], version, data, start)
+        struct = wire.decode_response_body(API_KEYS[api], version, data, start)
     except wire.ErrorCodeNotKnown as problem:
         raise UnknownErrorCode(api, correlation_id, problem.code) from problem
     try:
-        return correlation_id, cast("Answer", _CONVERSIONS[api].read_response(node, Context(version, topic_ids)))
+        return correlation_id, EXCHANGES[api].response.read(struct, Context(version, topic_ids))
     except UnencodableMessage as problem:
         raise MalformedMessage(str(problem)) from problem
 
@@ -109,14 +84,11 @@ def decode_request(data: bytes, topic_ids: TopicIds = _NO_IDS) -> tuple[RequestH
         raise UnservedRequest(header, f"served are {', '.join(API_VERSIONS)}")
     if header.version not in API_VERSIONS[header.api]:
         raise UnservedRequest(header, f"served are versions {API_VERSIONS[header.api]}")
-    key = API_KEYS[header.api]
-    _, start = wire.decode_request_header(key, header.version, data)
-    node = wire.decode_request_body(key, header.version, data, start)
+    struct = wire.decode_request(API_KEYS[header.api], header.version, data)
     try:
-        request = _CONVERSIONS[header.api].read_request(node, Context(header.version, topic_ids))
+        return header, EXCHANGES[header.api].request.read(struct, Context(header.version, topic_ids))
     except UnencodableMessage as problem:
         raise MalformedMessage(str(problem)) from problem
-    return header, cast("Request", request)
 
 
 def read_header(data: bytes) -> RequestHeader:
@@ -148,17 +120,12 @@ def encode_response(
 
     `request`: what is being answered; new versions repeat its member, key or group id in the answer.
     """
-    api = api or _api_answered_by(response)
-    _check_version(api, version)
-    body = _CONVERSIONS[api].response_fields(response, Context(version, topic_ids, request))
-    return wire.encode_response(API_KEYS[api], version, correlation_id, body)
-
-
-def _api_answered_by(response: Answer) -> str:
-    name = type(response).__name__.removesuffix("Response")
-    if name not in _CONVERSIONS:
+    api = api or _API_ANSWERED_BY.get(type(response))
+    if api is None:
         raise UnencodableMessage(f"{response!r} is no answer that a broker gives")
-    return name
+    _check_version(api, version)
+    body = EXCHANGES[api].response.write(response, Context(version, topic_ids, request))
+    return wire.encode_response(API_KEYS[api], version, correlation_id, body)
 
 
 def _check_version(api: str, version: int) -> None:

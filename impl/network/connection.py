@@ -15,11 +15,10 @@ from typing import Final
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import ApiVersionsRequest, ErrorCode, JoinGroupRequest, Request, Response
 from groupspec.impl.network.answers import answer_with_error
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import api_of, decode_response, encode_request
 from groupspec.impl.network.errors import CodecError, MalformedMessage, UnencodableMessage, UnknownErrorCode
 from groupspec.impl.network.frames import FrameReader, framed
-from groupspec.impl.network.versions import CLIENT_VERSIONS, negotiate
+from groupspec.impl.network.versions import CLIENT_VERSIONS, ApiVersionsResponse, negotiate
 
 STATIC_MEMBERS_FROM: Final = 5
 """The first JoinGroup version that knows group.instance.id (KIP-345)."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from groupspec.impl.core.messages import ErrorCode
+
 API_KEYS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "Produce": 0,
@@ -52,6 +54,15 @@ class VersionRange:
 
 
 Versions = Mapping[str, VersionRange]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersionsResponse:
+    """What the other side speaks, as far as this side has names for it."""
+
+    versions: Versions
+    error: ErrorCode = ErrorCode.NONE
+
 
 API_VERSIONS: Final[Versions] = MappingProxyType(
     {

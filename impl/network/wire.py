@@ -1,7 +1,7 @@
 """The only door to kio, which knows every message of the protocol in every version, one class each.
 
 Here such a class becomes something that no longer depends on the version. Writing: plain dicts with every field that
-any version has, from which `encode` picks those of the version at hand. Reading: a `Node`, whose fields are asked for
+any version has, from which `encode` picks those of the version at hand. Reading: a `Struct`, whose fields are asked for
 by name and type, and are the given default in versions without them.
 """
 
@@ -11,16 +11,14 @@ import dataclasses
 import io
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, get_args, get_origin
-from uuid import UUID
 
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
-from groupspec.impl.core.messages import ErrorCode
 from groupspec.impl.network.errors import MalformedMessage, UnencodableMessage
 
 Fields = Mapping[str, object]
@@ -30,75 +28,30 @@ Fields = Mapping[str, object]
 EntityType = type[Any]
 
 _DEFAULTS: Fields = {"throttle_time": 0}
-Plan = tuple[tuple[str, Callable[[object], object], bool], ...]
+Plan = tuple[tuple[str, Callable[[Any], object], bool], ...]
 _PLANS: dict[EntityType, Plan] = {}
 _NOT_IN_ENUM = re.compile(r"(-?\d+) is not a valid ErrorCode")
 
 
-class Node:
-    """A struct that was read."""
+class Struct:
+    """A struct that was read. What it lacks is looked for in the struct around it."""
 
-    def __init__(self, entity: object) -> None:
+    def __init__(self, entity: object, around: Struct | None = None) -> None:
         self._entity = entity
+        self._around = around
 
     def __contains__(self, field: str) -> bool:
-        return hasattr(self._entity, field)
+        return hasattr(self._entity, field) or (self._around is not None and field in self._around)
 
-    def text(self, field: str, default: str = "") -> str:
-        """A string; null counts as the default."""
-        return self.nullable_text(field) or default
+    def get(self, field: str, default: object = None) -> Any:
+        """The field's value, as kio has it; the default if the version has no such field."""
+        if not hasattr(self._entity, field) and self._around is not None:
+            return self._around.get(field, default)
+        return getattr(self._entity, field, default)
 
-    def nullable_text(self, field: str) -> str | None:
-        """A string or null."""
-        value = getattr(self._entity, field, None)
-        return None if value is None else str(value)
-
-    def number(self, field: str, default: int = -1) -> int:
-        """A whole number."""
-        return int(getattr(self._entity, field, default))
-
-    def flag(self, field: str, default: bool = False) -> bool:
-        """A truth value."""
-        return bool(getattr(self._entity, field, default))
-
-    def duration_ms(self, field: str, default: int = -1) -> int:
-        """A duration, in milliseconds."""
-        value = getattr(self._entity, field, None)
-        return default if value is None else round(value / timedelta(milliseconds=1))
-
-    def data(self, field: str) -> bytes:
-        """Bytes; null counts as none."""
-        value = getattr(self._entity, field, None)
-        return b"" if value is None else bytes(value)
-
-    def error(self, field: str = "error_code") -> ErrorCode:
-        """An error code. One that Kafka has and a consumer never meets becomes UNKNOWN_SERVER_ERROR."""
-        value = int(getattr(self._entity, field, 0))
-        try:
-            return ErrorCode(value)
-        except ValueError:
-            return ErrorCode.UNKNOWN_SERVER_ERROR
-
-    def topic_id(self, field: str = "topic_id") -> UUID | None:
-        """A topic's id, None for the id of zeros."""
-        value = getattr(self._entity, field, None)
-        return value if isinstance(value, UUID) else None
-
-    def nodes(self, field: str) -> list[Node]:
-        """A list of structs; null counts as empty."""
-        return [Node(item) for item in getattr(self._entity, field, None) or ()]
-
-    def is_null(self, field: str) -> bool:
-        """Whether the version has the field and it is null."""
-        return field in self and getattr(self._entity, field) is None
-
-    def numbers(self, field: str) -> list[int]:
-        """A list of whole numbers."""
-        return [int(item) for item in getattr(self._entity, field, None) or ()]
-
-    def texts(self, field: str) -> list[str]:
-        """A list of strings."""
-        return [str(item) for item in getattr(self._entity, field, None) or ()]
+    def structs(self, field: str) -> list[Struct]:
+        """A list of structs; null, or none at all, counts as empty."""
+        return [Struct(item, self) for item in self.get(field) or ()]
 
 
 def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Fields) -> bytes:
@@ -119,23 +72,20 @@ def encode_response(api_key: int, version: int, correlation_id: int, body: Field
     return _encode(payload.__header_schema__, {"correlation_id": correlation_id}) + _encode(payload, body)
 
 
-def decode_request_header(api_key: int, version: int, data: bytes) -> tuple[Node, int]:
-    """The header of a request, and where its body begins. Raises MalformedMessage."""
-    return _decode(load_request_schema(api_key, version).__header_schema__, data, 0)
-
-
-def decode_request_body(api_key: int, version: int, data: bytes, start: int) -> Node:
+def decode_request(api_key: int, version: int, data: bytes) -> Struct:
     """The body of a request, which must end where the bytes end. Raises MalformedMessage."""
-    return _decode_to_end(load_request_schema(api_key, version), data, start)
+    payload = load_request_schema(api_key, version)
+    _, start = _decode(payload.__header_schema__, data, 0)
+    return _decode_to_end(payload, data, start)
 
 
 def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int, int]:
     """The correlation id of an answer, and where its body begins. Raises MalformedMessage."""
     header, end = _decode(load_response_schema(api_key, version).__header_schema__, data, 0)
-    return header.number("correlation_id"), end
+    return header.get("correlation_id"), end
 
 
-def decode_response_body(api_key: int, version: int, data: bytes, start: int) -> Node:
+def decode_response_body(api_key: int, version: int, data: bytes, start: int) -> Struct:
     """The body of an answer, which must end where the bytes end. Raises MalformedMessage."""
     return _decode_to_end(load_response_schema(api_key, version), data, start)
 
@@ -183,46 +133,25 @@ def _plan(entity_type: EntityType) -> Plan:
     return _PLANS[entity_type]
 
 
-def _converter(field_type: object) -> Callable[[object], object]:
+def _converter(field_type: object) -> Callable[[Any], object]:
     types = [field_type, *get_args(field_type)]
     types += [inner for outer in types for inner in get_args(outer)]
-    entity = next((t for t in types if dataclasses.is_dataclass(t)), None)
-    is_list = any(get_origin(t) is tuple for t in types)
-    if entity is not None and isinstance(entity, type):
-        return _list_of(entity) if is_list else lambda value: _build(entity, _as_fields(value))
-    if is_list:
-        return lambda value: None if value is None else tuple(_as_iterable(value))
+    entity = next((t for t in types if isinstance(t, type) and dataclasses.is_dataclass(t)), None)
+    if any(get_origin(t) is tuple for t in types):
+        if entity is None:
+            return lambda value: None if value is None else tuple(value)
+        return lambda value: None if value is None else tuple(_build(entity, item) for item in value)
+    if entity is not None:
+        return lambda value: _build(entity, value)
     if any(isinstance(t, type) and issubclass(t, timedelta) for t in types):
-        return lambda value: timedelta(milliseconds=_as_number(value))
+        return lambda value: timedelta(milliseconds=value)
     return lambda value: value
-
-
-def _list_of(entity: EntityType) -> Callable[[object], object]:
-    return lambda value: None if value is None else tuple(_build(entity, _as_fields(v)) for v in _as_iterable(value))
-
-
-def _as_fields(value: object) -> Fields:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{value!r} is no struct")
-    return value
-
-
-def _as_iterable(value: object) -> Iterable[object]:
-    if not isinstance(value, Iterable):
-        raise TypeError(f"{value!r} is no list")
-    return value
-
-
-def _as_number(value: object) -> int:
-    if not isinstance(value, int):
-        raise TypeError(f"{value!r} is no number of milliseconds")
-    return value
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
-def _decode(entity_type: EntityType, data: bytes, start: int) -> tuple[Node, int]:
+def _decode(entity_type: EntityType, data: bytes, start: int) -> tuple[Struct, int]:
     try:
         entity, size = entity_reader(entity_type)(data, start)
     except (SerialError, ValueError, TypeError, OverflowError, MemoryError, KeyError) as problem:
@@ -232,10 +161,10 @@ def _decode(entity_type: EntityType, data: bytes, start: int) -> tuple[Node, int
             raise ErrorCodeNotKnown(int(unknown[1]) if unknown else None) from problem
         what = f"{entity_type.__name__} version {entity_type.__version__}, {len(data)} bytes"
         raise MalformedMessage(f"{what}: {type(problem).__name__} {problem}".rstrip()) from problem
-    return Node(entity), start + size
+    return Struct(entity), start + size
 
 
-def _decode_to_end(entity_type: EntityType, data: bytes, start: int) -> Node:
+def _decode_to_end(entity_type: EntityType, data: bytes, start: int) -> Struct:
     node, end = _decode(entity_type, data, start)
     if end != len(data):
         name, version = entity_type.__name__, entity_type.__version__

@@ -37,10 +37,9 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Subscription, encode_subscription
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer, api_of, decode_response, encode_request
 from groupspec.impl.network.frames import FrameReader, framed
-from groupspec.impl.network.versions import VersionRange
+from groupspec.impl.network.versions import ApiVersionsResponse, VersionRange
 
 pytestmark = pytest.mark.realtime
 

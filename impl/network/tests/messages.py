@@ -42,10 +42,9 @@ from groupspec.impl.core.messages import (
     TopicMetadata,
     TopicPartition,
 )
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer
 from groupspec.impl.network.topic_ids import TopicIds
-from groupspec.impl.network.versions import API_VERSIONS, VersionRange
+from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange
 
 TOPICS: Final = ("orders", "payments", "ä-topic")
 IDS: Final = TopicIds(TOPICS)

@@ -30,7 +30,6 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.network import codec
 from groupspec.impl.network.answers import answer_with_error, error_code, error_of
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import decode_request, decode_response, encode_request, encode_response
 from groupspec.impl.network.errors import (
     CodecError,
@@ -40,7 +39,14 @@ from groupspec.impl.network.errors import (
     UnservedRequest,
 )
 from groupspec.impl.network.tests.messages import ANSWERS, IDS, REQUESTS, as_version
-from groupspec.impl.network.versions import API_KEYS, API_VERSIONS, CLIENT_VERSIONS, VersionRange, negotiate
+from groupspec.impl.network.versions import (
+    API_KEYS,
+    API_VERSIONS,
+    CLIENT_VERSIONS,
+    ApiVersionsResponse,
+    VersionRange,
+    negotiate,
+)
 
 EVERY_VERSION = [
     (api, version) for api, versions in API_VERSIONS.items() for version in range(versions.lowest, versions.highest + 1)

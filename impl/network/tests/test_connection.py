@@ -15,12 +15,11 @@ from groupspec.impl.core.messages import (
     Request,
 )
 from groupspec.impl.network.answers import error_code
-from groupspec.impl.network.cluster_messages import ApiVersionsResponse
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.network.errors import CodecError, MalformedMessage
 from groupspec.impl.network.frames import FrameReader, framed
-from groupspec.impl.network.versions import API_VERSIONS, VersionRange, Versions
+from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
 
 HEARTBEAT = HeartbeatRequest("g", 1, "m", None)
 OK = HeartbeatResponse(ErrorCode.NONE)

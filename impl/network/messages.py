@@ -1,0 +1,334 @@
+"""Every message of a consumer on the wire: what is not as its class in `groupspec.impl.core.messages` says.
+
+A table to read beside those classes and kafka.apache.org/protocol, whose names in snake case are kio's. Versions do not
+show: each takes the fields that it has (`groupspec.impl.network.fields`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from groupspec.impl.core import messages
+from groupspec.impl.core.messages import ErrorCode, TopicPartition
+from groupspec.impl.network.errors import UnencodableMessage
+from groupspec.impl.network.fields import (
+    Context,
+    Field,
+    Record,
+    by_topic,
+    derived,
+    duration,
+    fixed,
+    known_error,
+    null_if_empty,
+    pairs,
+    partitions,
+    record,
+    records,
+    single,
+    topic_of,
+    value,
+)
+from groupspec.impl.network.versions import API_KEYS, API_NAMES, ApiVersionsResponse, VersionRange
+from groupspec.impl.network.wire import Struct
+
+GROUP_KEY_TYPE: Final = 0
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+"""org.apache.kafka.common.internals.Topic.isInternal: patterns do not match these (exclude.internal.topics)."""
+
+MEMBERS_OWN_ERRORS: Final = (ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+"""From LeaveGroup 3 on these stand beside the member that they concern; all others concern the whole request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request, and its answer."""
+
+    request: Record
+    response: Record
+
+
+# Fields with a rule of their own -------------------------------------------------------------------------------------
+
+
+def _read_versions(struct: Struct, context: Context) -> dict[str, VersionRange]:
+    return {
+        API_NAMES[key.get("api_key")]: VersionRange(key.get("min_version"), key.get("max_version"))
+        for key in struct.structs("api_keys")
+        if key.get("api_key") in API_NAMES
+    }
+
+
+def _write_versions(response: ApiVersionsResponse, context: Context) -> object:
+    return [
+        {"api_key": API_KEYS[api], "min_version": versions.lowest, "max_version": versions.highest}
+        for api, versions in response.versions.items()
+    ]
+
+
+def _read_wanted_topics(struct: Struct, context: Context) -> tuple[str, ...] | None:
+    topics = struct.structs("topics")
+    if struct.get("topics") is None or (context.version == 0 and not topics):
+        return None
+    return tuple(topic.get("name") or context.topic_ids.name_of(topic.get("topic_id")) for topic in topics)
+
+
+def _write_wanted_topics(request: messages.MetadataRequest, context: Context) -> object:
+    """Version 0 has no null: there an empty list asks for all topics, and in later versions for none."""
+    if request.topics is None:
+        return None if context.version >= 1 else []
+    if not request.topics and context.version == 0:
+        raise UnencodableMessage("Metadata version 0 can't ask for no topics: an empty list there means all")
+    return [{"name": topic, "topic_id": None} for topic in request.topics]
+
+
+def _read_topic_id(struct: Struct, context: Context) -> bytes:
+    topic_id = struct.get("topic_id")
+    return topic_id.bytes if isinstance(topic_id, UUID) else bytes(16)
+
+
+def _replicas(partition: messages.PartitionMetadata, context: Context) -> object:
+    return [partition.leader] if partition.leader >= 0 else []
+
+
+def _read_group_id(struct: Struct, context: Context) -> str:
+    key_type = struct.get("key_type", GROUP_KEY_TYPE)
+    if key_type != GROUP_KEY_TYPE:
+        raise UnencodableMessage(f"FindCoordinator for key type {key_type}; only groups (0) are understood here")
+    keys = struct.get("coordinator_keys") if "coordinator_keys" in struct else [struct.get("key")]
+    return str(single(list(keys), "coordinator keys"))
+
+
+def _asked_group(response: object, context: Context) -> str:
+    return getattr(context.request, "group_id", "")
+
+
+def _write_left_members(response: messages.LeaveGroupResponse, context: Context) -> object:
+    if response.error not in MEMBERS_OWN_ERRORS:
+        return []
+    return [
+        {
+            "member_id": getattr(context.request, "member_id", ""),
+            "group_instance_id": getattr(context.request, "group_instance_id", None),
+            "error_code": response.error,
+        }
+    ]
+
+
+def _write_left(response: messages.LeaveGroupResponse, context: Context) -> ErrorCode:
+    own = context.version >= 3 and response.error in MEMBERS_OWN_ERRORS
+    return ErrorCode.NONE if own else response.error
+
+
+def _read_left(struct: Struct, context: Context) -> ErrorCode:
+    codes = (part.get("error_code", 0) for part in (struct, *struct.structs("members")))
+    return known_error(next(filter(None, codes), 0))
+
+
+def _read_wanted_offsets(struct: Struct, context: Context) -> tuple[TopicPartition, ...]:
+    """Null asks for everything that was committed; so does an empty list, here."""
+    return tuple(
+        TopicPartition(topic_of(topic, context), place)
+        for topic in struct.structs("topics")
+        for place in topic.get("partition_indexes")
+    )
+
+
+def _write_wanted_offsets(request: messages.OffsetFetchRequest, context: Context) -> object:
+    topics: dict[str, list[int]] = {}
+    for partition in sorted(request.partitions):
+        topics.setdefault(partition.topic, []).append(partition.partition)
+    return [
+        {"name": name, "topic_id": context.topic_ids.id_of(name), "partition_indexes": places}
+        for name, places in topics.items()
+    ]
+
+
+def _write_fetch_offsets(request: messages.FetchRequest, context: Context) -> object:
+    """Brokers fill their answer in this order, so it is kept."""
+    limit = request.max_partition_bytes
+    return by_topic(
+        request.offsets,
+        context,
+        lambda place, offset: {"partition": place, "fetch_offset": offset, "partition_max_bytes": limit},
+        keep_order=True,
+    )
+
+
+def _read_partition_limit(struct: Struct, context: Context) -> int:
+    limits = [
+        part.get("partition_max_bytes") for topic in struct.structs("topics") for part in topic.structs("partitions")
+    ]
+    return max(limits, default=0)
+
+
+# The table -----------------------------------------------------------------------------------------------------------
+
+_FETCH_OFFSETS: Final = partitions("topics", "offsets", value("fetch_offset", int), "partition")
+
+EXCHANGES: Final[Mapping[str, Exchange]] = {
+    "ApiVersions": Exchange(
+        record(
+            messages.ApiVersionsRequest,
+            fixed("client_software_name", "groupspec"),
+            fixed("client_software_version", "0.1"),
+        ),
+        record(ApiVersionsResponse, Field("api_keys", "versions", _read_versions, _write_versions)),
+    ),
+    "Metadata": Exchange(
+        record(
+            messages.MetadataRequest,
+            Field("topics", "topics", _read_wanted_topics, _write_wanted_topics),
+            fixed("allow_auto_topic_creation", False),
+            fixed("include_cluster_authorized_operations", False),
+            fixed("include_topic_authorized_operations", False),
+        ),
+        record(
+            messages.MetadataResponse,
+            records("brokers", record(messages.Broker)),
+            records(
+                "topics",
+                record(
+                    messages.TopicMetadata,
+                    Field("topic_id", "topic_id", _read_topic_id, lambda t, context: context.topic_ids.id_of(t.topic)),
+                    derived("is_internal", lambda topic, context: topic.topic in INTERNAL_TOPICS),
+                    records(
+                        "partitions",
+                        record(
+                            messages.PartitionMetadata,
+                            fixed("leader_epoch", 0),
+                            derived("replica_nodes", _replicas),
+                            derived("isr_nodes", _replicas),
+                            partition="partition_index",
+                            leader="leader_id",
+                        ),
+                    ),
+                    topic="name",
+                ),
+            ),
+        ),
+    ),
+    "FindCoordinator": Exchange(
+        record(
+            messages.FindCoordinatorRequest,
+            Field("key", "group_id", _read_group_id),
+            derived("coordinator_keys", lambda request, context: [request.group_id]),
+            fixed("key_type", GROUP_KEY_TYPE),
+        ),
+        record(
+            messages.FindCoordinatorResponse,
+            derived("key", _asked_group),
+            null_if_empty("error_message", since=0),
+            inside="coordinators",
+        ),
+    ),
+    "JoinGroup": Exchange(
+        record(
+            messages.JoinGroupRequest,
+            duration("session_timeout", otherwise="session_timeout"),
+            duration("rebalance_timeout", otherwise="session_timeout"),  # version 0 has one for both (KIP-62)
+            pairs("protocols", value("name", str), value("metadata", bytes)),
+        ),
+        record(
+            messages.JoinGroupResponse,
+            null_if_empty("protocol_name", since=7),
+            records("members", record(messages.JoinedMember)),
+        ),
+    ),
+    "SyncGroup": Exchange(
+        record(messages.SyncGroupRequest, pairs("assignments", value("member_id", str), value("assignment", bytes))),
+        record(messages.SyncGroupResponse),
+    ),
+    "Heartbeat": Exchange(record(messages.HeartbeatRequest), record(messages.HeartbeatResponse)),
+    "LeaveGroup": Exchange(
+        record(messages.LeaveGroupRequest, inside="members"),
+        record(
+            messages.LeaveGroupResponse,
+            Field("error_code", "error", _read_left, _write_left),
+            derived("members", _write_left_members),
+        ),
+    ),
+    "OffsetCommit": Exchange(
+        record(
+            messages.OffsetCommitRequest,
+            partitions(
+                "topics",
+                "offsets",
+                record(
+                    messages.OffsetAndMetadata,
+                    offset="committed_offset",
+                    leader_epoch="committed_leader_epoch",
+                    metadata="committed_metadata",
+                ),
+            ),
+            generation="generation_id_or_member_epoch",
+        ),
+        record(
+            messages.OffsetCommitResponse,
+            partitions("topics", "errors", value("error_code", ErrorCode)),
+            error_from=None,
+        ),
+    ),
+    "OffsetFetch": Exchange(
+        record(
+            messages.OffsetFetchRequest,
+            Field("topics", "partitions", _read_wanted_offsets, _write_wanted_offsets),
+            Field("require_stable", "require_stable", lambda struct, context: struct.get("require_stable", False)),
+            inside="groups",
+        ),
+        record(
+            messages.OffsetFetchResponse,
+            derived("group_id", _asked_group),
+            partitions(
+                "topics",
+                "offsets",
+                record(messages.FetchedOffset, offset="committed_offset", leader_epoch="committed_leader_epoch"),
+            ),
+            inside="groups",
+            error_from=2,
+        ),
+    ),
+    "ListOffsets": Exchange(
+        record(
+            messages.ListOffsetsRequest,
+            fixed("replica_id", -1),
+            fixed("isolation_level", 0),
+            fixed("timeout", 0),
+            partitions("topics", "timestamps", value("timestamp", int)),
+        ),
+        record(
+            messages.ListOffsetsResponse,
+            partitions("topics", "offsets", record(messages.ListedOffset)),
+            error_from=None,
+        ),
+    ),
+    "Fetch": Exchange(
+        record(
+            messages.FetchRequest,
+            duration("max_wait", otherwise="max_wait"),
+            fixed("forgotten_topics_data", ()),
+            Field("topics", "offsets", _FETCH_OFFSETS.read, _write_fetch_offsets),
+            Field("", "max_partition_bytes", _read_partition_limit),
+        ),
+        record(
+            messages.FetchResponse,
+            fixed("session_id", 0),
+            partitions(
+                "responses",
+                "partitions",
+                record(
+                    messages.FetchedPartition,
+                    derived("last_stable_offset", lambda fetched, context: fetched.high_watermark),
+                    fixed("log_start_offset", 0),
+                    fixed("aborted_transactions", ()),
+                    record_bytes="records",
+                ),
+            ),
+            error_from=7,
+        ),
+    ),
+}
+"""By the name of the API."""
