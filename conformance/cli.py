@@ -1,9 +1,7 @@
 """The `groupspec` command: finds subcommands, and turns every way of ending into an exit code.
 
-Each subcommand is one file in `conformance/commands/` with an attribute `command`. The file's name is the
-subcommand's name, and a command that has no file is not listed: there is no table to keep in step. Files are
-imported only when their command is asked for, because some of them pull in Spark or a Kafka client, and
-`groupspec --help` must not pay for those.
+Each subcommand is one module of `conformance/commands/`, named as the command is. A module is imported only when its
+command is asked for, because some pull in Spark or a Kafka client, and `groupspec --help` must not pay for those.
 
 Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, 4 inconclusive.
 """
@@ -15,15 +13,16 @@ import contextlib
 import difflib
 import importlib
 import os
+import re
 import select
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 from click.shell_completion import shell_complete
@@ -32,67 +31,67 @@ from groupspec.conformance.endings import as_problem, chain
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
 from groupspec.spec.problems import SpecError
 
-COMMANDS = Path(__file__).parent / "commands"
-
 
 class LazyGroup(click.Group):
-    """A group whose subcommands are the files of a folder."""
+    """A group whose subcommands are the modules of a package, each with an attribute `command`.
+
+    Attributes:
+        folder: Where the package lies.
+        package: Its full name.
+    """
+
+    def __init__(self, *arguments: Any, folder: Path, package: str, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.folder, self.package = folder, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the files that hold a command."""
-        return sorted(file.stem for file in COMMANDS.glob("*.py") if not file.stem.startswith("_"))
+        """The names of the modules."""
+        files = (file for file in self.folder.iterdir() if file.suffix == ".py" or (file / "__init__.py").is_file())
+        return sorted(file.stem for file in files if not file.stem.startswith("_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now; None when there is no such file."""
+        """The command of that name, imported now; None when there is no such module."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"groupspec.conformance.commands.{cmd_name}")
-        command = module.command
-        assert isinstance(command, click.Command), f"{module.__name__}.command is not a click command"
+        command = importlib.import_module(f"{self.package}.{cmd_name}").command
+        assert isinstance(command, click.Command), f"{cmd_name}.command is not a click command"
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Refuses a name that no file has, and says which names there are."""
+        """Refuses a name that there is not, and says which there are."""
         known = self.list_commands(ctx)
         if not args[0].startswith("-") and args[0] not in known:
+            group = ctx.command_path
             close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.7)
-            advice = f"did you mean `groupspec {close[0]}`?" if close else "see `groupspec --help`"
+            advice = f"did you mean `{group} {close[0]}`?" if close else f"see `{group} --help`"
             raise UsageProblem(f"there is no command {args[0]!r}", allowed=known, next_step=advice)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of `--help`, made from the first line of each file's docstring without importing it."""
-        rows = [(name, _first_line(COMMANDS / f"{name}.py")) for name in self.list_commands(ctx)]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        """The list of `--help`, made from the first line of each module's docstring without importing it."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._first_line(name)) for name in self.list_commands(ctx)])
 
-
-def _first_line(file: Path) -> str:
-    """What a command's file says about itself: the first line of its docstring, less a leading `groupspec x`."""
-    doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    line = doc.partition("\n")[0]
-    _, colon, rest = line.partition("`: ")
-    return rest if colon and line.startswith("`groupspec") else line
-
-
-def _version() -> str:
-    try:
-        return version("groupspec")
-    except PackageNotFoundError:
-        return "(run from a source tree, not installed)"
+    def _first_line(self, name: str) -> str:
+        """The first line of a module's docstring, less a leading `groupspec x`."""
+        file = self.folder / f"{name}.py"
+        text = (file if file.is_file() else self.folder / name / "__init__.py").read_text(encoding="utf-8")
+        line = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+        return re.sub("^`groupspec.*?`: ", "", line)
 
 
 @click.group(
     name="groupspec",
     cls=LazyGroup,
+    folder=Path(__file__).parent / "commands",
+    package="groupspec.conformance.commands",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, "
     "4 inconclusive.",
 )
-@click.version_option(_version(), prog_name="groupspec", message="%(prog)s %(version)s")
+@click.version_option(package_name="groupspec", prog_name="groupspec", message="%(prog)s %(version)s")
 def cli() -> None:
     """An executable specification of Kafka consumer-group clients, and a kit that checks any client against it.
 

@@ -44,12 +44,8 @@ class Problem(Exception):
 
     def __str__(self) -> str:
         """The parts, one a line, without those that are empty."""
-        lines = [self.what]
         parts = {"where": self.where, "found": self.found, "allowed": self.allowed, "next": self.next_step}
-        for label, text in parts.items():
-            if text:
-                lines.append(f"  {label + ':':<9}{text}")
-        return "\n".join(lines)
+        return "\n".join([self.what, *(f"  {label + ':':<9}{text}" for label, text in parts.items() if text)])
 
 
 class UsageProblem(Problem):
@@ -75,3 +71,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_fold = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), list(by_fold), n=1)
     return f"did you mean {by_fold[close[0]]!r}?" if close else ""
+
+
+def require_known(name: str, known: Iterable[str], kind: str, where: str = "", next_step: str = "") -> None:
+    """Refuses a name that is not known.
+
+    Raises:
+        UsageProblem: with every name that is, and the nearest one; `next_step` where none is near.
+    """
+    names = list(known)
+    if name not in names:
+        advice = did_you_mean(name, names) or next_step
+        raise UsageProblem(f"there is no {kind} {name!r}", where=where, allowed=names, next_step=advice)

@@ -1,42 +1,74 @@
-"""What every subcommand shares: the `--json` option, JSON that keeps its schema, and progress on stderr.
+"""What every subcommand shares: names that are checked, `--json`, results on stdout, remarks and progress on stderr.
 
-Results go to stdout and progress goes to stderr, and only to a terminal, so that a command can be piped; with `--json
--` stdout is for the JSON alone, and what is for people goes to stderr. The machine-readable result is checked against
-its JSON Schema before a byte is written: a file that breaks the schema is a defect of ours, and no consumer of the file
-should have to find it.
+Progress is written to a terminal only, so that a command can be piped; with `--json -` stdout is for the JSON alone,
+and what is for people goes to stderr. The machine-readable result is checked against its JSON Schema before a byte is
+written: a file that breaks the schema is a defect of ours, and no consumer of the file should have to find it.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from groupspec.conformance.errors import InternalProblem
+from groupspec.conformance.errors import InternalProblem, require_known
 from groupspec.conformance.outputs import is_stdout, require_writable, write_text
 
 SCHEMAS = Path(__file__).parent.parent / "reports" / "schemas"
 STDOUT = Path("-")
-JSON_ON_STDOUT = "groupspec: --json has stdout"
+JSON_FILE = "groupspec: where --json points"
+"""Key of click's `Context.meta`."""
 WIDTH_OF_A_FILE = 1000
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
+class Known(click.ParamType):  # type: ignore[type-arg]  # older versions of click have no type arguments
+    """A name of a list: another is refused with the nearest, and a shell offers them.
+
+    Attributes:
+        name: The kind of thing that it names: "profile".
+        refused: Whether another name is refused here; False where the command itself knows more names.
+    """
+
+    def __init__(self, name: str, known: Collection[str] | Callable[[], Collection[str]], refused: bool = True) -> None:
+        self.name, self._known, self.refused = name, known, refused
+
+    @property
+    def known(self) -> Collection[str]:
+        """The list."""
+        return self._known() if callable(self._known) else self._known
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name.
+
+        Raises:
+            UsageProblem: it is not known.
+        """
+        if self.refused:
+            require_known(value, self.known, self.name, param.opts[0] if isinstance(param, click.Option) else "")
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What a shell offers after these letters."""
+        return [CompletionItem(name) for name in self.known if name.startswith(incomplete)]
+
+
 def json_option(function: Decorated) -> Decorated:
-    """Adds `--json FILE`; the command gets it as `json_file: Path | None` and hands it to `write_json`."""
+    """Adds `--json FILE`, where `write_json` writes to."""
     option = click.option(
         "--json",
-        "json_file",
         type=click.Path(path_type=Path),
         metavar="FILE",
+        expose_value=False,
         callback=_tried,
         help="Write the machine-readable result to FILE, or to stdout if FILE is - (its JSON Schema ships with "
         "groupspec).",
@@ -44,49 +76,49 @@ def json_option(function: Decorated) -> Decorated:
     return option(function)
 
 
-def _tried(context: click.Context, option: click.Parameter, file: Path | None) -> Path | None:
+def _tried(context: click.Context, option: click.Parameter, file: Path | None) -> None:
     """Finds out before the work whether its result can be written."""
     if file is None or context.resilient_parsing:
-        return file
+        return
     if is_stdout(file):
-        context.meta[JSON_ON_STDOUT] = True
-        return STDOUT
-    require_writable(file)
-    return file
+        file = STDOUT
+    else:
+        require_writable(file)
+    context.meta[JSON_FILE] = file
 
 
-def completed(begun: str, known: Iterable[str]) -> list[str]:
-    """What a shell offers after these letters."""
-    return [name for name in known if name.startswith(begun)]
+def _json_file() -> Path | None:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(JSON_FILE)
 
 
-def write_json(command: str, result: Mapping[str, object], json_file: Path | None) -> None:
-    """Writes `result` to `json_file` if it keeps the schema of `command`; does nothing when `json_file` is None.
+def write_json(command: str, result: Mapping[str, object], file: Path | None = None) -> None:
+    """Writes `result` to `file`, or else to where `--json` points, if it keeps the schema of `command`.
 
     The check is made even without a file, so that a result that breaks its schema is found by whoever made it.
 
     Args:
         command: The schema's name: `doctor`, `conform`, `trace-check`, ...
         result: JSON-ready values only.
-        json_file: Where `--json` points.
+        file: Where to, if not to where `--json` points.
 
     Raises:
         InternalProblem: the result breaks the schema, or there is no schema of that name.
         UsageProblem: the file cannot be written.
     """
     text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    problem = _first_schema_problem(command, json.loads(text))
-    if problem:
+    if problem := _first_schema_problem(command, json.loads(text)):
         raise InternalProblem(
             f"the JSON result of `groupspec {command}` breaks its own schema",
             where=problem,
             next_step="report it with the command line; the run's other output is not affected",
         )
-    if json_file == STDOUT:
+    file = file or _json_file()
+    if file == STDOUT:
         sys.stdout.write(text)
         sys.stdout.flush()
-    elif json_file is not None:
-        write_text(json_file, text)
+    elif file is not None:
+        write_text(file, text)
 
 
 def _first_schema_problem(command: str, result: object) -> str:
@@ -121,18 +153,22 @@ def results() -> Console:
 
     What is read by a program, or from a file, has no width: tables are as wide as they need to be.
     """
-    context = click.get_current_context(silent=True)
-    console = ResultsConsole(
-        stderr=context is not None and JSON_ON_STDOUT in context.meta, highlight=False, soft_wrap=True
-    )
+    console = ResultsConsole(stderr=_json_file() == STDOUT, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = WIDTH_OF_A_FILE
     return console
 
 
-def remarks() -> Console:
-    """Where everything goes that is not a result: stderr."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+def say(*lines: str) -> None:
+    """Prints lines of results as they are: names and texts of others are no markup."""
+    console = results()
+    for line in lines:
+        console.print(line, markup=False)
+
+
+def remark(line: str) -> None:
+    """Prints on stderr what is not a result."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
 
 
 class Steps:

@@ -1,58 +1,45 @@
-"""What the commands about machines share: which tables a command line asks for, and what is said of unknown names."""
+"""What the commands about machines share: the options that say which tables, protocols and profiles are meant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from groupspec.conformance.errors import UsageProblem, did_you_mean
+from groupspec.conformance.commands._common import Known
 from groupspec.spec.compiler import PROFILES, REBALANCES, Table
 from groupspec.spec.compiler.tables import each_table, whole_tables
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def machine_options(function: Decorated) -> Decorated:
-    """Adds `[MACHINE…] --rebalance R --profile F`; `chosen_tables` turns them into tables."""
-    for add in (
-        click.option("--profile", metavar="F", default="", help=f"Only this one: {' or '.join(PROFILES)}."),
-        click.option("--rebalance", metavar="R", default="", help=f"Only this one: {' or '.join(REBALANCES)}."),
-        click.argument("machines", nargs=-1, metavar="[MACHINE]..."),
+def scope_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Adds `--rebalance R --profile F`: one of each, or None."""
+    for name, metavar, kind, known in (
+        ("--profile", "F", "profile", PROFILES),
+        ("--rebalance", "R", "rebalance protocol", REBALANCES),
     ):
-        function = add(function)
+        words = f"Only this one: {' or '.join(known)}."
+        function = click.option(name, type=Known(kind, known), metavar=metavar, help=words)(function)
     return function
 
 
-def chosen_tables(machines: Sequence[str], rebalance: str, profile: str) -> list[Table]:
-    """The tables that a command line asks for; everything where it says nothing.
+def tables_argument(function: Callable[..., R]) -> Callable[..., R]:
+    """Adds `[MACHINE]... --rebalance R --profile F`; the command gets `tables`, everything where nothing is said."""
 
-    Raises:
-        UsageProblem: a machine, protocol or profile that there is not.
-    """
-    for machine in machines:
-        require(machine, whole_tables(), "machine")
-    if rebalance:
-        require(rebalance, REBALANCES, "rebalance protocol", "--rebalance")
-    if profile:
-        require(profile, PROFILES, "profile", "--profile")
-    return [
-        table
-        for table in each_table()
-        if table.name in (machines or tuple(whole_tables()))
-        and table.rebalance in (None, *([rebalance] if rebalance else REBALANCES))
-        and table.profile in (None, *([profile] if profile else PROFILES))
-    ]
+    @wraps(function)
+    def chosen(*, machines: Sequence[str], rebalance: str | None, profile: str | None, **others: Any) -> R:
+        tables: list[Table] = [
+            table
+            for table in each_table()
+            if (not machines or table.name in machines)
+            and (rebalance is None or table.rebalance in (None, rebalance))
+            and (profile is None or table.profile in (None, profile))
+        ]
+        return function(tables=tables, **others)
 
-
-def require(name: str, known: Iterable[str], kind: str, where: str = "") -> None:
-    """Refuses a name that is not known.
-
-    Raises:
-        UsageProblem: with every name that is, and the nearest one.
-    """
-    names = list(known)
-    if name in names:
-        return
-    raise UsageProblem(f"there is no {kind} {name!r}", where=where, allowed=names, next_step=did_you_mean(name, names))
+    names = click.argument("machines", nargs=-1, metavar="[MACHINE]...", type=Known("machine", whole_tables))
+    return names(scope_options(chosen))

@@ -3,86 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import click
 
-from groupspec.conformance.commands._machines import require
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec import composition
-from groupspec.spec.compiler import PROFILES, REBALANCES
 from groupspec.spec.compiler import check as check_table
 from groupspec.spec.compiler.model import Model, ModelMaker
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.composition.system import MIXED
 
-MEMBERS_BY_DEFAULT = 2
-"""Without --model and --members: models with at most so many members, which take minutes all together."""
-
 _SOUND: set[str] = set()
-"""Hashes of tables that have been looked at."""
+"""Hashes of tables that have been looked at: looking at all takes seconds."""
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Catalogue:
-    """The models that there are, and what each of them is known to violate."""
-
-    models: Mapping[str, ModelMaker]
-    expected: Callable[[str], frozenset[str]]
-
-
-def catalogue() -> Catalogue:
-    """The models of the specification."""
-    return Catalogue(composition.models(), composition.expected_violations)
-
-
-def chosen_models(known: Catalogue, model: str, members: int | None, rebalance: str, profile: str) -> list[Model]:
-    """The models that a command line asks for, made.
-
-    Raises:
-        UsageProblem: there is no such model, protocol or profile; or none fits.
-        SpecError: the tables are not sound.
-    """
-    require_sound_tables()
-    most = MEMBERS_BY_DEFAULT if members is None and not model else None
-    return [maker() for maker in fitting(known, model, members, rebalance, profile, most)]
-
-
 def fitting(
-    known: Catalogue, model: str, members: int | None, rebalance: str, profile: str, most: int | None = None
+    model: str | None, members: int | None, rebalance: str | None, profile: str | None, most: int | None = None
 ) -> list[ModelMaker]:
     """The models that a command line asks for; of them those of at most so many members.
 
     Raises:
-        UsageProblem: there is no such model, protocol or profile; or none fits.
+        UsageProblem: none fits.
     """
-    if model:
-        require(model, known.models, "model", "--model")
-    if rebalance:
-        require(rebalance, REBALANCES, "rebalance protocol", "--rebalance")
-    if profile:
-        require(profile, PROFILES, "profile", "--profile")
     fit = [
         maker
-        for maker in known.models.values()
-        if model in ("", maker.name)
-        and rebalance in ("", maker.scope.rebalance)
-        and profile in ("", maker.scope.profile)
+        for maker in composition.models().values()
+        if model in (None, maker.name)
+        and rebalance in (None, maker.scope.rebalance)
+        and profile in (None, maker.scope.profile)
         and members in (None, maker.members)
         and (most is None or maker.members <= most)
     ]
     if not fit:
-        asked = " ".join(
-            f"--{option} {value}"
-            for option, value in (
-                ("model", model), ("members", members), ("rebalance", rebalance), ("profile", profile),
-            )
-            if value
-        )  # fmt: skip
-        raise UsageProblem("no model is all of that", asked, known.models, "see `groupspec verify --list`")
+        asked = {"model": model, "members": members, "rebalance": rebalance, "profile": profile}
+        where = " ".join(f"--{option} {value}" for option, value in asked.items() if value)
+        raise UsageProblem("no model is all of that", where, composition.models(), "see `groupspec verify --list`")
     return fit
 
 

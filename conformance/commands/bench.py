@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
 from groupspec.conformance.benchmarks.figures import Figure, find, names
-from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.errors import EXIT_OK
+from groupspec.conformance.commands._common import Known, json_option, progress, say, write_json
 
 
 @click.command("bench")
-@click.argument("chosen", nargs=-1, metavar="[NAME...]")
+@click.argument("chosen", nargs=-1, metavar="[NAME...]", type=Known("benchmark", names))
 @click.option("--list", "listing", is_flag=True, help="Show what there is.")
 @json_option
-def command(chosen: Sequence[str], listing: bool, json_file: Path | None) -> int:
+def command(chosen: Sequence[str], listing: bool) -> None:
     """Measure: all benchmarks, or those named.
 
     Figures depend on the machine, so most are compared with something measured in the same run. A goal that is missed
@@ -28,22 +26,16 @@ def command(chosen: Sequence[str], listing: bool, json_file: Path | None) -> int
     if listing:
         width = max(map(len, names()))
         for name in names():
-            results().print(f"{name:<{width}}  {find(name).about}", markup=False)
-        return EXIT_OK
+            say(f"{name:<{width}}  {find(name).about}")
+        return
     benchmarks = [find(name) for name in (dict.fromkeys(chosen) or names())]
     figures: list[Figure] = []
     with progress("measuring", total=len(benchmarks)) as steps:
         for each in benchmarks:
             figures += each.measure(steps.now)
             steps.done()
-    _show(figures)
-    write_json("bench", {"figures": [figure.data() for figure in figures]}, json_file)
-    return EXIT_OK
-
-
-def _show(figures: Sequence[Figure]) -> None:
-    for figure in figures:
-        results().print("\n  ".join(_lines(figure)), markup=False)
+    say(*("\n  ".join(_lines(figure)) for figure in figures))
+    write_json("bench", {"figures": [figure.data() for figure in figures]})
 
 
 def _lines(figure: Figure) -> Iterator[str]:

@@ -7,15 +7,14 @@ from pathlib import Path
 import click
 
 from groupspec.conformance.book.site import write_book
-from groupspec.conformance.commands._common import json_option, results, write_json
-from groupspec.conformance.errors import EXIT_OK
+from groupspec.conformance.commands._common import json_option, say, write_json
 from groupspec.conformance.outputs import cannot_write, writable_folder
 
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/book"), metavar="DIR", show_default=True)
 @json_option
-def command(out: Path, json_file: Path | None) -> int:
+def command(out: Path) -> None:
     """Write the book: machines, rules, known bugs, differences, words and checks, all linked, with a search.
 
     Example: groupspec book --out public
@@ -25,6 +24,5 @@ def command(out: Path, json_file: Path | None) -> int:
         files = write_book(out)
     except OSError as problem:
         raise cannot_write(out, problem) from problem
-    results().print(f"{len(files)} files; begin with {out / 'index.html'}")
-    write_json("book", {"files": [str(file) for file in files]}, json_file)
-    return EXIT_OK
+    say(f"{len(files)} files; begin with {out / 'index.html'}")
+    write_json("book", {"files": [str(file) for file in files]})

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
-from groupspec.conformance.commands._common import completed, json_option, progress, results, write_json
+from groupspec.conformance.commands._common import Known, json_option, progress, results, say, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
@@ -28,13 +28,13 @@ from groupspec.conformance.wire.verdicts import exit_code
 
 
 @click.command("conform")
-@click.argument("clients", nargs=-1, metavar="CLIENT...", shell_complete=lambda *to: completed(to[2], BUILT_IN))
+@click.argument("clients", nargs=-1, metavar="CLIENT...", type=Known("client", BUILT_IN, refused=False))
 @click.option(
     "--scenario",
     "chosen",
     multiple=True,
     metavar="ID",
-    shell_complete=lambda *to: completed(to[2], [*SCENARIOS, *(case.selector for case in all_cases())]),
+    type=Known("scenario", lambda: [*SCENARIOS, *(case.selector for case in all_cases())], refused=False),
     help="Only this one (all its variants, or ID/VARIANT).",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
@@ -70,7 +70,6 @@ def command(
     report: Path | None,
     again: bool,
     listing: bool,
-    json_file: Path | None,
 ) -> int:
     """Judge clients against the rules, on the wire.
 
@@ -82,7 +81,7 @@ def command(
     groupspec conform --judge out/kafka-python
     """
     if listing:
-        _list(json_file)
+        _list()
         return EXIT_OK
     if not clients:
         raise UsageProblem(
@@ -110,7 +109,7 @@ def command(
                 finished=finished,
             )
     result = as_json(campaign)
-    write_json("conform", result, json_file)
+    write_json("conform", result)
     if report is not None:
         write_text(report / "junit.xml", junit_xml(campaign, report))
         write_json("conform", result, report / "conform.json")
@@ -120,7 +119,7 @@ def command(
 
         write_text(report / "report.html", conform_page(report))
         without = "" if missing.has("traces") else " (with groupspec[traces] it says in which state a rule was broken)"
-        results().print(f"report: {report / 'report.html'}{without}", markup=False)
+        say(f"report: {report / 'report.html'}{without}")
     if campaign.stopped:
         return EXIT_INCONCLUSIVE
     return exit_code([client.verdicts() for client in campaign.clients])
@@ -134,7 +133,7 @@ def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
     return judged_again((judge_recording(load(file), file) for file in files), report)
 
 
-def _list(json_file: Path | None) -> None:
+def _list() -> None:
     console = results()
     scenarios = Table(title="Scenarios", title_justify="left")
     for name in ("scenario", "variants", "about", "rules"):
@@ -152,11 +151,7 @@ def _list(json_file: Path | None) -> None:
         clients.add_row(build.name, f"groupspec clients install {build.name}: by {build.needs}")
     clients.add_row("cmd:COMMAND LINE", "any program that speaks conformance/wire/PROTOCOL.md")
     console.print(clients)
-    write_json("conform-list", _list_json(), json_file)
-
-
-def _list_json() -> dict[str, object]:
-    return {
+    result = {
         "scenarios": [
             {
                 "id": each.id,
@@ -172,3 +167,4 @@ def _list_json() -> dict[str, object]:
         "clients": [*BUILT_IN],
         "features": dict(FEATURES),
     }
+    write_json("conform-list", result)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import Steps, json_option, progress, results, write_json
+from groupspec.conformance.commands._common import Steps, json_option, progress, say, write_json
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.demo_parts import Outcome, Part, Runner, lanes
 from groupspec.conformance.reports.demo_story import exit_code, gather, page, summary
@@ -26,7 +26,7 @@ from groupspec.conformance.reports.html import report_html
 )
 @click.option("--quick", is_flag=True, help="Three scenarios and the core only: a look, not a measurement.")
 @json_option
-def command(out: Path, quick: bool, json_file: Path | None) -> int:
+def command(out: Path, quick: bool) -> int:
     """Draw the machines, run the generated suite, judge four clients, check their traces on Spark, explain a log.
 
     What other clients break is shown and is no failure of the demo; what the reference breaks is.
@@ -44,8 +44,7 @@ def command(out: Path, quick: bool, json_file: Path | None) -> int:
     report = folder / "report.html"
     write_text(report, report_html(page(folder, found, judged)))
     code = exit_code(found, judged)
-    for line in summary(found, judged, report):
-        results().print(line, markup=False)
+    say(*summary(found, judged, report))
     write_json(
         "demo",
         {
@@ -65,7 +64,6 @@ def command(out: Path, quick: bool, json_file: Path | None) -> int:
                 for outcome in judged.values()
             ],
         },
-        json_file,
     )
     return code
 

@@ -19,7 +19,7 @@ from typing import Final
 
 import click
 
-from groupspec.conformance.commands._common import json_option, results, write_json
+from groupspec.conformance.commands._common import json_option, results, say, write_json
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.spark.java import java_home
@@ -217,7 +217,7 @@ def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, obje
     "--left-out", is_flag=True, help="Only one line: what `make test` leaves out, and which tools that needs."
 )
 @json_option
-def command(left_out: bool, json_file: Path | None) -> int:
+def command(left_out: bool) -> int:
     """Say what this machine has and lacks, and what each lack costs.
 
     Example: groupspec doctor --json doctor.json
@@ -226,10 +226,10 @@ def command(left_out: bool, json_file: Path | None) -> int:
     """
     result = examine(tuple(check for check in CHECKS if check.make_check) if left_out else CHECKS)
     if left_out:
-        results().print(_left_out(result))
+        say(_left_out(result))
     else:
         _show(result)
-    write_json("doctor", result, json_file)
+    write_json("doctor", result)
     return EXIT_USAGE if any(lack["required"] for lack in result["missing"]) else EXIT_OK
 
 
@@ -241,16 +241,16 @@ def _left_out(result: dict[str, list[dict[str, object]]]) -> str:
 
 
 def _show(result: dict[str, list[dict[str, object]]]) -> None:
-    console = results()
-    console.print("[bold green]found[/]")
+    results().print("found", style="bold green")
     for entry in result["found"]:
         what = f"{entry['version']} {entry['detail']}".strip()
-        console.print(f"  {entry['name']:<20} {what:<24} {entry['used_for']}", markup=False)
-    if not result["missing"]:
-        console.print("[bold green]missing[/]\n  nothing")
-        return
-    console.print("[bold yellow]missing[/]")
+        say(f"  {entry['name']:<20} {what:<24} {entry['used_for']}")
+    results().print("missing", style="bold yellow" if result["missing"] else "bold green")
     for entry in result["missing"]:
-        console.print(f"  {entry['name']:<20} {entry['why']}", markup=False)
-        console.print(f"  {'':<20} costs:  {entry['costs']}", markup=False)
-        console.print(f"  {'':<20} remedy: {entry['remedy']}", markup=False)
+        say(
+            f"  {entry['name']:<20} {entry['why']}",
+            f"  {'':<20} costs:  {entry['costs']}",
+            f"  {'':<20} remedy: {entry['remedy']}",
+        )
+    if not result["missing"]:
+        say("  nothing")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import completed, json_option, results, write_json
-from groupspec.conformance.errors import EXIT_OK, UsageProblem
+from groupspec.conformance.commands._common import Known, json_option, say, write_json
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, names, nearest
 from groupspec.conformance.missing import in_checkout
@@ -24,10 +23,10 @@ MAX_RULES_IN_FULL = 6
 
 
 @click.command()
-@click.argument("name", metavar="NAME", shell_complete=lambda *to: completed(to[2], names()))
+@click.argument("name", metavar="NAME", type=Known("name", names, refused=False))
 @click.option("--all", "everything", is_flag=True, help=f"Every row and test, not only the first {SHOWN} of each.")
 @json_option
-def command(name: str, everything: bool, json_file: Path | None) -> int:
+def command(name: str, everything: bool) -> None:
     """Explain a name that groupspec prints or that Kafka says: what it means, and what rests on it.
 
     It may be a rule (J3, member-id-required), a state, an event, a row, a Kafka error (ILLEGAL_GENERATION), an API
@@ -46,11 +45,9 @@ def command(name: str, everything: bool, json_file: Path | None) -> int:
             or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
         )
     for place, explanation in enumerate(found):
-        for line in (*([""] if place else []), *_lines(explanation, None if everything else SHOWN)):
-            results().print(line, markup=False)
+        say(*([""] if place else []), *_lines(explanation, None if everything else SHOWN))
     first, *others = [{**explanation.data(), "others": []} for explanation in found]
-    write_json("explain", {**first, "others": others}, json_file)
-    return EXIT_OK
+    write_json("explain", {**first, "others": others})
 
 
 def _lines(told: Explanation, most: int | None) -> Iterator[str]:

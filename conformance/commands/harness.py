@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, results, write_json
+from groupspec.conformance.commands._common import Known, json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.harness_check import NOT_STARTED, Checked, Outcome, check_harness
@@ -29,9 +27,9 @@ def command() -> None:
 
 
 @command.command("check")
-@click.argument("client", metavar="CLIENT")
+@click.argument("client", metavar="CLIENT", type=Known("client", BUILT_IN, refused=False))
 @json_option
-def check(client: str, json_file: Path | None) -> int:
+def check(client: str) -> int:
     """Try every part of the harness protocol, in some short stories against a scripted broker.
 
     CLIENT is a built-in name, or cmd:COMMAND LINE of a program that speaks the harness protocol. It takes about ten
@@ -54,7 +52,7 @@ def check(client: str, json_file: Path | None) -> int:
                 next_step="`groupspec doctor` says whether this machine allows a server on loopback",
             ) from problem
     _show(checked)
-    write_json("harness-check", _as_json(checked), json_file)
+    write_json("harness-check", _as_json(checked))
     if checked.count(Outcome.FAIL):
         return EXIT_CONFORMANCE_FAILURE
     return EXIT_INCONCLUSIVE if checked.count(Outcome.INCONCLUSIVE) else EXIT_OK

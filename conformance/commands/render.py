@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, results, write_json
-from groupspec.conformance.commands._machines import chosen_tables, machine_options, require
-from groupspec.conformance.errors import EXIT_OK, UsageProblem
-from groupspec.conformance.outputs import cannot_write, writable_folder, write_text
+from groupspec.conformance.commands._common import Known, json_option, progress, say, write_json
+from groupspec.conformance.commands._machines import tables_argument
+from groupspec.conformance.errors import UsageProblem, require_known
+from groupspec.conformance.outputs import writable_folder, write_bytes, write_text
 from groupspec.diagrams.coverage import Coverage, CoverageProblem, read_coverage
 from groupspec.diagrams.files import PICTURE_FORMATS, SUFFIXES, PictureFormat, picture
 from groupspec.diagrams.layout import LayoutProblem
@@ -20,8 +20,15 @@ from groupspec.spec.compiler.tables import each_table
 
 
 @click.command()
-@machine_options
-@click.option("--format", "picture_format", default="svg", metavar="FORMAT", help="svg, png, dot or mermaid.")
+@tables_argument
+@click.option(
+    "--format",
+    "picture_format",
+    type=Known("picture format", PICTURE_FORMATS),
+    default="svg",
+    metavar="FORMAT",
+    help="svg, png, dot or mermaid.",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/diagrams"), metavar="DIR", show_default=True)
 @click.option(
     "--coverage",
@@ -31,34 +38,21 @@ from groupspec.spec.compiler.tables import each_table
     help='Draw hits over the pictures: JSON, {"rebalance.eager.deployed": {"STABLE.join_needed.1": 12}}.',
 )
 @json_option
-def command(
-    machines: tuple[str, ...],
-    rebalance: str,
-    profile: str,
-    picture_format: str,
-    out: Path,
-    coverage_file: Path | None,
-    json_file: Path | None,
-) -> int:
+def command(tables: list[Table], picture_format: PictureFormat, out: Path, coverage_file: Path | None) -> None:
     """Draw machines: one picture for each machine, rebalance protocol and profile.
 
     Example: groupspec render rebalance --rebalance cooperative --profile deployed --format svg --out pictures
     """
-    require(picture_format, PICTURE_FORMATS, "picture format", "--format")
-    chosen_format: PictureFormat = next(known for known in PICTURE_FORMATS if known == picture_format)
-    chosen = chosen_tables(machines, rebalance, profile)
     coverage = _coverage(coverage_file) if coverage_file else {}
     writable_folder(out)
     files: list[str] = []
-    with progress("drawing", total=len(chosen)) as bar:
-        for table in chosen:
+    with progress("drawing", total=len(tables)) as bar:
+        for table in tables:
             bar.now(table.label)
-            files += _draw(table, chosen_format, coverage.get(table.label), out)
+            files += _draw(table, picture_format, coverage.get(table.label), out)
             bar.done()
-    for file in files:
-        results().print(file)
-    write_json("render", {"files": files}, json_file)
-    return EXIT_OK
+    say(*files)
+    write_json("render", {"files": files})
 
 
 def _draw(table: Table, picture_format: PictureFormat, coverage: Coverage | None, out: Path) -> list[str]:
@@ -72,10 +66,7 @@ def _draw(table: Table, picture_format: PictureFormat, coverage: Coverage | None
             next_step="see `groupspec doctor`",
         ) from problem
     file = out / f"{table.label}{SUFFIXES[picture_format]}"
-    try:
-        file.write_bytes(drawn)
-    except OSError as problem:
-        raise cannot_write(file, problem) from problem
+    write_bytes(file, drawn)
     # Text formats go into text; pictures are looked at in a browser.
     as_text = picture_format in ("dot", "mermaid")
     matrix = out / f"{table.label}.matrix{'.md' if as_text else '.html'}"
@@ -93,11 +84,11 @@ def _coverage(file: Path) -> Mapping[str, Coverage]:
             allowed='a JSON object: table label -> {row id: hits}, e.g. {"rebalance.eager.deployed": {...}}',
             next_step="`groupspec test` and the other runs write such files",
         ) from problem
+    tables = {table.label: table for table in each_table()}
     for label, rows in found.items():
-        labels = {table.label: table for table in each_table()}
-        require(label, labels, "table", str(file))
+        require_known(label, tables, "table", str(file))
         for row_id in rows.rows:
-            if row_id not in labels[label].by_id:
+            if row_id not in tables[label].by_id:
                 raise UsageProblem(
                     f"{label} has no row {row_id!r}",
                     where=str(file),

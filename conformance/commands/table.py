@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 from rich.table import Table as Grid
 
-from groupspec.conformance.commands._common import json_option, remarks, results, write_json
-from groupspec.conformance.commands._machines import chosen_tables, machine_options, require
+from groupspec.conformance.commands._common import Known, json_option, remark, results, say, write_json
+from groupspec.conformance.commands._machines import tables_argument
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.outputs import write_text
 from groupspec.diagrams.matrix import blank_cells, cell_sign, matrix_html, matrix_markdown
@@ -29,42 +29,38 @@ LEGEND = "> leaves the state   o stays, and does something   . ignored   x error
 
 
 @click.command()
-@machine_options
+@tables_argument
 @click.option("--check", is_flag=True, help="Print nothing but what is wrong; exit 1 on a blank cell.")
-@click.option("--format", "matrix_format", default="text", metavar="FORMAT", help="text, markdown or html.")
+@click.option(
+    "--format",
+    "matrix_format",
+    type=Known("matrix format", FORMATS),
+    default="text",
+    metavar="FORMAT",
+    help="text, markdown or html.",
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write files instead of printing.")
 @json_option
-def command(
-    machines: tuple[str, ...],
-    rebalance: str,
-    profile: str,
-    check: bool,
-    matrix_format: str,
-    out: Path | None,
-    json_file: Path | None,
-) -> int:
+def command(tables: list[Table], check: bool, matrix_format: str, out: Path | None) -> int:
     """Show what every machine does with every event in every state.
 
     Example: groupspec table rebalance --rebalance eager --profile deployed
     """
-    require(matrix_format, FORMATS, "matrix format", "--format")
-    chosen = chosen_tables(machines, rebalance, profile)
-    blank = {table.label: blank_cells(table) for table in chosen}
+    machines = [_summary(table) for table in tables]
+    blank = [f"blank: {table.label}: {state} x {event}" for table in tables for state, event in blank_cells(table)]
     if not check:
-        for table in chosen:
+        for table in tables:
             _show(table, matrix_format, out)
-    for label, cells in blank.items():
-        for state, event in cells:
-            remarks().print(f"blank: {label}: {state} x {event}")
+    for line in blank:
+        remark(line)
     if check:
-        if not any(blank.values()):
-            for name in dict.fromkeys(table.name for table in chosen):
+        if not blank:
+            for name in dict.fromkeys(table.name for table in tables):
                 check_whole(whole_tables()[name])
-        count = sum(len(table.states) * len(table.events) for table in chosen)
-        missing = sum(map(len, blank.values()))
-        results().print(f"{len(chosen)} tables, {count:,} cells, {missing} blank")
-    write_json("table", {"machines": [_summary(table) for table in chosen]}, json_file)
-    return EXIT_CONFORMANCE_FAILURE if check and any(blank.values()) else EXIT_OK
+        count = sum(len(table.states) * len(table.events) for table in tables)
+        say(f"{len(tables)} tables, {count:,} cells, {len(blank)} blank")
+    write_json("table", {"machines": machines})
+    return EXIT_CONFORMANCE_FAILURE if check and blank else EXIT_OK
 
 
 def _summary(table: Table) -> dict[str, object]:
@@ -81,16 +77,16 @@ def _summary(table: Table) -> dict[str, object]:
 
 
 def _show(table: Table, matrix_format: str, out: Path | None) -> None:
+    as_text = matrix_html if matrix_format == "html" else matrix_markdown
     if out is not None:
-        suffix = FORMATS[matrix_format] or ".md"
-        file = out / f"{table.label}{suffix}"
-        write_text(file, matrix_html(table) if suffix == ".html" else matrix_markdown(table))
-        results().print(str(file))
+        file = out / f"{table.label}{FORMATS[matrix_format] or '.md'}"
+        write_text(file, as_text(table))
+        say(str(file))
     elif matrix_format == "text":
         results().print(_grid(table))
-        results().print(LEGEND + "\n")
+        say(LEGEND + "\n")
     else:
-        click.echo(matrix_html(table) if matrix_format == "html" else matrix_markdown(table))
+        click.echo(as_text(table))
 
 
 def _grid(table: Table) -> Grid:

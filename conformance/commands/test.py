@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, results, write_json
+from groupspec.conformance.commands._common import json_option, progress, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
 
@@ -25,7 +24,7 @@ MAX_MISSING = 20
 )
 @click.option("--seed", type=int, default=None, help="Draws the examples.  [default: drawn, and printed]")
 @json_option
-def command(driver: str, examples: int, seed: int | None, json_file: Path | None) -> int:
+def command(driver: str, examples: int, seed: int | None) -> int:
     """Run the suite that is generated from the tables against the reference.
 
     First every route: the shortest run to each transition, and to each pair of transitions that can follow each other.
@@ -38,22 +37,18 @@ def command(driver: str, examples: int, seed: int | None, json_file: Path | None
     with progress("preparing") as steps:
         result = run_suite(driver, examples, chosen, steps.now)
     _show(result, examples, chosen)
-    write_json("test", result.data(), json_file)
+    write_json("test", result.data())
     return EXIT_CONFORMANCE_FAILURE if result.failures else EXIT_OK
 
 
 def _show(result: SuiteResult, examples: int, seed: int) -> None:
-    console = results()
-    for failure in result.failures:
-        console.print(f"DIVERGES {failure}\n", markup=False)
-    for missing in result.missing[:MAX_MISSING]:
-        console.print(f"never fired: {missing}", markup=False)
+    say(*(f"DIVERGES {failure}\n" for failure in result.failures))
+    say(*(f"never fired: {missing}" for missing in result.missing[:MAX_MISSING]))
     if len(result.missing) > MAX_MISSING:
-        console.print(f"... and {len(result.missing) - MAX_MISSING} more", markup=False)
-    console.print(
+        say(f"... and {len(result.missing) - MAX_MISSING} more")
+    say(
         f"{result.driver}: transitions {result.transitions[0]:,} of {result.transitions[1]:,}, "
         f"pairs {result.pairs[0]:,} of {result.pairs[1]:,}, {result.steps:,} steps in {result.seconds:.1f} s "
-        f"(and {result.preparing_seconds:.1f} s to find the routes), {len(result.failures)} divergences"
+        f"(and {result.preparing_seconds:.1f} s to find the routes), {len(result.failures)} divergences",
+        f"replay: groupspec test --driver {result.driver} --examples {examples} --seed {seed}",
     )
-    replay = f"groupspec test --driver {result.driver} --examples {examples} --seed {seed}"
-    console.print(f"replay: {replay}", markup=False)

@@ -103,7 +103,7 @@ def test_a_command_without_a_file_is_not_listed(
 ) -> None:
     (tmp_path / "render.py").write_text('"""`groupspec render`: pictures of the machines."""\n')
     (tmp_path / "_common.py").write_text("")
-    monkeypatch.setattr(cli, "COMMANDS", tmp_path)
+    monkeypatch.setattr(cli.cli, "folder", tmp_path)
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
     assert "render  pictures of the machines." in out

@@ -13,7 +13,7 @@ import pytest
 
 from groupspec.conformance import cli
 from groupspec.conformance.book import guides
-from groupspec.conformance.commands._verify_models import catalogue, chosen_models
+from groupspec.conformance.commands._verify_models import fitting
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import subjects
@@ -83,8 +83,7 @@ def test_the_slip_that_the_guide_suggests_is_noticed_as_it_says() -> None:
     assert all(f"`{name}`" in guide for name in noticed)
     (command,) = re.findall(r"(?m)^    groupspec (verify --rebalance eager .*)", guide)
     assert command == "verify --rebalance eager --profile deployed"
-    tried = chosen_models(catalogue(), "", None, "eager", "deployed")
-    assert subject.name in [model.name for model in tried]
+    assert subject.name in [maker.name for maker in fitting(None, None, "eager", "deployed", 2)]
 
 
 def test_what_has_no_score_is_said() -> None:

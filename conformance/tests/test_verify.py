@@ -15,11 +15,12 @@ import pytest
 from groupspec.conformance import cli, kills
 from groupspec.conformance.commands import verify
 from groupspec.conformance.commands._common import SCHEMAS
-from groupspec.conformance.commands._verify_models import Catalogue
+from groupspec.conformance.commands._verify_text import lines
 from groupspec.conformance.engines import EngineLimits, EngineRun
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.engines.result import Answer
 from groupspec.conformance.scores import files as scores
+from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.tests.toy_model import toy_model
 
@@ -36,8 +37,8 @@ MODELS = {
 def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, frozenset[str]]:
     """The toys as the catalogue; a test writes here what is expected of them."""
     known: dict[str, frozenset[str]] = {}
-    toys = Catalogue(MODELS, lambda name: known.get(name, frozenset()))
-    monkeypatch.setattr(verify, "catalogue", lambda: toys)
+    monkeypatch.setattr(composition, "models", lambda: MODELS)
+    monkeypatch.setattr(composition, "expected_violations", lambda name: known.get(name, frozenset()))
     return known
 
 
@@ -148,15 +149,16 @@ def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
     assert "no model is all of that" in capsys.readouterr().err
 
 
-def test_what_only_the_explorer_decides_is_said_of_the_others(capsys: Captured) -> None:
+def test_what_only_the_explorer_decides_is_said_of_the_others() -> None:
     model = toy_model()
     answers: dict[str, Answer] = {
         claim.id: "not expressed" if claim.kind == "recoverable" else "holds" for claim in model.properties
     }
     (alone,) = (claim.id for claim in model.properties if claim.kind == "recoverable")
     run = EngineRun("tlc", "2.19", model.name, "complete", properties=answers)
-    verify._show(Judgement(model, [run, replace(run, engine="python", version="native")], frozenset()), {})
-    tlc, explorer = capsys.readouterr().out.splitlines()[2:]
+    _, _, tlc, explorer = lines(
+        Judgement(model, [run, replace(run, engine="python", version="native")], frozenset()), {}
+    )
     assert tlc.endswith(f"4 hold; without {alone}: recoverability is the explorer's alone")
     assert explorer.split("  ")[1] == "explorer (C)" and explorer.endswith(" hold")
 
@@ -195,9 +197,7 @@ def test_a_property_over_an_unknown_name_is_told_with_where_to_correct_it(
         made = toy_model()
         return replace(made, properties=(*made.properties, replace(made.properties[0], id="mine", holds="ownr == 0")))
 
-    monkeypatch.setattr(
-        verify, "catalogue", lambda: Catalogue({"toy-2": replace(TOY, make=mistaken)}, lambda _: frozenset())
-    )
+    monkeypatch.setattr(composition, "models", lambda: {"toy-2": replace(TOY, make=mistaken)})
     assert cli.main(["verify", "--model", "toy-2"]) == 2
     said = capsys.readouterr().err
     assert "toy-2: property mine: unknown name 'ownr' in `ownr == 0`" in said

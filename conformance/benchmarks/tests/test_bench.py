@@ -31,7 +31,7 @@ def two_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two_figures")
 def test_figures_are_shown_beside_their_peer_and_goal_and_written_as_json(tmp_path: Path) -> None:
     ran = CliRunner().invoke(bench.command, ["--json", str(tmp_path / "f.json")], standalone_mode=False)
-    assert ran.return_value == 0
+    assert ran.exit_code == 0, ran.output
     assert "reading: 2,000 events/s (1,000 .. 4,000, 3 runs)" in ran.output
     assert "against writing: 1,000 events/s; ratio 2" in ran.output
     assert "goal <= 60 s: MISSED" in ran.output

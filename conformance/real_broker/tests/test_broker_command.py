@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from groupspec.conformance.cli import main
-from groupspec.conformance.commands._trace_why import why
+from groupspec.conformance.commands.trace.why import command as why
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.real_broker import instance, probe
 from groupspec.conformance.real_broker.tests.fixture import RealBroker

@@ -46,7 +46,7 @@ def test_too_little_memory_is_said_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "big.ndjson").write_bytes(b"x" * 120_000_000)
     program = f"""
 import resource, sys
-from groupspec.conformance.commands import _trace_ingest
+from groupspec.conformance.commands.trace import ingest
 from groupspec.conformance.traces import engine, reading
 from groupspec.conformance.cli import main
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

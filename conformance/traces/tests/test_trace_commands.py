@@ -93,7 +93,7 @@ def test_nothing_but_quarantine_is_no_success(tmp_path: Path, capsys: pytest.Cap
 
 def test_an_unknown_subcommand_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "chek"]) == 2
-    assert "ingest, check, why" in capsys.readouterr().err
+    assert "check, ingest, why" in capsys.readouterr().err
 
 
 def test_a_master_is_for_spark_and_must_be_one_that_spark_takes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from groupspec.conformance.commands._trace_why import why
+from groupspec.conformance.commands.trace.why import command as why
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id

@@ -50,7 +50,7 @@ from groupspec.conformance.traces.why_text import show
 )
 @click.option("--brief", is_flag=True, help="Leave the log lines out.")
 @json_option
-def why(
+def command(
     group: str,
     paths: tuple[Path, ...],
     zone_name: str,
@@ -58,7 +58,6 @@ def why(
     last: int,
     max_poll_interval_ms: int,
     brief: bool,
-    json_file: Path | None,
 ) -> int:
     """Explain why GROUP rebalanced: cause, who caused it, the lines that prove it, and what to change.
 
@@ -79,7 +78,7 @@ def why(
         answer = explain_logs(question, files, clock, steps.done)
     seconds = time.perf_counter() - started
     show(answer, results(), clock.zone, evidence=not brief, last=last)
-    write_json("trace-why", as_json(answer, seconds), json_file)
+    write_json("trace-why", as_json(answer, seconds))
     return EXIT_INCONCLUSIVE if answer.logs.doubts() else EXIT_OK
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from groupspec.conformance.commands._common import Steps, json_option, progress, results, write_json
-from groupspec.conformance.commands._trace_ingest import (
-    master_option,
-    refuse_master_without_spark,
-    show_left_out,
-    show_quarantine,
-)
+from groupspec.conformance.commands._common import Steps, json_option, progress, say, write_json
+from groupspec.conformance.commands.trace._engine import engine_options, not_read, on_spark
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.judges import judged_by
 from groupspec.conformance.traces import inputs
@@ -31,11 +26,9 @@ SAMPLE_LINES = 5000
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
-@master_option
+@engine_options("local")
 @json_option
-def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Path | None) -> int:
+def command(paths: list[Path], engine: str, master: str | None) -> int:
     """Check traces.
 
     NDJSON (also .gz) or Parquet files, folders of them, or a folder written by `groupspec trace ingest`.
@@ -53,9 +46,11 @@ def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Pa
     left out that may hold events, or there are no events at all.
     """
     with progress("checking") as steps:
-        verdict = _check(inputs.named(paths), engine, master, steps)
-    _show(verdict)
-    write_json("trace-check", as_json(verdict, engine), json_file)
+        verdict = _check(paths, engine, master, steps)
+    judged, not_judged = judged_by(verdict.sources)
+    say(*_lines(verdict, judged, not_judged))
+    data = msgspec.to_builtins(verdict)
+    write_json("trace-check", {"engine": engine, **data, "judged_rules": judged, "not_judged_rules": not_judged})
     if verdict.violations:
         return EXIT_CONFORMANCE_FAILURE
     complete = verdict.events and not verdict.incomplete and not verdict.recording
@@ -63,7 +58,6 @@ def check(paths: tuple[str, ...], engine: str, master: str | None, json_file: Pa
 
 
 def _check(paths: list[Path], engine: str, master: str | None, steps: Steps) -> Verdict:
-    refuse_master_without_spark(engine, master)
     from groupspec.conformance.traces import engine as local  # only here: --help needs no extra
     from groupspec.conformance.traces import reading
 
@@ -71,57 +65,54 @@ def _check(paths: list[Path], engine: str, master: str | None, steps: Steps) -> 
         return local.check(paths)
     if local.single_layout(paths) is None:
         reading.plan_all(paths)  # a path that cannot be read is said before Spark starts
-    from groupspec.conformance.spark import check as on_spark
-    from groupspec.conformance.spark.session import session
+    from groupspec.conformance.spark import check
 
-    steps.now("starting Spark")
-    with session(master) as spark:
-        steps.now("checking on Spark")
-        return on_spark.check(spark, paths)
+    with on_spark(master, "checking", steps) as spark:
+        return check.check(spark, paths)
 
 
-def as_json(verdict: Verdict, engine: str) -> dict[str, object]:
-    """The result in the shape of its JSON Schema."""
-    data: dict[str, object] = msgspec.to_builtins(verdict)
-    judged, not_judged = judged_by(verdict.sources)
-    return {"engine": engine, **data, "judged_rules": judged, "not_judged_rules": not_judged}
-
-
-def _show(verdict: Verdict) -> None:
-    console = results()
-    _list(verdict.violations)
+def _lines(verdict: Verdict, judged: Sequence[str], not_judged: Sequence[str]) -> Iterator[str]:
+    yield from _violations(verdict.violations)
     if verdict.notices:
-        console.print("Worth a look; no rule forbids it:", markup=False)
-        _list(verdict.notices)
+        yield "Worth a look; no rule forbids it:"
+        yield from _violations(verdict.notices)
     if verdict.recording:
-        console.print("Faults of the recording, which say nothing about the client:", markup=False)
-        _list(verdict.recording)
-    console.print(
+        yield "Faults of the recording, which say nothing about the client:"
+        yield from _violations(verdict.recording)
+    yield (
         f"{verdict.events:,} events of {verdict.members:,} members in {verdict.groups:,} groups: "
         f"{len(verdict.violations):,} violations, {len(verdict.recording):,} faults of the recording, "
-        f"{len(verdict.notices):,} notices, {verdict.seconds:.1f} s",
-        markup=False,
+        f"{len(verdict.notices):,} notices, {verdict.seconds:.1f} s"
     )
-    judged, not_judged = judged_by(verdict.sources)
     if judged:
-        console.print(f"judged, as far as traces show it: {' '.join(judged)}", markup=False)
-        console.print(f"not judged here, but by `groupspec conform`: {' '.join(not_judged)}", markup=False)
+        yield f"judged, as far as traces show it: {' '.join(judged)}"
+        yield f"not judged here, but by `groupspec conform`: {' '.join(not_judged)}"
     if verdict.unjudged_members:
-        console.print(
+        yield (
             f"{verdict.unjudged_members:,} members do not begin with a config event: their states and timers "
-            "were not judged",
-            markup=False,
+            "were not judged"
         )
-    show_quarantine(verdict.quarantined)
+    yield from not_read(verdict.quarantined)
     for line in verdict.quarantine[:MAX_SHOWN]:
-        console.print(f"    {line.file}:{line.line}: {line.reason}: {line.problem}", markup=False)
-    for told in _logs_among(verdict.quarantine):
-        console.print(told, markup=False)
-    show_left_out(verdict.left_out)
+        yield f"    {line.file}:{line.line}: {line.reason}: {line.problem}"
+    yield from _logs_among(verdict.quarantine)
+    yield from inputs.told(verdict.left_out)
     if verdict.incomplete and not verdict.violations:
-        console.print(
-            "not everything was read, so that no violation was found proves nothing: exit code 4", markup=False
+        yield "not everything was read, so that no violation was found proves nothing: exit code 4"
+
+
+def _violations(found: Sequence[Violation]) -> Iterator[str]:
+    for one in found[:MAX_SHOWN]:
+        rule = next(rule for rule in RULES if rule.id == one.rule)
+        held = f" (checks {', '.join(rule.spec_rules)})" if rule.spec_rules else ""
+        member = f"{one.member} ({one.process})" if one.process else one.member
+        yield f"{one.rule}{held}: {one.detail}"
+        yield (
+            f"    run {one.run}, group {one.group}, member {member}, event {one.seq}: "
+            f"{one.event} in rebalance.{one.state or '(not known)'}"
         )
+    if len(found) > MAX_SHOWN:
+        yield f"... and {len(found) - MAX_SHOWN:,} more: --json FILE has all of them"
 
 
 def _logs_among(quarantine: Sequence[Quarantined]) -> list[str]:
@@ -136,19 +127,3 @@ def _logs_among(quarantine: Sequence[Quarantined]) -> list[str]:
         for file, dialect in found.items()
         if dialect is not None
     ]
-
-
-def _list(found: Sequence[Violation]) -> None:
-    console = results()
-    for one in found[:MAX_SHOWN]:
-        rule = next(rule for rule in RULES if rule.id == one.rule)
-        held = f" (checks {', '.join(rule.spec_rules)})" if rule.spec_rules else ""
-        member = f"{one.member} ({one.process})" if one.process else one.member
-        console.print(f"{one.rule}{held}: {one.detail}", markup=False)
-        console.print(
-            f"    run {one.run}, group {one.group}, member {member}, event {one.seq}: "
-            f"{one.event} in rebalance.{one.state or '(not known)'}",
-            markup=False,
-        )
-    if len(found) > MAX_SHOWN:
-        console.print(f"... and {len(found) - MAX_SHOWN:,} more: --json FILE has all of them", markup=False)

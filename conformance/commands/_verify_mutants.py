@@ -1,0 +1,66 @@
+"""`groupspec verify --mutation` and `--scores`: what notices a broken rule, or a changed row; told, and committed.
+
+Both return the exit code and what is committed, for `--json`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupspec.conformance.commands._common import progress, remark, say
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.generate import MUTATION, SCORES, folder_path
+from groupspec.conformance.kills import totals
+from groupspec.conformance.mutation import files as mutation
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.matrix import kill_matrix
+from groupspec.conformance.outputs import write_text
+from groupspec.conformance.scores import files as scores
+from groupspec.conformance.scores.page import scores_markdown
+from groupspec.spec.rules import RULES
+
+
+def verify_mutation() -> tuple[int, dict[str, Any]]:
+    """Every mutant of the rules against every test; 1 if no mutant of a rule is noticed, or a mutant is not."""
+    with progress("every mutant against every test", total=len(MUTANTS) + 1) as bar:
+        matrix = kill_matrix(bar.done, jobs=2)
+    data = mutation.matrix_data(matrix)
+    _commit(MUTATION, mutation.matrix_text(data), mutation.matrix_markdown(data))
+    unnoticed = (
+        f"mutant {mutant} says that it breaks {rule}, and no test of {rule} fails"
+        for mutant, rule in matrix.unnoticed()
+    )
+    wrong = [*matrix.problems, *mutation.gaps(data), *unnoticed]
+    covered, _, tests = totals(data)
+    say(
+        *wrong,
+        f"{covered} of {len(RULES)} rules are covered: {len(MUTANTS)} mutants, {tests} tests that notice",
+        f"written: conformance/{MUTATION}, and the same to be read beside it",
+    )
+    if wrong:
+        remark("next: write a test that notices (its name carries the rule), or a mutant that breaks the rule")
+    return (EXIT_CONFORMANCE_FAILURE if wrong else EXIT_OK), data
+
+
+def verify_scores() -> tuple[int, dict[str, Any]]:
+    """Every mutant of the specification against its properties; 1 if too many survive.
+
+    Those of a model that has not changed are taken from what is committed.
+    """
+    with progress("mutants of the specification", total=None) as bar:
+        data = scores.computed(said=bar.now, known=scores.committed())
+    _commit(SCORES, scores.scores_text(data), scores_markdown(data))
+    share = scores.share_killed(data["mutants"])
+    left = [row for row in data["mutants"] if row["fate"] in ("survived", "undecided")]
+    say(
+        *(f"{row['fate']}: {row['model']}: {row['id']}" for row in left),
+        f"{len(data['mutants'])} mutants; of those not equivalent {share:.1%} are killed",
+        f"written: conformance/{SCORES}, and the same to be read beside it",
+    )
+    return (EXIT_OK if share >= scores.WANTED else EXIT_CONFORMANCE_FAILURE), data
+
+
+def _commit(name: str, text: str, page: str) -> None:
+    file = folder_path("conformance") / name
+    write_text(file, text)
+    write_text(file.with_suffix(".md"), page)
