@@ -6,7 +6,7 @@ in every state. Both are safety. *Recoverable* means that from every state the g
 has gone wrong. *Leads to* is liveness, under the fairness of the model's actions: the explorer and TLC look for fair
 circles that break it. *Reachable* guards the rest against holding in a model in which nothing happens.
 
-The properties are in `data/properties`, a file for each model; `composition/claimed.py` says which model claims which.
+The properties are in `data/properties`, a file for each model; `claims` in the file of a model gives those of it.
 """
 
 from __future__ import annotations

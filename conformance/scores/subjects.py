@@ -16,8 +16,7 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import REBALANCES
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.claimed import of_the_group
-from groupspec.spec.composition.machines import MachineCode, name_of, pruned
+from groupspec.spec.composition.machines import MachineCode, name_of
 from groupspec.spec.composition.open_commit import MACHINE as COMMIT
 from groupspec.spec.composition.open_commit import commit_code
 from groupspec.spec.composition.open_group import MACHINE as GROUP
@@ -25,6 +24,7 @@ from groupspec.spec.composition.open_group import group_code, open_group_model
 from groupspec.spec.composition.open_member import machine_code, open_member_model
 from groupspec.spec.composition.open_partition import MACHINE as PARTITION
 from groupspec.spec.composition.open_partition import partition_code
+from groupspec.spec.composition.partial_evaluation import pruned
 
 PROFILE = "deployed"
 
@@ -110,16 +110,11 @@ def _commit() -> Subject:
 
 def _open_member(rebalance: str) -> Subject:
     used = {name: tables()[name, rebalance, PROFILE] for name in member.MACHINES}
-
-    def make(observed: bool) -> Model:
-        claimed = composition.models()[f"open-member-{rebalance}-{PROFILE}"]().properties
-        return open_member_model(rebalance, PROFILE, claimed, observed=observed)
-
     return Subject(
         f"open-member-{rebalance}-{PROFILE}",
         rebalance,
         member.MACHINES,
-        make,
+        lambda observed: open_member_model(rebalance, PROFILE, observed),
         lambda table, observed: machine_code(table, used, observed),
     )
 
@@ -129,6 +124,6 @@ def _group() -> Subject:
         "open-group",
         "",
         (GROUP,),
-        lambda observed: open_group_model(of_the_group(), observed=observed),
+        lambda observed: open_group_model(observed=observed),
         group_code,
     )

@@ -5,29 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from itertools import product
 from types import MappingProxyType
 
-from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty, Scope
+from groupspec.spec.compiler.model import ModelMaker, Scope
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES
-from groupspec.spec.composition.base import base_model, base_name
-from groupspec.spec.composition.claimed import (
-    of_a_commit,
-    of_a_group,
-    of_a_member,
-    of_a_partition,
-    of_the_group,
-    of_the_queues,
-    of_two_commits,
+from groupspec.spec.composition import (
+    base,
+    commits_together,
+    open_commit,
+    open_group,
+    open_member,
+    open_partition,
+    queues,
 )
-from groupspec.spec.composition.commits_together import commits_model
-from groupspec.spec.composition.open_commit import open_commit_model
-from groupspec.spec.composition.open_group import open_group_model
-from groupspec.spec.composition.open_member import open_member_model
-from groupspec.spec.composition.open_partition import open_partition_model
-from groupspec.spec.composition.queues import queues_model
+from groupspec.spec.composition.machines import name_of_model
 from groupspec.spec.composition.system import MIXED
 
 _FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -79,41 +73,26 @@ def models() -> Mapping[str, ModelMaker]:
 
 def _makers() -> Iterator[ModelMaker]:
     for rebalance, profile in product(REBALANCES, PROFILES):
-        yield _open_member(Scope("open-member", rebalance, profile))
+        scope = Scope("open-member", rebalance, profile)
+        alone = partial(open_member.open_member_model, rebalance, profile)
+        yield ModelMaker(name_of_model(scope), scope, 1, alone, open_member.claims(rebalance))
         for features in SETS if profile == "deployed" else SETS[:1]:
             for size in (2, 3) if not features and profile == "deployed" else (2,):
                 yield _base(Scope("base", rebalance, profile, features), size)
-    yield _maker("open-partition", Scope("open-partition"), 1, open_partition_model, of_a_partition())
-    yield _maker("open-commit", Scope("open-commit"), 1, open_commit_model, of_a_commit())
-    yield _maker("commits-2", Scope("commits"), 2, commits_model, of_two_commits())
-    yield _maker("open-group", Scope("open-group"), 2, open_group_model, of_the_group())
+    for name, family, members, make, claims in (
+        ("open-partition", "open-partition", 1, open_partition.open_partition_model, open_partition.claims),
+        ("open-commit", "open-commit", 1, open_commit.open_commit_model, open_commit.claims),
+        ("commits-2", "commits", 2, commits_together.commits_model, commits_together.claims),
+        ("open-group", "open-group", 2, open_group.open_group_model, open_group.claims),
+    ):
+        yield ModelMaker(name, Scope(family), members, make, claims())
     yield _base(Scope("base", MIXED, "deployed"), 2)
-    yield _maker("queues-3", Scope("queues"), 3, lambda claimed: queues_model(claimed, 3), of_the_queues(3))
-
-
-def _maker(
-    name: str,
-    scope: Scope,
-    members: int,
-    make: Callable[[tuple[ModelProperty, ...]], Model],
-    claimed: tuple[ModelProperty, ...],
-) -> ModelMaker:
-    return ModelMaker(name, scope, members, lambda: make(claimed), claimed)
-
-
-def _open_member(scope: Scope) -> ModelMaker:
-    def make(claimed: tuple[ModelProperty, ...]) -> Model:
-        return open_member_model(scope.rebalance, scope.profile, claimed)
-
-    name = f"open-member-{scope.rebalance}-{scope.profile}"
-    return _maker(name, scope, 1, make, of_a_member(scope.rebalance))
+    yield ModelMaker("queues-3", Scope("queues"), 3, queues.queues_model, queues.claims())
 
 
 def _base(scope: Scope, size: int) -> ModelMaker:
-    def make(claimed: tuple[ModelProperty, ...]) -> Model:
-        return base_model(scope.rebalance, scope.profile, size, claimed, features=scope.features)
-
-    return _maker(base_name(scope, size), scope, size, make, of_a_group(scope.features))
+    make = partial(base.base_model, scope.rebalance, scope.profile, size, scope.features)
+    return ModelMaker(name_of_model(scope, str(size)), scope, size, make, base.claims(scope.features))
 
 
 _EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(

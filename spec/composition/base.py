@@ -21,93 +21,79 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
-from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable, Scope
-from groupspec.spec.compiler.table import Table
-from groupspec.spec.composition import group, members, static
-from groupspec.spec.composition.crashes import crashes
-from groupspec.spec.composition.faults_stop import FAULTS_STOPPED, with_end_of_faults
-from groupspec.spec.composition.machines import conjunction, prune, pruned
-from groupspec.spec.composition.of_group import group_timers
-from groupspec.spec.composition.of_members import applications, timers
-from groupspec.spec.composition.of_network import network
+from groupspec.spec.compiler.model import Model, ModelProperty, ModelVariable, Scope
+from groupspec.spec.composition import actions, group, members, static
+from groupspec.spec.composition.machines import NO_FAULT, conjunction, model_of
 from groupspec.spec.composition.partial_evaluation import freeze
 from groupspec.spec.composition.system import MIXED, system_of
-from groupspec.spec.properties import FAULT, assertions
+from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import Value
 
-NO_FAULT = f"{FAULT} == 'none'"
 
-
-def base_model(
-    rebalance: str,
-    profile: str,
-    size: int,
-    properties: tuple[ModelProperty, ...] = (),
-    replaced: Mapping[str, Table] | None = None,
-    features: frozenset[str] = frozenset(),
-) -> Model:
-    """The base model of `size` members and as many partitions.
-
-    `replaced`: tables instead of the specification's, by machine.
-    """
-    scope = Scope("base", rebalance, profile, features)
-    system = system_of(rebalance, profile, size, replaced or {}, features)
+def base_model(rebalance: str, profile: str, size: int, features: frozenset[str] = frozenset()) -> Model:
+    """The base model of `size` members and as many partitions."""
+    system = system_of(rebalance, profile, features)
     codes = (*system.codes.values(), system.broker)
-    procedures = [p for code in codes for p in code.procedures()]
-    procedures += group.procedures(features)
-    procedures = prune(procedures)
-    known = frozenset(p.name for p in procedures)
-    variables = [v for code in codes for v in code.variables()]
-    variables += [*members.NETWORK, *members.OWNERSHIP, *group.variables(size, features)]
-    variables.append(
-        ModelVariable(FAULT, ("none", *assertions("member")[:2]), "none", (), "the first assertion that failed")
-    )
-    if rebalance == MIXED:
-        variables.append(members.UPGRADE)
-    started = [_started(v) for v in variables]
-    left_out = _UNQUIET if "quiet" in features else frozenset()
-    actions = [
-        _finished(action, known)
+    around = (*members.NETWORK, *members.OWNERSHIP, *group.variables(size, features))
+    own = (variable for code in codes for variable in code.variables())
+    kept = [
+        replace(action, guard=conjunction(NO_FAULT, action.guard))
         for action in (
-            *applications(system),
-            *timers(system),
-            *network(system),
-            *group_timers(system),
-            *crashes(system, started),
+            *actions.applications(system),
+            *actions.member_timers(system),
+            *actions.network(system),
+            *actions.group_timers(system),
+            *actions.crashes(system, map(_started, (*own, *around))),
         )
-        if action.name not in left_out
+        if "quiet" not in features or action.name not in _UNQUIET
     ]
-    if "faults-stop" in features:
-        actions = with_end_of_faults(actions)
-        started.append(FAULTS_STOPPED)
-    model = Model(
-        name=base_name(scope, size),
-        scope=scope,
-        sizes={"members": size, "partitions": size},
-        variables=tuple(started),
-        procedures=tuple(procedures),
-        actions=tuple(action for action in actions if action.body),
-        properties=properties,
-        symmetric=True,
-        doc=__doc__ or "",
+    stops = "faults-stop" in features
+    model = model_of(
+        Scope("base", rebalance, profile, features),
+        codes,
+        around,
+        actions.with_end_of_faults(kept) if stops else kept,
+        faults=assertions("member")[:2],
+        procedures=group.procedures(features),
+        later=(*([members.UPGRADE] if rebalance == MIXED else []), *([actions.FAULTS_STOPPED] if stops else [])),
+        suffix=str(size),
+        members=size,
+        partitions=size,
+        properties=claims(features),
+        doc=__doc__,
     )
-    return freeze(model, frozen_without(features))
+    started = tuple(map(_started, model.variables))
+    return freeze(replace(model, variables=started, symmetric=True), _frozen_without(features))
 
 
-def base_name(scope: Scope, size: int) -> str:
-    """The name of the base model of this scope with `size` members."""
-    return "-".join([scope.family, *sorted(scope.features), scope.rebalance, scope.profile, str(size)])
+def claims(features: frozenset[str]) -> tuple[ModelProperty, ...]:
+    """What is claimed of members, group and network together.
+
+    With `static`, records stay when their process is gone, and members may have missed a generation.
+    """
+    is_static = static.FEATURE in features
+    told = " and told[{i}] == generation" if "log" in features else " and told[{i}] == 'current'" if is_static else ""
+    one_owner, *others = claimed(
+        "base",
+        told_i=told.format(i="i"),
+        told_j=told.format(i="j"),
+        late=" or request_late[i]" if "late" in features else "",
+        or_missed=" or told[i] != 'current'" if is_static else "",
+        died="registered[i] != 'absent' and identity[i] == 'none'" if is_static else "forgotten[i] != 'absent'",
+    )
+    of_peers = tuple(claimed("member"))[:2]
+    if "faults-stop" in features:
+        return (*of_peers, one_owner, *claimed("base_liveness"), *(p for p in others if p.kind != "recoverable"))
+    return (*of_peers, one_owner, *others, *(claimed("base_static") if is_static else ()))
 
 
-_FEATURES: Mapping[str, Mapping[str, Value]] = {
-    "late": {"request_late": False},
-    "log": {"told": "current"},
-}
+_FEATURES: Final[Mapping[str, Mapping[str, Value]]] = {"late": {"request_late": False}, "log": {"told": "current"}}
 """What is frozen in a model without the feature."""
 
 
-def frozen_without(features: frozenset[str]) -> dict[str, Value]:
+def _frozen_without(features: frozenset[str]) -> dict[str, Value]:
     """What features that a model lacks would vary, and the value that it has instead."""
     without = {
         name: value for feature, held in _FEATURES.items() if feature not in features for name, value in held.items()
@@ -118,16 +104,10 @@ def frozen_without(features: frozenset[str]) -> dict[str, Value]:
     return without
 
 
-_UNQUIET = frozenset({"leaves", "asks_to_rejoin", "poll_interval_expires", "session_expires_at_member", "polls"})
+_UNQUIET: Final = frozenset({"leaves", "asks_to_rejoin", "poll_interval_expires", "session_expires_at_member", "polls"})
 """What a quiet application does not do."""
 
 
 def _started(variable: ModelVariable) -> ModelVariable:
     """The background thread runs from the start."""
-    if variable.name == "timeouts":
-        return ModelVariable(variable.name, variable.domain, "DISABLED", variable.over, variable.doc)
-    return variable
-
-
-def _finished(action: Action, known: frozenset[str]) -> Action:
-    return replace(action, guard=conjunction(NO_FAULT, action.guard), body=pruned(action.body, known))
+    return replace(variable, initial="DISABLED") if variable.name == "timeouts" else variable

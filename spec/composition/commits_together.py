@@ -29,6 +29,7 @@ Left out: more than two at a time, partitions assigned by hand, and identities t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final, Literal
 
 from groupspec.spec.commit import COMMIT_ANSWERS
@@ -37,27 +38,34 @@ from groupspec.spec.compiler.model import (
     Block,
     Call,
     Fairness,
-    For,
-    If,
     Model,
     ModelProperty,
     ModelVariable,
     Procedure,
     Scope,
-    Set,
     flag,
 )
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import Abstraction, MachineCode, claim, conjunction, name_of, prune
+from groupspec.spec.composition.machines import (
+    NO_FAULT,
+    Abstraction,
+    MachineCode,
+    claim,
+    conjunction,
+    each,
+    model_of,
+    name_of,
+    sets,
+    when,
+)
 from groupspec.spec.composition.open_commit import MACHINE
-from groupspec.spec.properties import FAULT, assertions
+from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES, Value
 from groupspec.spec.vocabulary import VARIABLES
 
 NEVER_REWINDS: Final = "never-rewinds"
 DONE_IN_ORDER: Final = "done-in-order"
 
-_I: Final = (("i", "members"),)
 _PURPOSES: Final = VARIABLES["commit_purpose"].domain
 _STANDINGS: Final = ("outside", "in_round", "member")
 _FROZEN: Final[Mapping[str, Value]] = {"auto_commit": True, "sent_as": "member", "identity_kept": True}
@@ -81,31 +89,34 @@ OF_APPLICATION: Final = "(asked[{0}] == 'sync' or asked[{0}] == 'async')"
 AUTOMATIC: Final = "(asked[{0}] == 'timed' or asked[{0}] == 'rebalance' or asked[{0}] == 'close')"
 _WAITS: Final = _any("asked[j] == 'sync' or asked[j] == 'close'")
 """The application is inside commit() or close()."""
-_REBALANCES: Final = (
-    "not all(asked[j] != 'rebalance' for j in members)"  # TLC counts a step for each witness of an `any`
-)
 _NO_REBALANCE: Final = "all(asked[j] != 'rebalance' for j in members)"
+_REBALANCES: Final = f"not {_NO_REBALANCE}"  # TLC counts a step for each witness of an `any`
 _LATER_ONES: Final = _any("asked[j] == 'rebalance' or asked[j] == 'close'")
 _AWAITS_POLL: Final = "asked[j] == 'rebalance' and handed_out"
 _BEHIND: Final = f"any(asked[j] != 'nothing' and not ({_AWAITS_POLL}) for j in members if j != i)"
 
 
-def commits_model(properties: tuple[ModelProperty, ...] = (), taken: Literal["asked", "sent"] = "asked") -> Model:
+def commits_model(taken: Literal["asked", "sent"] = "asked") -> Model:
     """The model. `taken`: when what an automatic commit covers is taken, at the latest: see above."""
-    table = tables()[MACHINE, "eager", "deployed"]
-    code = MachineCode(table, Abstraction(words=_said, frozen=_FROZEN), {})
-    procedures = prune([*code.procedures(), _turns(code)])
-    fault = ModelVariable(FAULT, ("none", *assertions("two_commits")), "none", (), "the first assertion that failed")
-    return Model(
-        name="commits-2",
-        scope=Scope("commits"),
-        sizes={"members": 2, "partitions": 1},
-        variables=(*code.variables(), *_MONITOR_VARIABLES, fault),
-        procedures=tuple(procedures),
-        actions=tuple(_actions(code, taken)),
-        properties=properties,
-        doc=__doc__ or "",
+    code = MachineCode(tables()[MACHINE, "eager", "deployed"], Abstraction(words=_said, frozen=_FROZEN), {})
+    return model_of(
+        Scope("commits"),
+        [code],
+        _MONITOR_VARIABLES,
+        (*_beginnings(code, taken), *_changes(code), *_answers(code)),
+        faults=assertions("two_commits"),
+        procedures=[_turns(code)],
+        suffix="2",
+        members=2,
+        properties=claims(),
+        doc=__doc__,
     )
+
+
+def claims() -> tuple[ModelProperty, ...]:
+    """What is claimed of two commits of one consumer."""
+    automatic = {"automatic_i": AUTOMATIC.format("i"), "automatic_j": AUTOMATIC.format("j")}
+    return tuple(claimed("two_commits", ({"n": n} for n in (1, 2)), **automatic))
 
 
 def _said(_event: str, word: str) -> Block:
@@ -113,50 +124,39 @@ def _said(_event: str, word: str) -> Block:
     if word == "OffsetCommit":
         overtakes = f"{AUTOMATIC.format('i')} and not fixed[i] and dated[j] and {OF_APPLICATION.format('j')}"
         return (
-            claim(NEVER_REWINDS, f"not ({OF_APPLICATION.format('i')} and overtaken[i])"),
-            Set((("request[i]", "True"),)),
-            For("j", "members", (If(((f"j != i and {overtakes}", (Set((("overtaken[j]", "True"),)),)),)),)),
+            *claim(NEVER_REWINDS, f"not ({OF_APPLICATION.format('i')} and overtaken[i])"),
+            *sets("request[i] = True"),
+            *each("j", when(f"j != i and {overtakes}", sets("overtaken[j] = True"))),
         )
-    done = (
-        claim(
-            DONE_IN_ORDER,
-            "first == i or asked[i] == 'rebalance' or all(asked[j] == 'nothing' for j in members if j != i)",
-        ),
-    )
-    over = ("request", "dated", "overtaken", "fixed")
-    released = If((("j != i", (Call(name_of(MACHINE, "earlier_commits_done"), ("j",)),)),))
+    in_order = "first == i or asked[i] == 'rebalance' or all(asked[j] == 'nothing' for j in members if j != i)"
     return (
-        *(done if word == "COMMIT_DONE" else ()),
-        Set((("asked[i]", "'nothing'"), *((f"{name}[i]", "False") for name in over))),
-        For("j", "members", (released,)),
+        *(claim(DONE_IN_ORDER, in_order) if word == "COMMIT_DONE" else ()),
+        *sets("asked[i] = 'nothing'; request[i] = False; dated[i] = False; overtaken[i] = False; fixed[i] = False"),
+        *each("j", when("j != i", (Call(name_of(MACHINE, "earlier_commits_done"), ("j",)),))),
     )
 
 
 def _turns(code: MachineCode) -> Procedure:
-    turn = code.call("turn_ended", {})
-    in_order = tuple(For("i", "members", (If(((f"first {sign} i", (turn,)),)),)) for sign in ("==", "!="))
+    turn = (code.call("turn_ended", {}),)
+    in_order = each("i", when("first == i", turn)) + each("i", when("first != i", turn))
     return Procedure("turns_end", (), (), in_order, "the commit that goes first has its turn first")
 
 
-def _actions(code: MachineCode, taken: str) -> Iterator[Action]:
-    yield from _beginnings(code, taken)
-    yield from _changes(code)
-    yield from _answers(code)
+def _of_both(name: str, guard: str, body: Block, kind: str, fair: Fairness = "") -> Action:
+    return Action(name, (), conjunction(NO_FAULT, guard), (*body, Call("turns_end")), kind, fair)
 
 
-def _action(name: str, guard: str, body: Block, kind: str, fair: Fairness = "", each: bool = False) -> Action:
-    return Action(
-        name, _I if each else (), conjunction(f"{FAULT} == 'none'", guard), (*body, Call("turns_end")), kind, fair
-    )
+def _of_one(name: str, guard: str, body: Block, kind: str, fair: Fairness = "") -> Action:
+    return replace(_of_both(name, guard, body, kind, fair), parameters=(("i", "members"),))
 
 
 def _all_hear(code: MachineCode, event: str, **inputs: str) -> Block:
-    return (For("i", "members", (code.call(event, inputs),)),)
+    return each("i", (code.call(event, inputs),))
 
 
 def _beginnings(code: MachineCode, taken: str) -> Iterator[Action]:
     """Who asks, and what it is to the other commit."""
-    free, may = "asked[i] == 'nothing'", f"not {_WAITS}"
+    may = f"not {_WAITS}"
     member = "standing[i] == 'member'"
     begins = {
         "commit_sync_called": ("sync", may, "'something'"),
@@ -168,64 +168,49 @@ def _beginnings(code: MachineCode, taken: str) -> Iterator[Action]:
                                  "'nothing' if handed_out else 'something'"),
         "close_commit_due": ("close", conjunction(member, may, _NO_REBALANCE), "'something'"),
     }  # fmt: skip
+    fixes = when(f"j != i and {AUTOMATIC.format('j')} and not ({_AWAITS_POLL})", sets("fixed[j] = True"))
+    goes_second = when(f"j != i and asked[j] != 'nothing' and not ({_AWAITS_POLL})", sets("first = j"))
     for name, (purpose, guard, covers) in begins.items():
-        event = name.removesuffix("_with_nothing")
         called = purpose in ("sync", "async")
-        fixes = If(((f"j != i and {AUTOMATIC.format('j')} and not ({_AWAITS_POLL})", (Set((("fixed[j]", "True"),)),)),))
-        goes_second = If(((f"j != i and asked[j] != 'nothing' and not ({_AWAITS_POLL})", (Set((("first", "j"),)),)),))
-        hears = code.call(event, {"covers_now": covers, "behind_now": _BEHIND, "unprocessed_now": "handed_out"})
+        inputs = {"covers_now": covers, "behind_now": _BEHIND, "unprocessed_now": "handed_out"}
         body: Block = (
-            hears,
-            *((For("j", "members", (fixes,)),) if called and taken == "asked" else ()),
-            Set((("first", "i"), ("asked[i]", f"'{purpose}'"))),
-            For("j", "members", (goes_second,)),
+            code.call(name.removesuffix("_with_nothing"), inputs),
+            *(each("j", fixes) if called and taken == "asked" else ()),
+            *sets(f"first = i; asked[i] = '{purpose}'"),
+            *each("j", goes_second),
         )
-        yield _action(name, conjunction(free, guard), body, "application" if called else "timer", each=True)
+        yield _of_one(name, conjunction("asked[i] == 'nothing'", guard), body, "application" if called else "timer")
 
 
 def _changes(code: MachineCode) -> Iterator[Action]:
     """What happens to both."""
-    dates = For(
-        "i", "members", (If(((f"handed_out and {OF_APPLICATION.format('i')}", (Set((("dated[i]", "True"),)),)),)),)
-    )
-    polled = (dates, *_all_hear(code, "application_polled"))
+    dates = each("i", when(f"handed_out and {OF_APPLICATION.format('i')}", sets("dated[i] = True")))
+    polled = dates + _all_hear(code, "application_polled")
     for records in NO_YES:
         name = "poll_returns_records" if records else "poll_returns_nothing"
         guard = conjunction(f"not {_WAITS}", _NO_REBALANCE if records else "True")
-        yield _action(name, guard, (*polled, Set((("handed_out", str(records)),))), "application")
+        yield _of_both(name, guard, polled + sets(f"handed_out = {records}"), "application")
     for standing in _STANDINGS:
         inputs = {"standing_now": f"'{standing}'", "covers_now": "covers[i]", "same_identity": "True"}
-        yield _action(
-            f"becomes_{standing}",
-            f"standing[1] != '{standing}'",
-            _all_hear(code, "commit_standing_changed", **inputs),
-            "message",
-        )
-    found = (Set((("somebody", "True"),)), *_all_hear(code, "coordinator_found"))
-    yield _action("coordinator_found", "not somebody", found, "message", "weak")
-    nothing_out = For("i", "members", (Set((("request[i]", "False"),)),))
-    lost = (Set((("somebody", "False"),)), nothing_out, *_all_hear(code, "coordinator_lost"))
-    yield _action("coordinator_lost", "somebody", lost, "message")
+        hear = _all_hear(code, "commit_standing_changed", **inputs)
+        yield _of_both(f"becomes_{standing}", f"standing[1] != '{standing}'", hear, "message")
+    found = sets("somebody = True") + _all_hear(code, "coordinator_found")
+    yield _of_both("coordinator_found", "not somebody", found, "message", "weak")
+    lost = sets("somebody = False") + each("i", sets("request[i] = False")) + _all_hear(code, "coordinator_lost")
+    yield _of_both("coordinator_lost", "somebody", lost, "message")
     for event in ("discovery_retriable", "discovery_fatal"):
-        yield _action(event, "not somebody", _all_hear(code, event, current="True"), "message")
-    yield _action("rebalance_given_up", _REBALANCES, _all_hear(code, "rebalance_given_up"), "message")
-    yield _action(
-        "stopped", "not all(asked[j] == 'nothing' for j in members)", _all_hear(code, "stopped"), "application"
-    )
+        yield _of_both(event, "not somebody", _all_hear(code, event, current="True"), "message")
+    yield _of_both("rebalance_given_up", _REBALANCES, _all_hear(code, "rebalance_given_up"), "message")
+    some = "not all(asked[j] == 'nothing' for j in members)"
+    yield _of_both("stopped", some, _all_hear(code, "stopped"), "application")
 
 
 def _answers(code: MachineCode) -> Iterator[Action]:
     """What happens to one of them."""
-    answered = Set((("request[i]", "False"),))
     for event in dict.fromkeys(COMMIT_ANSWERS.values()):
-        fair: Fairness = "weak" if event == "commit_coordinator_gone" else ""
-        yield _action(
-            event, "request[i]", (answered, code.call(event, {"current": "True"})), "message", fair, each=True
-        )
-    yield _action(
-        "commit_backoff_elapsed", "commit_backs_off[i]", (code.call("commit_backoff_elapsed", {}),), "timer", each=True
-    )
+        body = (*sets("request[i] = False"), code.call(event, {"current": "True"}))
+        yield _of_one(event, "request[i]", body, "message", "weak" if event == "commit_coordinator_gone" else "")
+    backoff, deadline = "commit_backoff_elapsed", "commit_deadline_expired"
+    yield _of_one(backoff, "commit_backs_off[i]", (code.call(backoff, {}),), "timer")
     persists = "asked[i] == 'sync' or asked[i] == 'rebalance' or asked[i] == 'close'"
-    yield _action(
-        "commit_deadline_expired", persists, (code.call("commit_deadline_expired", {}),), "timer", "weak", each=True
-    )
+    yield _of_one(deadline, persists, (code.call(deadline, {}),), "timer", "weak")

@@ -15,14 +15,15 @@ the id of the property in `data/properties/group.toml` that says what it means a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.broker_group import OF_ONE_MEMBER
-from groupspec.spec.compiler.model import If, IndexSet, Procedure, Set, Statement
+from groupspec.spec.compiler.model import Block, If, IndexSet, Procedure
 from groupspec.spec.composition.group_records import ALL_JOINED, OF_WORDS, SOME_LOGGED, SYNC_AWAITING, WAITS
-from groupspec.spec.composition.machines import ILLEGAL, claim
+from groupspec.spec.composition.machines import ILLEGAL, claim, sets, when
 from groupspec.spec.properties import FAULT
 
 Check = tuple[str, str, str]
@@ -191,7 +192,7 @@ def checks() -> Iterator[Procedure]:
     """The checks at the end of each event, with the facts of the event as inputs."""
     for event, claims in CLAIMS.items():
         facts = FACTS.get(event, ())
-        body = (*_answered(CHECKS.get(event, ())), *(claim(*one) for one in claims))
+        body = (*_answered(CHECKS.get(event, ())), *chain.from_iterable(claim(*one) for one in claims))
         index: tuple[tuple[str, IndexSet], ...] = (("i", "members"),) if event in OF_ONE_MEMBER else ()
         inputs = tuple((name, vocabulary.VARIABLES[name].domain) for name in facts)
         yield Procedure(after(event), index, inputs, body, f"what must hold after {event}")
@@ -226,12 +227,13 @@ FACTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The facts of an event that are open: what the environment chooses, and the checks know."""
 
 
-def _answered(checks: tuple[Check, ...]) -> Iterator[Statement]:
-    if checks:
-        branches = tuple((when, _wrong(name, outcome)) for name, when, outcome in checks[:-1])
-        name, _, outcome = checks[-1]
-        yield If(((f"{FAULT} != 'none'", ()), *branches), _wrong(name, outcome))
+def _answered(checks: tuple[Check, ...]) -> Block:
+    if not checks:
+        return ()
+    branches = tuple((condition, _wrong(name, outcome)) for name, condition, outcome in checks[:-1])
+    name, _, outcome = checks[-1]
+    return (If(((f"{FAULT} != 'none'", ()), *branches), _wrong(name, outcome)),)
 
 
-def _wrong(name: str, outcome: str) -> tuple[Statement, ...]:
-    return (If(((f"outcome != '{outcome}'", (Set(((FAULT, f"'{name}'"),)),)),)),)
+def _wrong(name: str, outcome: str) -> Block:
+    return when(f"outcome != '{outcome}'", sets(f"{FAULT} = '{name}'"))

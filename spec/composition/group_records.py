@@ -23,8 +23,8 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.broker_group import ANSWERS
-from groupspec.spec.compiler.model import Block, Call, For, If, ModelVariable, Set, flag
-from groupspec.spec.composition.machines import claim
+from groupspec.spec.compiler.model import Block, Call, ModelVariable, flag
+from groupspec.spec.composition.machines import claim, each, sets, when
 
 STATIC: Final = 1
 """The id of the static member."""
@@ -77,87 +77,62 @@ SOME_UNSYNCED: Final = "any(yet_to_sync[j] for j in members)"
 SOME_LOGGED: Final = "any(logged[j] for j in members)"
 SYNC_AWAITING: Final = "any(awaiting[j] == 'sync' for j in members)"
 
-BEGIN: Final[Block] = (
-    Set((("before", "phase"), ("was_delayed", "clock == 'delay'"), ("some_waited", SOME_WAIT),
-         ("static_stayed", f"member[{STATIC}]"), ("some_unsynced", SOME_UNSYNCED))),
-)  # fmt: skip
+BEGIN: Final = sets(
+    f"before = phase; was_delayed = clock == 'delay'; some_waited = {SOME_WAIT};"
+    f" static_stayed = member[{STATIC}]; some_unsynced = {SOME_UNSYNCED}"
+)
 """What is noted before the group hears of an event."""
 
-END: Final[Block] = (Set(tuple((v.name, repr(v.initial)) for v in MOMENTARY)),)
+END: Final = sets("; ".join(f"{each.name} = {each.initial!r}" for each in MOMENTARY))
 """The event is over."""
-
-_GONE: Final = (("member[{0}]", "False"), ("is_new[{0}]", "False"), ("awaiting[{0}]", "'nothing'"),
-                ("yet_to_sync[{0}]", "False"))  # fmt: skip
-
-
-def _one(*assignments: tuple[str, str]) -> Block:
-    return (Set(assignments),)
-
-
-def each(*assignments: tuple[str, str]) -> Block:
-    """The assignments, for each id `j`."""
-    return (For("j", "members", (Set(assignments),)),)
-
-
-def _forget(index: str) -> tuple[tuple[str, str], ...]:
-    return tuple((target.format(index), value) for target, value in _GONE)
-
-
-def _each_forgotten(when: str) -> Block:
-    return (For("j", "members", (If(((when, (Set(_forget("j")),)),)),)),)
-
 
 OF_WORDS: Final = ("answered-once", "grows-once-a-phase", "somebody-has-rejoined", "nobody-is-left", "waits-for-all",
                    "lost-write-is-told", "given-out-when-stored")  # fmt: skip
 """The properties that are checked where the group says something."""
 
+
+def _gone(index: str) -> str:
+    return f"is_new[{index}] = False; awaiting[{index}] = 'nothing'; yet_to_sync[{index}] = False"
+
+
+_FORGOTTEN: Final = sets(f"member[j] = False; {_gone('j')}")
 _AWAIT: Final = claim("answered-once", "outcome == 'none'")
 _ENDS_ONCE: Final = claim("grows-once-a-phase", "phase == 'joining' and not grew")
+_LEFT_BEHIND: Final = f"awaiting[j] != 'join' and j != {STATIC}"
+_SYNCS_ANSWERED: Final = each("j", sets("awaiting[j] = 'nothing' if awaiting[j] == 'sync' else awaiting[j]"))
 
 _ACTS: Final[Mapping[str, Block]] = MappingProxyType(
     {
-        "ADD_PENDING": _one(("pending[i]", "True")),
-        "DROP_PENDING": _one(("pending[i]", "False")),
-        "ADD_MEMBER": _one(("member[i]", "True"), ("is_new[i]", "True"), ("newcomer", "clock == 'delay'")),
-        "REPLACE_STATIC": _one(("awaiting[i]", "'nothing'"), ("replaced", "True")),
-        "REMOVE_MEMBER": _one(*_forget("i"), ("removed", "True")),
-        "REMOVE_UNSYNCED": (*_each_forgotten("yet_to_sync[j]"), *_one(("removed", "True"))),
-        "AWAIT_JOIN": (_AWAIT, *_one(("outcome", f"'{WAITS}'"), ("awaiting[i]", "'join'"))),
-        "AWAIT_SYNC": (_AWAIT,
-                       *_one(("outcome", f"'{WAITS}'"), ("awaiting[i]", "'sync'"), ("yet_to_sync[i]", "False"))),
-        "KEEP_ALIVE": _one(("kept", "True")),
-        "STORE_ASSIGNMENT": (*_one(("stored", "True"), ("writing", "True"), ("old_writing", "False")),
-                             *each(("offered[j]", "member[j]"))),
-        "ANSWER_SYNCS": (claim("given-out-when-stored", "phase == 'syncing'"), *_one(("phase", "'stable'")),
-                         *each(("awaiting[j]", "'nothing' if awaiting[j] == 'sync' else awaiting[j]"))),
-        "FAIL_AWAITING_SYNCS": each(("awaiting[j]", "'nothing' if awaiting[j] == 'sync' else awaiting[j]")),
-        "FAIL_AWAITING_NOT_COORDINATOR": each(("awaiting[j]", "'nothing'")),
-        "COMPLETE_JOIN": (
-            _ENDS_ONCE,
-            claim("somebody-has-rejoined", SOME_WAIT),
-            *_one(("phase", "'syncing'"), ("grew", "True")),
-            *_each_forgotten(f"awaiting[j] != 'join' and j != {STATIC}"),
-            *each(("awaiting[j]", "'nothing'"), ("is_new[j]", "False"), ("yet_to_sync[j]", "member[j]")),
-        ),
-        "COMPLETE_EMPTY": (
-            _ENDS_ONCE,
-            claim("nobody-is-left", f"not {SOME_LEFT}"),
-            *_one(("phase", "'empty'"), ("grew", "True"), ("old_writing", "False")),
-            *each(*_forget("j"), ("logged[j]", "False"), ("offered[j]", "False")),
-        ),
-        "RESTORE": (
-            *_one(("phase", f"'stable' if {SOME_LOGGED} else 'empty'")),
-            *each(*_forget("j")[1:], ("member[j]", "logged[j]"), ("pending[j]", "False")),
-        ),
-        "START_INITIAL_DELAY": _one(("phase", "'joining'"), ("clock", "'delay'"), ("newcomer", "False"),
-                                    ("delayed", "True")),
-        "START_REBALANCE_TIMER": (
-            *_one(("phase", "'joining'"), ("clock", "'rebalance'"), ("newcomer", "False"), ("begun", "True"),
-                  ("old_writing", "old_writing or writing"), ("writing", "False")),
-            *each(("yet_to_sync[j]", "False")),
-        ),
-        "START_SYNC_TIMER": _one(("clock", "'sync'"), ("newcomer", "False")),
-        "STOP_TIMERS": _one(("clock", "'none'"), ("newcomer", "False")),
+        "ADD_PENDING": sets("pending[i] = True"),
+        "DROP_PENDING": sets("pending[i] = False"),
+        "ADD_MEMBER": sets("member[i] = True; is_new[i] = True; newcomer = clock == 'delay'"),
+        "REPLACE_STATIC": sets("awaiting[i] = 'nothing'; replaced = True"),
+        "REMOVE_MEMBER": sets(f"member[i] = False; {_gone('i')}; removed = True"),
+        "REMOVE_UNSYNCED": each("j", when("yet_to_sync[j]", _FORGOTTEN)) + sets("removed = True"),
+        "AWAIT_JOIN": _AWAIT + sets(f"outcome = '{WAITS}'; awaiting[i] = 'join'"),
+        "AWAIT_SYNC": _AWAIT + sets(f"outcome = '{WAITS}'; awaiting[i] = 'sync'; yet_to_sync[i] = False"),
+        "KEEP_ALIVE": sets("kept = True"),
+        "STORE_ASSIGNMENT": sets("stored = True; writing = True; old_writing = False")
+        + each("j", sets("offered[j] = member[j]")),
+        "ANSWER_SYNCS": claim("given-out-when-stored", "phase == 'syncing'") + sets("phase = 'stable'")
+        + _SYNCS_ANSWERED,
+        "FAIL_AWAITING_SYNCS": _SYNCS_ANSWERED,
+        "FAIL_AWAITING_NOT_COORDINATOR": each("j", sets("awaiting[j] = 'nothing'")),
+        "COMPLETE_JOIN": _ENDS_ONCE + claim("somebody-has-rejoined", SOME_WAIT)
+        + sets("phase = 'syncing'; grew = True") + each("j", when(_LEFT_BEHIND, _FORGOTTEN))
+        + each("j", sets("awaiting[j] = 'nothing'; is_new[j] = False; yet_to_sync[j] = member[j]")),
+        "COMPLETE_EMPTY": _ENDS_ONCE + claim("nobody-is-left", f"not {SOME_LEFT}")
+        + sets("phase = 'empty'; grew = True; old_writing = False")
+        + each("j", sets(f"member[j] = False; {_gone('j')}; logged[j] = False; offered[j] = False")),
+        "RESTORE": sets(f"phase = 'stable' if {SOME_LOGGED} else 'empty'")
+        + each("j", sets(f"{_gone('j')}; member[j] = logged[j]; pending[j] = False")),
+        "START_INITIAL_DELAY": sets("phase = 'joining'; clock = 'delay'; newcomer = False; delayed = True"),
+        "START_REBALANCE_TIMER": sets(
+            "phase = 'joining'; clock = 'rebalance'; newcomer = False; begun = True;"
+            " old_writing = old_writing or writing; writing = False"
+        ) + each("j", sets("yet_to_sync[j] = False")),
+        "START_SYNC_TIMER": sets("clock = 'sync'; newcomer = False"),
+        "STOP_TIMERS": sets("clock = 'none'; newcomer = False"),
     }
 )  # fmt: skip
 """What an act does to the records: `GROUP_ACTS` says it in words."""
@@ -168,10 +143,10 @@ _CHECKED: Final = "group_join_phase_checked"
 def words(event: str, word: str) -> Block:
     """What a word of the group means, emitted by a row of this event."""
     if word.startswith("ANSWER_") and word in ANSWERS:
-        return (_AWAIT, *_one(("outcome", f"'{word.removeprefix('ANSWER_')}'")))
+        return _AWAIT + sets(f"outcome = '{word.removeprefix('ANSWER_')}'")
     if word == _CHECKED:
         return (Call(f"broker_group_{_CHECKED}", (ALL_JOINED, SOME_LEFT, SOME_WAIT)),)
-    early = (claim("waits-for-all", ALL_JOINED),) if event == _CHECKED and word.startswith("COMPLETE") else ()
+    early = claim("waits-for-all", ALL_JOINED) if event == _CHECKED and word.startswith("COMPLETE") else ()
     refused = event == "group_assignment_lost" and word == "FAIL_AWAITING_SYNCS"
-    told = (claim("lost-write-is-told", f"not {SYNC_AWAITING}"),) if refused else ()
-    return (*early, *told, *_ACTS[word])
+    told = claim("lost-write-is-told", f"not {SYNC_AWAITING}") if refused else ()
+    return early + told + _ACTS[word]

@@ -14,19 +14,37 @@ Two things make a model smaller than the tables, and both are named where a mode
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.formula import Formula, formula, substitute, tree_of
 from groupspec.spec.compiler.guards import names, parse, show, simplify
-from groupspec.spec.compiler.model import Block, Call, If, IndexSet, ModelVariable, Procedure, Set, Statement
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Call,
+    Fairness,
+    For,
+    If,
+    IndexSet,
+    Model,
+    ModelProperty,
+    ModelVariable,
+    Procedure,
+    Scope,
+    Set,
+    Statement,
+)
 from groupspec.spec.compiler.table import Row, Table
+from groupspec.spec.composition.partial_evaluation import prune, pruned
 from groupspec.spec.member import MACHINES as MEMBER
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import Event, Value
 
+NO_FAULT = f"{FAULT} == 'none'"
+"""No assertion has failed: the guard of everything that happens."""
 ILLEGAL = "illegal-event"
 """The assertion that fails where an error row fires."""
 LATE = "late-changes-nothing"
@@ -36,6 +54,9 @@ TURN_ENDED = "turn_ended"
 """What a member's machines hear when an event and all that it set off is over."""
 
 Words = Callable[[str, str], "Block | None"]
+Inputs = Mapping[str, Value]
+Note = tuple[str, str, str]
+"""When a correct environment may bring an event about, when the monitor notes it, and what it notes (see `sets`)."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +121,8 @@ class MachineCode:
             if row.event == event:
                 read.update(names(parse(row.guard)))
                 for effect in row.effects:
-                    sets = self.table.effect_by_name[effect].set
-                    read.update(name for text in sets.values() for name in names(parse(text, True)))
+                    assigned = self.table.effect_by_name[effect].set.values()
+                    read.update(name for text in assigned for name in names(parse(text, True)))
         known = vocabulary.EVENTS[event].inputs
         return tuple(name for name in known if name in read and name not in self.abstraction.frozen)
 
@@ -110,22 +131,23 @@ class MachineCode:
         index = tuple(name for name, _ in self._indices(event))
         return Call(name_of(self.table.name, event), (*index, *(inputs[name] for name in self.inputs(event))))
 
-    def hears(self, word: str, inputs: Mapping[str, Value], known: Collection[str]) -> Iterator[Call]:
-        """The call of the machine's procedure for the word, if it is among the known ones."""
-        if name_of(self.table.name, word) in known:
-            yield self.call(word, {name: repr(value) for name, value in inputs.items()})
+    def environment(
+        self, monitor: Callable[[str, Inputs], tuple[str, Block]], guard: str = NO_FAULT, fair: Collection[str] = ()
+    ) -> Iterator[Action]:
+        """Whatever can reach the machine if it is alone: each event that it hears, with each choice of its inputs.
 
-    def stimuli(self, known: Collection[str]) -> Iterator[tuple[Event, dict[str, Value], Block]]:
-        """Whatever can reach a machine that is alone.
-
-        An event, what comes with it, and what the machine makes of it.
+        Args:
+            monitor: An event and its inputs to when a correct environment may bring it about, and what is noted of it.
+            guard: Holds whenever something happens.
+            fair: Names of the actions that must happen if they can.
         """
         for event in self.table.events:
-            if event.name == TURN_ENDED:
-                continue
-            for inputs in choices(event):
-                heard = (self.hears(word, inputs, known) for word in (event.name, TURN_ENDED))
-                yield event, inputs, tuple(chain.from_iterable(heard))
+            for inputs in choices(event) if event.name != TURN_ENDED else ():
+                legal, noted = monitor(event.name, inputs)
+                body = (*noted, self.call(event.name, texts(inputs)), self.call(TURN_ENDED, {}))
+                name = action_name(event.name, inputs)
+                fairness: Fairness = "weak" if name in fair else ""
+                yield Action(name, (), conjunction(guard, legal), body, event.kind, fairness, event.doc)
 
     def condition(self, row: Row) -> str:
         """When the row fires."""
@@ -151,12 +173,12 @@ class MachineCode:
 
     def _body(self, row: Row) -> Iterator[Statement]:
         if row.kind == "error":
-            yield assertion_failed(ILLEGAL)
+            yield from claim(ILLEGAL)
             return
         if row.kind == "transition" and self.table.name in MEMBER and "current" in self.inputs(row.event):
-            yield claim(LATE, "current")
+            yield from claim(LATE, "current")
         if row.target != row.source:
-            yield Set(((self._own(self.table.name), f"'{row.target}'"),))
+            yield from sets(f"{self._own(self.table.name)} = '{row.target}'")
         words: list[str] = []
         for name in row.effects:
             effect = self.table.effect_by_name[name]
@@ -177,8 +199,8 @@ class MachineCode:
         for machine in self.hearers.get(word, ()):
             yield Call(name_of(machine, word), (self.abstraction.index,) if self.abstraction.index else ())
 
-    def _assignments(self, effect: str, sets: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        for variable, text in sets.items():
+    def _assignments(self, effect: str, assigned: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        for variable, text in assigned.items():
             if variable not in self.abstraction.frozen and variable not in self.abstraction.refined:
                 yield self._own(variable), self._expression(text, conditional=True) or "True"
             elif variable in self.abstraction.refined and effect not in self.abstraction.follows:
@@ -204,6 +226,25 @@ class MachineCode:
         else:
             text = self.abstraction.refined.get(variable, self._own(variable))
         return tree_of(text)
+
+
+def hearers_of(used: Mapping[str, Table]) -> dict[str, tuple[str, ...]]:
+    """Event to the machines of one member that hear it, in the order of their tables."""
+    return {
+        event: tuple(name for name, table in used.items() if any(each.name == event for each in table.events))
+        for event in vocabulary.EVENTS
+    }
+
+
+def hear(codes: Mapping[str, MachineCode], event: str, inputs: Mapping[str, str]) -> Block:
+    """The machines of one member hear an event, and its turn ends. `inputs`: an expression for each input."""
+    hearers = next(iter(codes.values())).hearers
+    return tuple(codes[machine].call(word, inputs) for word in (event, TURN_ENDED) for machine in hearers[word])
+
+
+def texts(inputs: Mapping[str, Value]) -> dict[str, str]:
+    """Values as expressions."""
+    return {name: repr(value) for name, value in inputs.items()}
 
 
 def choices(event: Event) -> Iterator[dict[str, Value]]:
@@ -241,41 +282,63 @@ def _is_loose(tree: ast.expr) -> bool:
     return isinstance(tree, ast.IfExp) or (isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or))
 
 
-def assertion_failed(name: str) -> Statement:
-    """What notes that an assertion failed; the first one counts."""
-    return If(((f"{FAULT} == 'none'", (Set(((FAULT, f"'{name}'"),)),)),))
+def sets(text: str) -> Block:
+    """Assignments that happen at once, separated by semicolons: `sets("request[i] = 'none'; leader = 0")`."""
+    pairs = (assignment.partition(" = ") for assignment in text.split("; "))
+    return (Set(tuple((target, value) for target, _, value in pairs)),)
 
 
-def claim(name: str, holds: str) -> Statement:
-    """An assertion at this point."""
-    return If(((f"{FAULT} == 'none' and not ({holds})", (Set(((FAULT, f"'{name}'"),)),)),))
+def when(condition: str, body: Block, otherwise: Block = ()) -> Block:
+    """The body if the condition holds, and else the other one."""
+    return body if condition == "True" else (If(((condition, body),), otherwise),)
 
 
-def prune(procedures: list[Procedure]) -> list[Procedure]:
-    """Without calls of procedures that do nothing, and without those; as often as that leaves new ones."""
-    while True:
-        known = frozenset(p.name for p in procedures)
-        kept = [replace(p, body=pruned(p.body, known)) for p in procedures]
-        kept = [p for p in kept if p.body]
-        if kept == procedures:
-            return kept
-        procedures = kept
+def each(index: str, body: Block, over: IndexSet = "members") -> Block:
+    """The body for each index in turn."""
+    return (For(index, over, body),)
 
 
-def pruned(block: Block, known: frozenset[str]) -> Block:
-    """The block without calls of unknown procedures, and without what is empty then."""
-    return tuple(kept for statement in block for kept in _pruned(statement, known))
+def claim(name: str, holds: str = "") -> Block:
+    """An assertion at this point; without `holds` it fails. The first one that does counts."""
+    return when(f"{NO_FAULT} and not ({holds})" if holds else NO_FAULT, sets(f"{FAULT} = '{name}'"))
 
 
-def _pruned(statement: Statement, known: frozenset[str]) -> Iterator[Statement]:
-    match statement:
-        case Call():
-            if statement.procedure in known:
-                yield statement
-        case If():
-            branches = [(guard, pruned(body, known)) for guard, body in statement.branches]
-            otherwise = pruned(statement.otherwise, known)
-            if any(body for _, body in branches) or otherwise:
-                yield If(tuple(branches), otherwise, statement.notes)
-        case _:
-            yield statement
+def name_of_model(scope: Scope, suffix: str = "") -> str:
+    """The name of the model of a scope; `suffix` says how large it is, where there are several."""
+    return "-".join(filter(None, [scope.family, *sorted(scope.features), scope.rebalance, scope.profile, suffix]))
+
+
+def model_of(
+    scope: Scope,
+    codes: Collection[MachineCode],
+    variables: Iterable[ModelVariable],
+    actions: Iterable[Action],
+    *,
+    faults: Iterable[str],
+    procedures: Iterable[Procedure] = (),
+    later: Iterable[ModelVariable] = (),
+    suffix: str = "",
+    members: int = 1,
+    partitions: int = 1,
+    properties: tuple[ModelProperty, ...],
+    doc: str | None,
+) -> Model:
+    """A model of machines, with the variables, actions and procedures that surround them.
+
+    FAULT, which says which of the `faults` was the first assertion that failed, stands between `variables` and `later`.
+    """
+    made = prune([*(procedure for code in codes for procedure in code.procedures()), *procedures])
+    known = frozenset(procedure.name for procedure in made)
+    own = (variable for code in codes for variable in code.variables())
+    fault = ModelVariable(FAULT, ("none", *faults), "none", (), "the first assertion that failed")
+    left = (replace(action, body=pruned(action.body, known)) for action in actions)
+    return Model(
+        name=name_of_model(scope, suffix),
+        scope=scope,
+        sizes={"members": members, "partitions": partitions},
+        variables=(*own, *variables, fault, *later),
+        procedures=tuple(made),
+        actions=tuple(action for action in left if action.body),
+        properties=properties,
+        doc=doc or "",
+    )

@@ -16,11 +16,12 @@ what it means and where it comes from. A note is a list of assignments, all made
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, ModelVariable, Set, flag
+from groupspec.spec.compiler.model import Block, ModelVariable, flag
 from groupspec.spec.composition import monitor_events, monitor_outputs
-from groupspec.spec.composition.machines import claim
+from groupspec.spec.composition.machines import claim, sets
 
 MONITOR_VARIABLES: Final = (
     flag("lookup_out", "a FindCoordinator is in flight"),
@@ -120,6 +121,5 @@ def correct(event: str) -> str:
 
 
 def _block(name: str, checks: Iterable[tuple[str, str, str]], note: str) -> Block:
-    claims = tuple(claim(property_id, holds) for property_id, names, holds in checks if name in names.split())
-    assignments = tuple((target, value) for target, _, value in (each.partition(" = ") for each in note.split("; ")))
-    return (*claims, Set(assignments)) if note else claims
+    claims = (claim(property_id, holds) for property_id, names, holds in checks if name in names.split())
+    return (*chain.from_iterable(claims), *(sets(note) if note else ()))

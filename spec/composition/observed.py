@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from groupspec.spec.compiler.model import ModelVariable, Set, flag
+from groupspec.spec.compiler.model import Block, ModelVariable, Set, flag
 
 
 def said(word: str) -> str:
@@ -21,6 +21,6 @@ def said_variables(words: Iterable[str]) -> Iterator[ModelVariable]:
         yield flag(said(word), f"{word} has just been said")
 
 
-def silence(words: Iterable[str]) -> Set:
+def silence(words: Iterable[str]) -> Block:
     """Nothing has been said yet: what an event begins with."""
-    return Set(tuple((said(word), "False") for word in words))
+    return (Set(tuple((said(word), "False") for word in words)),)

@@ -31,36 +31,30 @@ coordinator is found if it is looked for, and that the earlier commits are done:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.commit import COMMIT_ENDINGS
-from groupspec.spec.compiler.model import (
-    Action,
-    Block,
-    Fairness,
-    If,
-    Model,
-    ModelProperty,
-    ModelVariable,
-    Scope,
-    Set,
-    flag,
-)
+from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, ModelVariable, Scope, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.machines import (
+    NO_FAULT,
     Abstraction,
+    Inputs,
     MachineCode,
-    action_name,
+    Note,
     claim,
     conjunction,
-    prune,
+    model_of,
+    sets,
+    when,
 )
 from groupspec.spec.composition.partial_evaluation import frozen_block
-from groupspec.spec.properties import FAULT, assertions
-from groupspec.spec.terms import NO_YES, Value
+from groupspec.spec.properties import assertions, claimed
+from groupspec.spec.terms import NO_YES
 
 MACHINE: Final = "commit"
 
@@ -110,14 +104,8 @@ ENDS_ONCE: Final = "ends-once"
 ENDS_FOR_CAUSE: Final = "ends-for-cause"
 ENDINGS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
-        "COMMIT_DONE": {
-            "commit_accepted": "True",
-            "turn_ended": f"{IN_TURN} and offsets == 'nothing'",
-        },
-        "COMMIT_REFUSED": {
-            "commit_refused": "True",
-            "discovery_fatal": "asked != 'rebalance'",
-        },
+        "COMMIT_DONE": {"commit_accepted": "True", "turn_ended": f"{IN_TURN} and offsets == 'nothing'"},
+        "COMMIT_REFUSED": {"commit_refused": "True", "discovery_fatal": "asked != 'rebalance'"},
         "COMMIT_RETRIABLE": {
             "commit_retriable": f"not {PERSISTS}",
             "commit_coordinator_gone": f"not {PERSISTS}",
@@ -153,94 +141,86 @@ def assertion_of(word: str) -> str:
     return "told-" + word.removeprefix("COMMIT_").lower().replace("_", "-")
 
 
-_Assignments = tuple[tuple[str, str], ...]
-_Note = tuple[str, str, _Assignments]
-"""(when a correct environment may do it, when the monitor notes something, what it notes)"""
-
 _OUT: Final = "request != 'none'"
-_ANSWERED: Final[_Assignments] = (("request", "'none'"),)
-_FAILED: Final[_Assignments] = (
-    ("owed", f"owed or {_OUT} and not {PERSISTS}"),
-    ("resting", f"resting or {_OUT} and {PERSISTS}"),
-    ("failed_once", f"failed_once or {_OUT}"),
-    *_ANSWERED,
+_ANSWERED: Final = "request = 'none'"
+_FAILED: Final = (
+    f"owed = owed or {_OUT} and not {PERSISTS}; resting = resting or {_OUT} and {PERSISTS};"
+    f" failed_once = failed_once or {_OUT}; {_ANSWERED}"
 )
-_LAST: Final[_Assignments] = (*_ANSWERED, ("owed", "True"))
-_OVER: Final[_Assignments] = (
-    *((name, "False") for name in ("earlier", "handed_out", "failed_once", "resting", "owed")),
-    *_ANSWERED,
-    ("asked", "'nothing'"),
+_LAST: Final[Note] = (_OUT, "True", f"{_ANSWERED}; owed = True")
+_OVER: Final = (
+    f"earlier = False; handed_out = False; failed_once = False; resting = False; owed = False; {_ANSWERED};"
+    " asked = 'nothing'"
 )
-_BEGUN: Final[_Assignments] = (("offsets", "covers_now"), ("earlier", "behind_now"))
+_BEGUN: Final = "offsets = covers_now; earlier = behind_now"
 _NOBODYS: Final = "asked == 'nothing'"
 
-_EVENTS: Final[Mapping[str, _Note]] = MappingProxyType(
+_NOTES: Final[Mapping[str, Note]] = MappingProxyType(
     {
-        "commit_sync_called": ("True", _NOBODYS, (("asked", "'sync'"), *_BEGUN)),
-        "commit_async_called": ("True", _NOBODYS, (("asked", "'async'"), *_BEGUN)),
+        "commit_sync_called": ("True", _NOBODYS, f"asked = 'sync'; {_BEGUN}"),
+        "commit_async_called": ("True", _NOBODYS, f"asked = 'async'; {_BEGUN}"),
         "auto_commit_due": ("True",
                             f"{_NOBODYS} and auto_commit and covers_now != 'nothing' and (stands == 'member' or stands "
-                            "== 'manual')", (("asked", "'timed'"), *_BEGUN)),
+                            "== 'manual')", f"asked = 'timed'; {_BEGUN}"),
         "rebalance_commit_due": ("True",
                                  f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or "
-                                 "unprocessed_now)",
-                                 (("asked", "'rebalance'"), ("handed_out", "unprocessed_now"), *_BEGUN)),
+                                 "unprocessed_now)", f"asked = 'rebalance'; handed_out = unprocessed_now; {_BEGUN}"),
         "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')",
-                             (("asked", "'close'"), *_BEGUN)),
-        "earlier_commits_done": ("True", "earlier", (("earlier", "False"),)),
+                             f"asked = 'close'; {_BEGUN}"),
+        "earlier_commits_done": ("True", "earlier", "earlier = False"),
         "application_polled": ("True", "handed_out",
-                               (("handed_out", "False"),
-                                ("offsets", "'something' if offsets == 'nothing' else offsets"))),
+                               "handed_out = False; offsets = 'something' if offsets == 'nothing' else offsets"),
         "commit_standing_changed": ("True", "True",
-                                    (("stands", "standing_now"), ("offsets", "covers_now"),
-                                     ("same_since", "same_since and same_identity"),
-                                     ("owed", f"owed or standing_now == 'outside' and {AUTOMATIC}"))),
-        "coordinator_found": ("True", "True", (("somebody", "True"),)),
-        "coordinator_lost": ("True", "True", (("somebody", "False"), *_FAILED)),
-        "commit_backoff_elapsed": ("True", "True", (("resting", "False"),)),
-        "commit_deadline_expired": ("True", PERSISTS, (("owed", "True"),)),
-        "rebalance_given_up": ("True", "asked == 'rebalance'", (("owed", "True"),)),
-        "stopped": ("True", "asked != 'nothing'", (("owed", "True"),)),
-        "discovery_retriable": ("True", "asked == 'async' and request == 'none'", (("owed", "True"),)),
-        "discovery_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'",
-                         (("owed", "True"),)),
+                                    "stands = standing_now; offsets = covers_now;"
+                                    " same_since = same_since and same_identity;"
+                                    f" owed = owed or standing_now == 'outside' and {AUTOMATIC}"),
+        "coordinator_found": ("True", "True", "somebody = True"),
+        "coordinator_lost": ("True", "True", f"somebody = False; {_FAILED}"),
+        "commit_backoff_elapsed": ("True", "True", "resting = False"),
+        "commit_deadline_expired": ("True", PERSISTS, "owed = True"),
+        "rebalance_given_up": ("True", "asked == 'rebalance'", "owed = True"),
+        "stopped": ("True", "asked != 'nothing'", "owed = True"),
+        "discovery_retriable": ("True", "asked == 'async' and request == 'none'", "owed = True"),
+        "discovery_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'", "owed = True"),
         "commit_retriable": (_OUT, "True", _FAILED),
         "commit_coordinator_gone": (_OUT, "True", _FAILED),
-        "commit_accepted": (_OUT, "True", _LAST),
-        "commit_refused": (_OUT, "True", _LAST),
-        "commit_rebalance_in_progress": (_OUT, "True", _LAST),
-        "commit_unknown_member": (_OUT, "True", _LAST),
-        "commit_illegal_generation": (_OUT, "True", _LAST),
-        "commit_fenced": (_OUT, "True", _LAST),
+        **dict.fromkeys(("commit_accepted", "commit_refused", "commit_rebalance_in_progress", "commit_unknown_member",
+                         "commit_illegal_generation", "commit_fenced"), _LAST),
     }
 )  # fmt: skip
-"""Event to what the monitor makes of it. An answer that is not current may always come, and is not noted."""
+"""Event to what the monitor makes of it."""
 
 _FAIR: Final = frozenset(
     {"commit_deadline_expired", "commit_coordinator_gone_current", "coordinator_found", "earlier_commits_done"}
 )
 
 
-def open_commit_model(properties: tuple[ModelProperty, ...] = (), replaced: Table | None = None) -> Model:
-    """The model. `replaced`: another table in the place of the specification's."""
-    code = commit_code(replaced or tables()[MACHINE, "eager", "deployed"])
-    procedures = prune(list(code.procedures()))
-    known = frozenset(p.name for p in procedures)
+def open_commit_model() -> Model:
+    """The model."""
+    code = commit_code(tables()[MACHINE, "eager", "deployed"])
     configuration = (
         flag("auto_commit", vocabulary.VARIABLES["auto_commit"].doc),
         flag("configured", "the configuration is chosen"),
     )
-    fault = ModelVariable(FAULT, ("none", *assertions("commit")), "none", (), "the first assertion that failed")
-    return Model(
-        name="open-commit",
-        scope=Scope("open-commit"),
-        sizes={"members": 1, "partitions": 1},
-        variables=(*code.variables(), *configuration, *_MONITOR_VARIABLES, fault),
-        procedures=tuple(procedures),
-        actions=(*_configure(), *_environment(code, known)),
-        properties=properties,
-        doc=__doc__ or "",
+    return model_of(
+        Scope("open-commit"),
+        [code],
+        (*configuration, *_MONITOR_VARIABLES),
+        (*_configure(), *code.environment(_noted, conjunction("configured", NO_FAULT), _FAIR)),
+        faults=assertions("commit"),
+        properties=claims(),
+        doc=__doc__,
     )
+
+
+def claims() -> tuple[ModelProperty, ...]:
+    """What is claimed of one commit in any environment."""
+    endings = [
+        {"ending": assertion_of(word).removeprefix("told-"), "word": word, "meaning": meaning}
+        for word, meaning in COMMIT_ENDINGS.items()
+    ]
+    same_purpose = " and ".join(f"(asked != '{each}' or commit_purpose == '{each}')" for each in _OF["commit_purpose"])
+    return tuple(claimed("commit", endings, due=DUE, in_turn=IN_TURN, persists=PERSISTS, same_purpose=same_purpose))
 
 
 def commit_code(table: Table) -> MachineCode:
@@ -251,38 +231,27 @@ def commit_code(table: Table) -> MachineCode:
 def _said(event: str, word: str) -> Block:
     """What is claimed when a word leaves the machine, and what the monitor makes of it."""
     if word == "OffsetCommit":
-        sent = (("request", "'nobody' if stands == 'manual' else 'member'"), ("same_since", "True"))
-        return (*(claim(name, holds) for name, holds in SENDING.items()), Set(sent))
+        allowed = tuple(chain.from_iterable(claim(name, holds) for name, holds in SENDING.items()))
+        return allowed + sets("request = 'nobody' if stands == 'manual' else 'member'; same_since = True")
     return (
-        claim(ENDS_ONCE, "asked != 'nothing' and told == 'nothing'"),
-        *(() if event == "turn_ended" else (claim(ENDS_FOR_CAUSE, "owed"),)),
-        claim(assertion_of(word), ENDINGS[word].get(event, "False")),
-        Set((*_OVER, ("told", f"'{word}'"))),
+        *claim(ENDS_ONCE, "asked != 'nothing' and told == 'nothing'"),
+        *(claim(ENDS_FOR_CAUSE, "owed") if event != "turn_ended" else ()),
+        *claim(assertion_of(word), ENDINGS[word].get(event, "False")),
+        *sets(f"{_OVER}; told = '{word}'"),
     )
+
+
+def _noted(event: str, inputs: Inputs) -> tuple[str, Block]:
+    """An answer that is not current may always come, and is not noted."""
+    nothing_told = sets("told = 'nothing'")
+    if not inputs.get("current", True):
+        return "True", nothing_told
+    legal, noticed, note = _NOTES[event]
+    return legal, nothing_told + frozen_block(when(noticed, sets(note)), inputs)
 
 
 def _configure() -> Iterator[Action]:
     for yes in NO_YES:
         name = "configure_auto_commit" if yes else "configure_nothing"
-        chosen = Set((("auto_commit", str(yes)), ("configured", "True")))
-        yield Action(name, (), "not configured", (chosen,), "application", doc="chooses the configuration")
-
-
-def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
-    for event, inputs, turn in code.stimuli(known):
-        name = action_name(event.name, inputs)
-        guard = conjunction("configured", f"{FAULT} == 'none'", _legal(event.name, inputs))
-        body = (Set((("told", "'nothing'"),)), *_noted(event.name, inputs), *turn)
-        fair: Fairness = "weak" if name in _FAIR else ""
-        yield Action(name, (), guard, body, event.kind, fair, event.doc)
-
-
-def _legal(event: str, inputs: Mapping[str, Value]) -> str:
-    return _EVENTS[event][0] if inputs.get("current", True) else "True"
-
-
-def _noted(event: str, inputs: Mapping[str, Value]) -> Block:
-    if not inputs.get("current", True):
-        return ()
-    _, when, assignments = _EVENTS[event]
-    return frozen_block((If(((when, (Set(assignments),)),)),), inputs)
+        chosen = sets(f"auto_commit = {yes}; configured = True")
+        yield Action(name, (), "not configured", chosen, "application", doc="chooses the configuration")

@@ -23,23 +23,11 @@ answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.broker_group import ANSWERS, OF_ONE_MEMBER
-from groupspec.spec.compiler.model import (
-    Action,
-    Block,
-    Call,
-    Fairness,
-    Model,
-    ModelProperty,
-    ModelVariable,
-    Procedure,
-    Scope,
-    Set,
-)
+from groupspec.spec.compiler.model import Action, Block, Call, Fairness, Model, ModelProperty, Procedure, Scope
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, after, checks
@@ -53,13 +41,21 @@ from groupspec.spec.composition.group_records import (
     SOME_LOGGED,
     SOME_UNSYNCED,
     SOME_WAIT,
-    each,
     words,
 )
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
-from groupspec.spec.composition.machines import Abstraction, MachineCode, conjunction, prune, pruned
+from groupspec.spec.composition.machines import (
+    NO_FAULT,
+    Abstraction,
+    MachineCode,
+    conjunction,
+    each,
+    model_of,
+    sets,
+    texts,
+)
 from groupspec.spec.composition.observed import said, said_variables, silence
-from groupspec.spec.properties import FAULT
+from groupspec.spec.properties import claimed
 
 MACHINE: Final = "broker_group"
 
@@ -73,52 +69,47 @@ _READ: Final = {
 """Inputs that are read off the records. `all_joined` goes with a session that has run out, and is about the others."""
 
 
-def open_group_model(
-    properties: tuple[ModelProperty, ...] = (),
-    replaced: Table | None = None,
-    observed: bool = False,
-    size: int = 2,
-) -> Model:
+def open_group_model(replaced: Table | None = None, observed: bool = False, size: int = 2) -> Model:
     """The model, of `size` ids. `replaced`: another table in the place of the specification's.
 
     `observed`: what ends with an event is kept until the next one, and so is which answers were given. Two models are
     compared by those. What the acts do stands in the records.
     """
     code = group_code(replaced or tables()[MACHINE, "eager", "deployed"], observed)
-    variables = [*code.variables(), *RECORDS, *MOMENTARY]
-    variables.append(ModelVariable(FAULT, ("none", *ASSERTIONS), "none", (), "the first assertion that failed"))
-    if observed:
-        variables += said_variables(ANSWERS)
-    procedures = tuple(prune([*code.procedures(), *checks(), *_moments(observed)]))
-    known = frozenset(procedure.name for procedure in procedures)
-    return Model(
-        name="open-group",
-        scope=Scope("open-group"),
-        sizes={"members": size, "partitions": 1},
-        variables=tuple(variables),
-        procedures=procedures,
-        actions=tuple(replace(action, body=pruned(action.body, known)) for action in _environment(code)),
-        properties=properties,
-        doc=__doc__ or "",
+    return model_of(
+        Scope("open-group"),
+        [code],
+        (*RECORDS, *MOMENTARY),
+        _environment(code),
+        faults=ASSERTIONS,
+        procedures=(*checks(), *_moments(observed)),
+        later=said_variables(ANSWERS) if observed else (),
+        members=size,
+        properties=claims(),
+        doc=__doc__,
     )
+
+
+def claims() -> tuple[ModelProperty, ...]:
+    """What is claimed of one group in any environment."""
+    return tuple(claimed("group"))
 
 
 def group_code(table: Table, observed: bool = False) -> MachineCode:
     """A table as procedures of this model."""
 
     def before(_event: str, word: str) -> Block:
-        told = ((said(word), "True"),) if observed and word in ANSWERS else ()
-        return (Set((("acted", "True"), *told)),)
+        return sets("acted = True" + (f"; {said(word)} = True" if observed and word in ANSWERS else ""))
 
     return MachineCode(table, Abstraction(words=words, before=before, index="", indexed_events=OF_ONE_MEMBER), {})
 
 
 def _moments(observed: bool) -> Iterator[Procedure]:
     """The beginning and the end of an event. That the group has acted is no observation; what its acts did is."""
-    unseen: Block = (Set((("acted", "False"),)),)
-    forgotten: Block = (*END, silence(ANSWERS)) if observed else ()
-    yield Procedure("event_comes", (), (), (*forgotten, *BEGIN), "an event reaches the group")
-    yield Procedure("event_is_over", (), (), unseen if observed else END, "the group has done with the event")
+    forgotten = END + silence(ANSWERS) if observed else ()
+    over = sets("acted = False") if observed else END
+    yield Procedure("event_comes", (), (), forgotten + BEGIN, "an event reaches the group")
+    yield Procedure("event_is_over", (), (), over, "the group has done with the event")
 
 
 def _environment(code: MachineCode) -> Iterator[Action]:
@@ -133,45 +124,48 @@ def _environment(code: MachineCode) -> Iterator[Action]:
 
 def _timers(code: MachineCode) -> Iterator[Action]:
     prolonged, ended = {"newcomer_seen": True}, {"newcomer_seen": False}
-    delay = "group_initial_delay_elapsed"
-    yield _action(code, "group_rebalance_timeout", "rebalance_timeout", "clock == 'rebalance'", fair="weak")
+    rebalance, delay, sync = "group_rebalance_timeout", "group_initial_delay_elapsed", "group_sync_timeout"
+    yield _action(code, rebalance, "rebalance_timeout", "clock == 'rebalance'", fair="weak")
     yield _action(code, delay, "initial_delay_is_prolonged", "clock == 'delay' and newcomer", prolonged)
     yield _action(code, delay, "initial_delay_ends", "clock == 'delay'", ended, fair="weak")
-    yield _action(code, "group_sync_timeout", "sync_timeout", "clock == 'sync'", fair="weak")
-    for event, name, clock, facts in (
-        ("group_rebalance_timeout", "late_rebalance_timeout", "rebalance", {}),
-        (delay, "late_initial_delay_is_prolonged", "delay", prolonged),
-        (delay, "late_initial_delay_ends", "delay", ended),
-        ("group_sync_timeout", "late_sync_timeout", "sync", {}),
-    ):
-        yield _action(code, event, name, f"clock != '{clock}'", facts, check=after("late"))
+    yield _action(code, sync, "sync_timeout", "clock == 'sync'", fair="weak")
+    yield _late(code, rebalance, "late_rebalance_timeout", "clock != 'rebalance'")
+    yield _late(code, delay, "late_initial_delay_is_prolonged", "clock != 'delay'", prolonged)
+    yield _late(code, delay, "late_initial_delay_ends", "clock != 'delay'", ended)
+    yield _late(code, sync, "late_sync_timeout", "clock != 'sync'")
 
 
 def _log(code: MachineCode) -> Iterator[Action]:
     """What is written gets there or does not; an earlier generation's record may get there late."""
     now, old = {"generation_matches": True}, {"generation_matches": False}
     stored, lost = "group_assignment_stored", "group_assignment_lost"
-    written, over = (Set((("writing", "False"),)),), (Set((("old_writing", "False"),)),)
-    arrives = each(("logged[j]", "offered[j]"))
-    yield _action(code, stored, "assignment_stored", "writing", now, first=(*written, *arrives))
+    written, over = sets("writing = False"), sets("old_writing = False")
+    arrives = each("j", sets("logged[j] = offered[j]"))
+    yield _action(code, stored, "assignment_stored", "writing", now, first=written + arrives)
     yield _action(code, lost, "assignment_lost", "writing", now, first=written)
-    yield _action(code, stored, "old_assignment_stored", "old_writing", old, first=(*over, *arrives))
+    yield _action(code, stored, "old_assignment_stored", "old_writing", old, first=over + arrives)
     yield _action(code, lost, "old_assignment_lost", "old_writing", old, first=over)
 
 
 def _coordinator(code: MachineCode) -> Iterator[Action]:
-    gone: Block = (Set((("phase", "'gone'"), ("old_writing", "old_writing or writing"), ("writing", "False"))),)
-    late = after("late")
-    given_up, begins = (Set((("phase", "'gone'"),)),), (Set((("phase", "'loading'"),)),)
+    gone = sets("phase = 'gone'; old_writing = old_writing or writing; writing = False")
+    given_up, begins = sets("phase = 'gone'"), sets("phase = 'loading'")
     yield _action(code, "group_unloaded", "unloaded", "phase != 'gone' and phase != 'loading'", then=gone)
-    yield _action(code, "group_unloaded", "loading_is_given_up", "phase == 'loading'", then=given_up, check=late)
-    yield _action(code, "group_unloaded", "unloaded_again", "phase == 'gone'", check=late)
-    yield _action(code, "group_loading", "loading_begins", "phase == 'gone'", then=begins, check=late)
-    yield _action(code, "group_loading", "loading_begins_again", "phase != 'gone'", check=late)
+    yield _late(code, "group_unloaded", "loading_is_given_up", "phase == 'loading'", then=given_up)
+    yield _late(code, "group_unloaded", "unloaded_again", "phase == 'gone'")
+    yield _late(code, "group_loading", "loading_begins", "phase == 'gone'", then=begins)
+    yield _late(code, "group_loading", "loading_begins_again", "phase != 'gone'")
     yield _action(code, "group_loaded", "loaded", "phase == 'loading' and not old_writing")
-    yield _action(code, "group_loaded", "loaded_again", "phase != 'loading'", check=late)
+    yield _late(code, "group_loaded", "loaded_again", "phase != 'loading'")
     yield _action(code, "group_deleted", "deleted", "phase == 'empty'")
-    yield _action(code, "group_deleted", "deleted_in_vain", "phase != 'empty'", check=late)
+    yield _late(code, "group_deleted", "deleted_in_vain", "phase != 'empty'")
+
+
+def _late(
+    code: MachineCode, event: str, name: str, guard: str, facts: Facts | None = None, *, then: Block = ()
+) -> Action:
+    """As `_action`, of what must do nothing to the group."""
+    return _action(code, event, name, guard, facts, then=then, check=Call(after("late")))
 
 
 def _action(
@@ -183,18 +177,18 @@ def _action(
     *,
     first: Block = (),
     then: Block = (),
-    check: str = "",
+    check: Call | None = None,
     fair: Fairness = "",
 ) -> Action:
     """An event reaches the group.
 
-    `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed.
+    `first`, `then`: what else happens, before the group hears of it and after; `check`: what is claimed instead.
     """
-    given = {name: repr(value) for name, value in (facts or {}).items()}
-    index = ("i",) if event in OF_ONE_MEMBER else ()
-    claimed = Call(check or after(event), () if check else (*index, *(given[fact] for fact in FACTS.get(event, ()))))
+    given = texts(facts or {})
+    of_one = event in OF_ONE_MEMBER
+    claimed = Call(after(event), (*(["i"] if of_one else []), *(given[fact] for fact in FACTS.get(event, ()))))
     hears = code.call(event, {**_READ, **given})
-    body = (Call("event_comes"), *first, hears, *then, claimed, Call("event_is_over"))
+    body = (Call("event_comes"), *first, hears, *then, check or claimed, Call("event_is_over"))
     known = vocabulary.EVENTS[event]
-    parameters = (("i", "members"),) if index else ()
-    return Action(name, parameters, conjunction(f"{FAULT} == 'none'", guard), body, known.kind, fair, known.doc)  # type: ignore[arg-type]
+    guard = conjunction(NO_FAULT, guard)
+    return Action(name, (("i", "members"),) if of_one else (), guard, body, known.kind, fair, known.doc)

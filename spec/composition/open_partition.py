@@ -19,23 +19,15 @@ reads the machine's own opinion; the properties compare the two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.compiler.model import Action, Block, If, Model, ModelProperty, ModelVariable, Scope, Set, flag
+from groupspec.spec.compiler.model import Block, Model, ModelProperty, ModelVariable, Scope, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import (
-    Abstraction,
-    MachineCode,
-    action_name,
-    claim,
-    conjunction,
-    prune,
-)
-from groupspec.spec.properties import FAULT, assertions
-from groupspec.spec.terms import Value
+from groupspec.spec.composition.machines import Abstraction, Inputs, MachineCode, Note, claim, model_of, sets, when
+from groupspec.spec.properties import assertions, claimed
 
 MACHINE: Final = "subscription"
 FETCH_WHEN_FETCHABLE: Final = "fetch-when-fetchable"
@@ -55,90 +47,64 @@ FETCHABLE: Final = "said_of_it == 'enabled' and position_known and not wished_pa
 HUNGRY: Final = f"{FETCHABLE} and records_wanted and not records_wait and not fetch_sent and not old_sent"
 """When a fetch may leave, and must (rule O5)."""
 
-_OUTDATED: Final = (("old_sent", "old_sent or fetch_sent"), ("fetch_sent", "False"), ("records_wait", "False"))
-_ANEW: Final = (*_OUTDATED, ("position_known", "False"), ("wished_paused", "False"))
+_OUTDATED: Final = "old_sent = old_sent or fetch_sent; fetch_sent = False; records_wait = False"
+_ANEW: Final = f"{_OUTDATED}; position_known = False; wished_paused = False"
+_THERE: Final = "said_of_it == 'added' or said_of_it == 'enabled'"
 
-_Note = tuple[str, str, tuple[tuple[str, str], ...]]
-"""(when a correct environment may do it, when the monitor notes something, what it notes)"""
-
-_EVENTS: Final[Mapping[tuple[str, bool], _Note]] = MappingProxyType(
+_NOTES: Final[Mapping[str, Note]] = MappingProxyType(
     {
-        ("partition_added", True): ("True", "said_of_it == 'nothing'", (*_ANEW, ("said_of_it", "'added'"))),
-        ("partition_enabled", True): ("True", "said_of_it == 'added'", (("said_of_it", "'enabled'"),)),
-        ("revocation_pending", True): ("True", "said_of_it != 'nothing'", (("said_of_it", "'pending'"),)),
-        ("partition_removed", True): ("said_of_it == 'pending' or said_of_it == 'nothing'", "said_of_it == 'pending'",
-                                      (*_ANEW, ("said_of_it", "'nothing'"))),
-        ("position_found", True): ("True", "said_of_it == 'enabled' and not position_known",
-                                   (("position_known", "True"), *_OUTDATED)),
-        ("sought", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'",
-                           (("position_known", "True"), *_OUTDATED)),
-        ("paused_by_user", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'",
-                                   (("wished_paused", "True"),)),
-        ("resumed_by_user", True): ("True", "said_of_it == 'added' or said_of_it == 'enabled'",
-                                    (("wished_paused", "False"),)),
-        ("fetch_requested", True): ("True", "True", (("records_wanted", "True"),)),
-        ("fetch_answered", True): ("fetch_sent", "True",
-                                   (("fetch_sent", "False"),
-                                    ("records_wait", "records_wait or said_of_it == 'enabled'"),
-                                    ("records_wanted", "records_wanted and said_of_it != 'enabled'"))),
-        ("fetch_failed", True): ("fetch_sent", "True", (("fetch_sent", "False"),)),
-        ("fetch_out_of_range", True): ("fetch_sent", "True",
-                                       (("fetch_sent", "False"), ("position_known", "False"),
-                                        ("records_wait", "False"))),
-        ("fetch_answered", False): ("old_sent", "True", (("old_sent", "False"),)),
-        ("fetch_failed", False): ("old_sent", "True", (("old_sent", "False"),)),
-        ("fetch_out_of_range", False): ("old_sent", "True", (("old_sent", "False"),)),
+        "partition_added": ("True", "said_of_it == 'nothing'", f"{_ANEW}; said_of_it = 'added'"),
+        "partition_enabled": ("True", "said_of_it == 'added'", "said_of_it = 'enabled'"),
+        "revocation_pending": ("True", "said_of_it != 'nothing'", "said_of_it = 'pending'"),
+        "partition_removed": ("said_of_it == 'pending' or said_of_it == 'nothing'", "said_of_it == 'pending'",
+                              f"{_ANEW}; said_of_it = 'nothing'"),
+        "position_found": ("True", "said_of_it == 'enabled' and not position_known",
+                           f"position_known = True; {_OUTDATED}"),
+        "sought": ("True", _THERE, f"position_known = True; {_OUTDATED}"),
+        "paused_by_user": ("True", _THERE, "wished_paused = True"),
+        "resumed_by_user": ("True", _THERE, "wished_paused = False"),
+        "fetch_requested": ("True", "True", "records_wanted = True"),
+        "fetch_answered": ("fetch_sent", "True",
+                           "fetch_sent = False; records_wait = records_wait or said_of_it == 'enabled';"
+                           " records_wanted = records_wanted and said_of_it != 'enabled'"),
+        "fetch_failed": ("fetch_sent", "True", "fetch_sent = False"),
+        "fetch_out_of_range": ("fetch_sent", "True",
+                               "fetch_sent = False; position_known = False; records_wait = False"),
     }
 )  # fmt: skip
-"""(event, whether it is current) to what the monitor makes of it. An event that is not named may always come, and is
-not noted."""
+"""Event to what the monitor makes of it."""
 
 
-def open_partition_model(properties: tuple[ModelProperty, ...] = (), replaced: Table | None = None) -> Model:
-    """The model. `replaced`: another table in the place of the specification's."""
-    table = replaced or tables()[MACHINE, "eager", "deployed"]
-    code = partition_code(table)
-    procedures = prune(list(code.procedures()))
-    known = frozenset(p.name for p in procedures)
-    variables = [*code.variables(), *_MONITOR_VARIABLES]
-    variables.append(
-        ModelVariable(FAULT, ("none", *assertions("partition")), "none", (), "the first assertion that failed")
+def open_partition_model() -> Model:
+    """The model."""
+    code = partition_code(tables()[MACHINE, "eager", "deployed"])
+    return model_of(
+        Scope("open-partition"),
+        [code],
+        _MONITOR_VARIABLES,
+        code.environment(_noted),
+        faults=assertions("partition"),
+        properties=claims(),
+        doc=__doc__,
     )
-    return Model(
-        name="open-partition",
-        scope=Scope("open-partition"),
-        sizes={"members": 1, "partitions": 1},
-        variables=tuple(variables),
-        procedures=tuple(procedures),
-        actions=tuple(_environment(code, known)),
-        properties=properties,
-        doc=__doc__ or "",
-    )
+
+
+def claims() -> tuple[ModelProperty, ...]:
+    """What is claimed of one partition in any environment."""
+    return tuple(claimed("partition", fetchable=FETCHABLE, hungry=HUNGRY))
+
+
+def _noted(event: str, inputs: Inputs) -> tuple[str, Block]:
+    """Of answers that are not current only those to a fetch count: the member waits for them."""
+    if event == "records_returned":
+        return "True", when(f"{FETCHABLE} and records_wait", sets(f"records_wait = {inputs['more']}"))
+    if inputs.get("current", True):
+        legal, noticed, note = _NOTES[event]
+        return legal, when(noticed, sets(note))
+    return ("old_sent", sets("old_sent = False")) if event.startswith("fetch_") else ("True", ())
 
 
 def partition_code(table: Table) -> MachineCode:
     """A table as procedures of this model."""
-    fetch = (claim(FETCH_WHEN_FETCHABLE, HUNGRY), Set((("fetch_sent", "True"),)))
+    fetch = claim(FETCH_WHEN_FETCHABLE, HUNGRY) + sets("fetch_sent = True")
     return MachineCode(table, Abstraction(words=lambda _event, word: fetch if word == "Fetch" else (), index=""), {})
-
-
-def _environment(code: MachineCode, known: frozenset[str]) -> Iterator[Action]:
-    for event, inputs, turn in code.stimuli(known):
-        legal, _, _ = _note(event.name, inputs)
-        name = action_name(event.name, inputs)
-        guard = conjunction(f"{FAULT} == 'none'", legal)
-        body = (*_noted(event.name, inputs), *turn)
-        yield Action(name, (), guard, body, event.kind, doc=event.doc)
-
-
-def _note(event: str, inputs: Mapping[str, Value]) -> _Note:
-    if event == "records_returned":
-        return "True", f"{FETCHABLE} and records_wait", (("records_wait", str(inputs["more"])),)
-    return _EVENTS.get((event, bool(inputs.get("current", True))), ("True", "False", ()))
-
-
-def _noted(event: str, inputs: Mapping[str, Value]) -> Block:
-    _, when, assignments = _note(event, inputs)
-    if not assignments:
-        return ()
-    return (Set(assignments),) if when == "True" else (If(((when, (Set(assignments),)),)),)

@@ -14,7 +14,6 @@ from functools import cache
 
 from groupspec.spec.compiler.formula import Formula, formula, subscripts, tree_of
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement, callees
-from groupspec.spec.composition.machines import prune, pruned
 from groupspec.spec.terms import Value
 
 
@@ -22,10 +21,10 @@ def freeze(model: Model, frozen: Mapping[str, Value]) -> Model:
     """The model with each variable of `frozen` at its value, for every index."""
     if not frozen:
         return model
-    procedures = prune([replace(p, body=_block(p.body, frozen)) for p in model.procedures])
+    procedures = prune([replace(p, body=frozen_block(p.body, frozen)) for p in model.procedures])
     known = frozenset(p.name for p in procedures)
     actions = [
-        replace(a, guard=fold(a.guard, frozen), body=pruned(_block(a.body, frozen), known)) for a in model.actions
+        replace(a, guard=fold(a.guard, frozen), body=pruned(frozen_block(a.body, frozen), known)) for a in model.actions
     ]
     return replace(
         model,
@@ -36,11 +35,6 @@ def freeze(model: Model, frozen: Mapping[str, Value]) -> Model:
             replace(p, holds=fold(p.holds, frozen), when=p.when and fold(p.when, frozen)) for p in model.properties
         ),
     )
-
-
-def frozen_block(block: Block, frozen: Mapping[str, Value]) -> Block:
-    """The same for a body alone."""
-    return _block(block, frozen)
 
 
 def fold(text: str, frozen: Mapping[str, Value]) -> str:
@@ -68,7 +62,8 @@ def _used(procedures: list[Procedure], actions: list[Action]) -> Iterator[Proced
     yield from (p for p in procedures if p.name in called)
 
 
-def _block(block: Block, frozen: Mapping[str, Value]) -> Block:
+def frozen_block(block: Block, frozen: Mapping[str, Value]) -> Block:
+    """The same for a body alone."""
     return tuple(kept for statement in block for kept in _statement(statement, frozen))
 
 
@@ -82,7 +77,7 @@ def _statement(statement: Statement, frozen: Mapping[str, Value]) -> Iterator[St
         case If():
             yield from _if(statement, frozen)
         case For():
-            body = _block(statement.body, frozen)
+            body = frozen_block(statement.body, frozen)
             if body:
                 yield replace(statement, body=body)
         case Call():
@@ -91,14 +86,14 @@ def _statement(statement: Statement, frozen: Mapping[str, Value]) -> Iterator[St
 
 def _if(statement: If, frozen: Mapping[str, Value]) -> Iterator[Statement]:
     branches, notes = [], []
-    otherwise = _block(statement.otherwise, frozen)
+    otherwise = frozen_block(statement.otherwise, frozen)
     for number, (guard, body) in enumerate(statement.branches):
         decided = fold(guard, frozen)
         if decided == "True":
-            otherwise = _block(body, frozen)
+            otherwise = frozen_block(body, frozen)
             break
         if decided != "False":
-            branches.append((decided, _block(body, frozen)))
+            branches.append((decided, frozen_block(body, frozen)))
             notes.append(statement.notes[number] if statement.notes else "")
     if any(body for _, body in branches):
         yield If(tuple(branches), otherwise, tuple(notes) if statement.notes else ())
@@ -106,6 +101,36 @@ def _if(statement: If, frozen: Mapping[str, Value]) -> Iterator[Statement]:
         yield If(tuple(branches), otherwise)
     else:
         yield from otherwise if not branches else ()
+
+
+def prune(procedures: list[Procedure]) -> list[Procedure]:
+    """Without calls of procedures that do nothing, and without those; as often as that leaves new ones."""
+    while True:
+        known = frozenset(p.name for p in procedures)
+        kept = [replace(p, body=pruned(p.body, known)) for p in procedures]
+        kept = [p for p in kept if p.body]
+        if kept == procedures:
+            return kept
+        procedures = kept
+
+
+def pruned(block: Block, known: frozenset[str]) -> Block:
+    """The block without calls of unknown procedures, and without what is empty then."""
+    return tuple(kept for statement in block for kept in _pruned(statement, known))
+
+
+def _pruned(statement: Statement, known: frozenset[str]) -> Iterator[Statement]:
+    match statement:
+        case Call():
+            if statement.procedure in known:
+                yield statement
+        case If():
+            branches = [(guard, pruned(body, known)) for guard, body in statement.branches]
+            otherwise = pruned(statement.otherwise, known)
+            if any(body for _, body in branches) or otherwise:
+                yield If(tuple(branches), otherwise, statement.notes)
+        case _:
+            yield statement
 
 
 class _Fold(ast.NodeTransformer):

@@ -32,13 +32,13 @@ Sources: threading refactor proposal (Apache Kafka wiki), "Channel and Events", 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
+from typing import Final
 
 from groupspec.spec.compiler.model import (
     Action,
     Block,
     Call,
-    Fairness,
-    For,
     If,
     IndexSet,
     Model,
@@ -49,45 +49,53 @@ from groupspec.spec.compiler.model import (
     Set,
     flag,
 )
+from groupspec.spec.composition.machines import NO_FAULT, conjunction, each, sets, when
+from groupspec.spec.properties import claimed
 from groupspec.spec.terms import NO_YES
 
-_CALL: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)
-_POLLING = ("free", "waiting", "callback", "callback_waiting", "closing", "last_callback", "last_waiting", "closed")
+_CALL: Final[tuple[tuple[str, IndexSet], ...]] = (("i", "members"),)
+_POLLING: Final = (
+    "free", "waiting", "callback", "callback_waiting", "closing", "last_callback", "last_waiting", "closed"
+)  # fmt: skip
 
 
-def queues_model(properties: tuple[ModelProperty, ...] = (), calls: int = 3) -> Model:
+def queues_model(calls: int = 3) -> Model:
     """Both threads and both queues, for as many calls as told; `members` are the calls, and the places in a queue."""
+    actions = (*_calls(calls), *_polls(calls), *_background(calls), *_closing(calls))
     return Model(
         name=f"queues-{calls}",
         scope=Scope("queues"),
         sizes={"members": calls, "partitions": 1},
         variables=_variables(calls),
         procedures=_procedures(calls),
-        actions=tuple(replace(action, guard=f"fault == 'none' and {action.guard}") for action in _actions(calls)),
-        properties=properties,
+        actions=tuple(replace(action, guard=conjunction(NO_FAULT, action.guard)) for action in actions),
+        properties=claims(calls),
         doc=(__doc__ or "").strip(),
     )
 
 
+def claims(calls: int = 3) -> tuple[ModelProperty, ...]:
+    """What is claimed of the threads and queues of a consumer, for as many calls."""
+    return tuple(claimed("queues", ({"n": n} for n in range(1, calls + 1))))
+
+
 def _variables(calls: int) -> tuple[ModelVariable, ...]:
     some_call = tuple(range(calls + 1))
+    faults = ("none", "full", "reordered", "completed_twice", "not_asked", "woken_twice")
     return (
         ModelVariable("polling", _POLLING, "free", doc="what the polling thread does"),
-        ModelVariable(
-            "next_call", some_call, 1, doc="the call that the application makes next; 0 when it has made all"
-        ),
+        ModelVariable("next_call", some_call, 1,
+                      doc="the call that the application makes next; 0 when it has made all"),
         ModelVariable("waits_for", some_call, 0, doc="the call that it waits for"),
         ModelVariable("abandoned", some_call, 0, doc="the call that was last woken while it waited"),
         flag("wakeup", "wakeup() was called, and nobody has raised for it"),
         flag("owed", "one exception is owed for it: what the flag should say"),
-        ModelVariable(
-            "woke", ("nothing", "call", "callback", "close"), "nothing", doc="what a wakeup interrupted last"
-        ),
+        ModelVariable("woke", ("nothing", "call", "callback", "close"), "nothing",
+                      doc="what a wakeup interrupted last"),
         ModelVariable("future", ("unused", "pending", "done", "cancelled"), "unused", ("members",), "of each call"),
         flag("needs_coordinator", "the call's event needs a coordinator", ("members",)),
-        ModelVariable(
-            "event", ("none", "call", "answer", "close"), "none", ("members",), "server events, first to last"
-        ),
+        ModelVariable("event", ("none", "call", "answer", "close"), "none", ("members",),
+                      "server events, first to last"),
         ModelVariable("event_of", some_call, 0, ("members",), "whose event lies in that place"),
         ModelVariable("aside", some_call, 0, ("members",), "calls that wait for a coordinator, first to last"),
         ModelVariable("next_taken", some_call, 1, doc="the call whose event the background must meet next"),
@@ -99,42 +107,27 @@ def _variables(calls: int) -> tuple[ModelVariable, ...]:
         ModelVariable("asked", ("nothing", "sent", "taken"), "nothing", doc="a callback: asked for; begun"),
         flag("overdue", "the deadline of close() has passed"),
         ModelVariable("network", NO_YES, True, doc="sockets are open"),
-        ModelVariable(
-            "fault",
-            ("none", "full", "reordered", "completed_twice", "not_asked", "woken_twice"),
-            "none",
-            doc="what went wrong first",
-        ),
-    )
+        ModelVariable("fault", faults, "none", doc="what went wrong first"),
+    )  # fmt: skip
 
 
 # The queues -----------------------------------------------------------------------------------------------------------
 
 
-def _set(**values: str) -> Block:
-    return (Set(tuple(values.items())),)
+def _append(calls: int, queue: str, empty: str, entry: str) -> Block:
+    """To the first free place of a queue. `entry`: what is assigned, with `{}` for the place."""
+    branches = ((f"{queue}[{n}] == {empty}", sets(entry.format(n))) for n in range(1, calls + 1))
+    return (If(tuple(branches), otherwise=sets("fault = 'full'")),)
 
 
-def _append(calls: int, queue: str, empty: str, entries: dict[str, str]) -> Block:
-    """To the first free place of a queue."""
-    return (
-        If(
-            tuple(
-                (
-                    f"{queue}[{place}] == {empty}",
-                    (Set(tuple((f"{name}[{place}]", value) for name, value in entries.items())),),
-                )
-                for place in range(1, calls + 1)
-            ),
-            otherwise=_set(fault="'full'"),
-        ),
+def _shift(calls: int, **queues: str) -> Block:
+    """Everything in these queues moves up by one place. `queues`: what each of them holds in an empty place."""
+    moved = (
+        (f"{queue}[{n}]", f"{queue}[{n + 1}]" if n < calls else empty)
+        for queue, empty in queues.items()
+        for n in range(1, calls + 1)
     )
-
-
-def _shift(calls: int, queue: str, empty: str) -> tuple[tuple[str, str], ...]:
-    """Everything moves up by one place."""
-    moved = tuple((f"{queue}[{place}]", f"{queue}[{place + 1}]") for place in range(1, calls))
-    return (*moved, (f"{queue}[{calls}]", empty))
+    return (Set(tuple(moved)),)
 
 
 def _successor(calls: int, name: str) -> str:
@@ -145,297 +138,155 @@ def _successor(calls: int, name: str) -> str:
 
 
 def _procedures(calls: int) -> tuple[Procedure, ...]:
+    put = "'revoke' if kind == 'revoke' else 'error'"
+    told = ("consumer_1 == 'none'", sets(f"consumer_1 = {put}")), ("consumer_2 == 'none'", sets(f"consumer_2 = {put}"))
+    full = sets("fault = 'full'")
+    # fmt: off
     return (
-        Procedure("put_call", _CALL, body=_append(calls, "event", "'none'", {"event": "'call'", "event_of": "i"})),
-        Procedure("put_answer", body=_append(calls, "event", "'none'", {"event": "'answer'"})),
-        Procedure("put_close", body=_append(calls, "event", "'none'", {"event": "'close'"})),
-        Procedure(
-            "take_event",
-            body=(Set((*_shift(calls, "event", "'none'"), *_shift(calls, "event_of", "0"))),),
-            doc="the first server event leaves the queue",
-        ),
-        Procedure("lay_aside", _CALL, body=_append(calls, "aside", "0", {"aside": "i"})),
-        Procedure("take_aside", body=(Set(_shift(calls, "aside", "0")),)),
-        Procedure(
-            "complete",
-            _CALL,
-            body=(
-                If(
-                    (("future[i] == 'pending'", (Set((("future[i]", "'done'"),)),)),),
-                    otherwise=_set(fault="'completed_twice'"),
-                ),
-            ),
-            doc="a future completes: once",
-        ),
-        Procedure(
-            "tell_polling_thread",
-            inputs=(("kind", ("revoke", "error")),),
-            body=(
-                If(
-                    (
-                        ("consumer_1 == 'none'", _set(consumer_1="'revoke' if kind == 'revoke' else 'error'")),
-                        ("consumer_2 == 'none'", _set(consumer_2="'revoke' if kind == 'revoke' else 'error'")),
-                    ),
-                    otherwise=_set(fault="'full'"),
-                ),
-            ),
-        ),
-        Procedure(
-            "raise_wakeup",
-            body=(
-                If((("owed", _set(owed="False", wakeup="False", woke=_WOKEN)),), otherwise=_set(fault="'woken_twice'")),
-            ),
-            doc="once for each time that it was asked for",
-        ),
-        Procedure("take_consumer_event", body=_set(consumer_1="consumer_2", consumer_2="'none'")),
+        Procedure("put_call", _CALL, (), _append(calls, "event", "'none'", "event[{0}] = 'call'; event_of[{0}] = i")),
+        Procedure("put_answer", (), (), _append(calls, "event", "'none'", "event[{0}] = 'answer'")),
+        Procedure("put_close", (), (), _append(calls, "event", "'none'", "event[{0}] = 'close'")),
+        Procedure("take_event", (), (), _shift(calls, event="'none'", event_of="0"),
+                  "the first server event leaves the queue"),
+        Procedure("lay_aside", _CALL, (), _append(calls, "aside", "0", "aside[{0}] = i")),
+        Procedure("take_aside", (), (), _shift(calls, aside="0")),
+        Procedure("complete", _CALL, (),
+                  when("future[i] == 'pending'", sets("future[i] = 'done'"), sets("fault = 'completed_twice'")),
+                  "a future completes: once"),
+        Procedure("tell_polling_thread", (), (("kind", ("revoke", "error")),), (If(told, otherwise=full),)),
+        Procedure("raise_wakeup", (), (),
+                  when("owed", sets(f"owed = False; wakeup = False; woke = {_WOKEN}"), sets("fault = 'woken_twice'")),
+                  "once for each time that it was asked for"),
+        Procedure("take_consumer_event", (), (), sets("consumer_1 = consumer_2; consumer_2 = 'none'")),
     )
+    # fmt: on
 
 
-# What happens
-# -----------------------------------------------------------------------------------------------------------
+# What happens ---------------------------------------------------------------------------------------------------------
 
-
-def _actions(calls: int) -> tuple[Action, ...]:
-    return (*_calls(calls), *_polls(calls), *_background(calls), *_closing(calls))
-
-
-def _action(
-    name: str, guard: str, body: Block, kind: str, *, fair: Fairness = "", of_call: bool = False, doc: str = ""
-) -> Action:
-    return Action(name, _CALL if of_call else (), guard, body, kind, fair, doc)
-
-
-def _calls(calls: int) -> tuple[Action, ...]:
-    room = f"event[{calls}] == 'none'"
-    made = [
-        _action(
-            f"{'wait_for' if waits else 'make'}_call{'_that_needs_coordinator' if needs else ''}",
-            f"next_call == i and {room} and (polling == 'free' or polling == 'callback' or polling == 'last_callback')"
-            f" and background != 'stopped'" + (" and not (polling == 'free' and wakeup)" if waits else ""),
-            (
-                Set(
-                    (
-                        ("future[i]", "'pending'"),
-                        ("needs_coordinator[i]", str(needs)),
-                        ("next_call", _successor(calls, "next_call")),
-                    )
-                ),
-                Call("put_call", ("i",)),
-                *(_set(waits_for="i", polling=_WAITING) if waits else ()),
-            ),
-            "application",
-            of_call=True,
-        )
-        for waits in (False, True)
-        for needs in (False, True)
-    ]
-    return (
-        *made,
-        _action(
-            "call_returns",
-            "waits_for == i and future[i] != 'pending'",
-            _set(waits_for="0", polling=_RETURNED),
-            "application",
-            fair="weak",
-            of_call=True,
-        ),
-        _action(
-            "wakeup",
-            "not wakeup and polling != 'closed'",
-            _set(wakeup="True", owed="True"),
-            "application",
-            doc="from any thread",
-        ),
-        _action(
-            "waiting_call_is_woken",
-            "wakeup and polling == 'waiting'",
-            (Call("raise_wakeup"), *_set(abandoned="waits_for", waits_for="0", polling="'free'")),
-            "application",
-            fair="weak",
-            doc="its future completes all the same",
-        ),
-        _action(
-            "call_is_woken_before_it_is_sent",
-            "wakeup and polling == 'free' and next_call != 0",
-            (Call("raise_wakeup"),),
-            "application",
-        ),
-    )
-
-
-_WOKEN = (
+_WOKEN: Final = (
     "'call' if polling == 'free' or polling == 'waiting' else"
     " 'callback' if polling == 'callback' or polling == 'callback_waiting' else 'close'"
 )
-_WAITING = "'waiting' if polling == 'free' else 'callback_waiting' if polling == 'callback' else 'last_waiting'"
-_RETURNED = "'free' if polling == 'waiting' else 'callback' if polling == 'callback_waiting' else 'last_callback'"
+_WAITING: Final = "'waiting' if polling == 'free' else 'callback_waiting' if polling == 'callback' else 'last_waiting'"
+_RETURNED: Final = (
+    "'free' if polling == 'waiting' else 'callback' if polling == 'callback_waiting' else 'last_callback'"
+)
+
+
+def _calls(calls: int) -> tuple[Action, ...]:
+    made = []
+    may = (
+        f"next_call == i and event[{calls}] == 'none' and (polling == 'free' or polling == 'callback' or polling =="
+        " 'last_callback') and background != 'stopped'"
+    )
+    next_call = _successor(calls, "next_call")
+    for waits, needs in product(NO_YES, NO_YES):
+        name = f"{'wait_for' if waits else 'make'}_call{'_that_needs_coordinator' if needs else ''}"
+        body = (
+            *sets(f"future[i] = 'pending'; needs_coordinator[i] = {needs}; next_call = {next_call}"),
+            Call("put_call", ("i",)),
+            *(sets(f"waits_for = i; polling = {_WAITING}") if waits else ()),
+        )
+        guard = f"{may} and not (polling == 'free' and wakeup)" if waits else may
+        made.append(Action(name, _CALL, guard, body, "application"))
+    # fmt: off
+    return (
+        *made,
+        Action("call_returns", _CALL, "waits_for == i and future[i] != 'pending'",
+               sets(f"waits_for = 0; polling = {_RETURNED}"), "application", "weak"),
+        Action("wakeup", (), "not wakeup and polling != 'closed'", sets("wakeup = True; owed = True"), "application",
+               doc="from any thread"),
+        Action("waiting_call_is_woken", (), "wakeup and polling == 'waiting'",
+               (_RAISE, *sets("abandoned = waits_for; waits_for = 0; polling = 'free'")), "application", "weak",
+               "its future completes all the same"),
+        Action("call_is_woken_before_it_is_sent", (), "wakeup and polling == 'free' and next_call != 0", (_RAISE,),
+               "application"),
+    )
+    # fmt: on
+
+
+_RAISE: Final = Call("raise_wakeup")
+_TAKE: Final = Call("take_consumer_event")
+_ASKS: Final[Block] = (*sets("asked = 'sent'"), Call("tell_polling_thread", ("'revoke'",)))
+_BEGINS: Final[Block] = (*when("asked == 'sent'", sets("asked = 'taken'"), sets("fault = 'not_asked'")), _TAKE)
 
 
 def _polls(calls: int) -> tuple[Action, ...]:
     room = f"event[{calls}] == 'none'"
-    begun: Block = (
-        If((("asked == 'sent'", _set(asked="'taken'")),), otherwise=_set(fault="'not_asked'")),
-        Call("take_consumer_event"),
-    )
+    answers = when("background != 'stopped'", (Call("put_answer"),))
+    # fmt: off
     return (
-        _action("poll_is_woken", "polling == 'free' and wakeup", (Call("raise_wakeup"),), "application"),
-        _action(
-            "poll_raises",
-            "polling == 'free' and not wakeup and consumer_1 == 'error'",
-            (Call("take_consumer_event"),),
-            "application",
-        ),
-        _action(
-            "poll_begins_callback",
-            "polling == 'free' and not wakeup and consumer_1 == 'revoke'",
-            (*begun, *_set(polling="'callback'")),
-            "application",
-        ),
-        _action(
-            "callback_ends",
-            f"polling == 'callback' and {room}",
-            (Call("put_answer"), *_set(polling="'free'")),
-            "application",
-            fair="weak",
-        ),
-        _action(
-            "close_begins_callback",
-            "polling == 'closing' and consumer_1 == 'revoke'",
-            (*begun, *_set(polling="'last_callback'")),
-            "application",
-            fair="weak",
-        ),
-        _action(
-            "close_drops_error",
-            "polling == 'closing' and consumer_1 == 'error'",
-            (Call("take_consumer_event"),),
-            "application",
-            fair="weak",
-            doc="it is logged",
-        ),
-        _action(
-            "last_callback_ends",
-            f"polling == 'last_callback' and (background == 'stopped' or {room})",
-            (If((("background != 'stopped'", (Call("put_answer"),)),)), *_set(polling="'closing'")),
-            "application",
-            fair="weak",
-        ),
+        Action("poll_is_woken", (), "polling == 'free' and wakeup", (_RAISE,), "application"),
+        Action("poll_raises", (), "polling == 'free' and not wakeup and consumer_1 == 'error'", (_TAKE,),
+               "application"),
+        Action("poll_begins_callback", (), "polling == 'free' and not wakeup and consumer_1 == 'revoke'",
+               _BEGINS + sets("polling = 'callback'"), "application"),
+        Action("callback_ends", (), f"polling == 'callback' and {room}",
+               (Call("put_answer"), *sets("polling = 'free'")), "application", "weak"),
+        Action("close_begins_callback", (), "polling == 'closing' and consumer_1 == 'revoke'",
+               _BEGINS + sets("polling = 'last_callback'"), "application", "weak"),
+        Action("close_drops_error", (), "polling == 'closing' and consumer_1 == 'error'", (_TAKE,), "application",
+               "weak", "it is logged"),
+        Action("last_callback_ends", (), f"polling == 'last_callback' and (background == 'stopped' or {room})",
+               answers + sets("polling = 'closing'"), "application", "weak"),
     )
+    # fmt: on
 
 
 def _background(calls: int) -> tuple[Action, ...]:
     alive = "background != 'stopped'"
     taken: Block = (
-        If((("next_taken != i", _set(fault="'reordered'")),)),
-        *_set(next_taken=_successor(calls, "next_taken")),
+        *when("next_taken != i", sets("fault = 'reordered'")),
+        *sets(f"next_taken = {_successor(calls, 'next_taken')}"),
         Call("take_event"),
-        If(
-            (("needs_coordinator[i] and not coordinator", (Call("lay_aside", ("i",)),)),),
-            otherwise=(Call("complete", ("i",)),),
-        ),
+        *when("needs_coordinator[i] and not coordinator", (Call("lay_aside", ("i",)),), (Call("complete", ("i",)),)),
     )
+    answered = when("asked == 'taken'", sets("asked = 'nothing'; owns = False"), sets("fault = 'not_asked'"))
     end_aside: Block = (Call("take_aside"), Call("complete", ("i",)))
+    # fmt: off
     return (
-        _action(
-            "background_takes_call",
-            f"{alive} and event[1] == 'call' and event_of[1] == i",
-            taken,
-            "message",
-            fair="weak",
-            of_call=True,
-        ),
-        _action(
-            "background_takes_answer",
-            f"{alive} and event[1] == 'answer'",
-            (
-                If((("asked == 'taken'", _set(asked="'nothing'", owns="False")),), otherwise=_set(fault="'not_asked'")),
-                Call("take_event"),
-            ),
-            "message",
-            fair="weak",
-        ),
-        _action(
-            "background_takes_close",
-            f"{alive} and event[1] == 'close'",
-            (Call("take_event"), *_set(background="'closing'")),
-            "message",
-            fair="weak",
-        ),
-        _action(
-            "call_aside_is_done",
-            f"{alive} and coordinator and aside[1] == i",
-            end_aside,
-            "message",
-            fair="weak",
-            of_call=True,
-        ),
-        _action(
-            "call_aside_is_out_of_time", f"{alive} and aside[1] == i", end_aside, "timer", fair="weak", of_call=True
-        ),
-        _action("coordinator_found", f"{alive} and not coordinator", _set(coordinator="True"), "network"),
-        _action("coordinator_lost", f"{alive} and coordinator", _set(coordinator="False"), "network"),
-        _action(
-            "background_asks_for_callback",
-            "background == 'running' and asked == 'nothing' and owns and consumer_2 == 'none'",
-            (*_set(asked="'sent'"), Call("tell_polling_thread", ("'revoke'",))),
-            "message",
-        ),
-        _action(
-            "background_tells_error",
-            "background == 'running' and consumer_1 != 'error' and consumer_2 == 'none'",
-            (Call("tell_polling_thread", ("'error'",)),),
-            "message",
-        ),
-        _action(
-            "partitions_assigned",
-            "background == 'running' and asked == 'nothing' and not owns",
-            _set(owns="True"),
-            "message",
-        ),
+        Action("background_takes_call", _CALL, f"{alive} and event[1] == 'call' and event_of[1] == i", taken, "message",
+               "weak"),
+        Action("background_takes_answer", (), f"{alive} and event[1] == 'answer'", (*answered, Call("take_event")),
+               "message", "weak"),
+        Action("background_takes_close", (), f"{alive} and event[1] == 'close'",
+               (Call("take_event"), *sets("background = 'closing'")), "message", "weak"),
+        Action("call_aside_is_done", _CALL, f"{alive} and coordinator and aside[1] == i", end_aside, "message", "weak"),
+        Action("call_aside_is_out_of_time", _CALL, f"{alive} and aside[1] == i", end_aside, "timer", "weak"),
+        Action("coordinator_found", (), f"{alive} and not coordinator", sets("coordinator = True"), "network"),
+        Action("coordinator_lost", (), f"{alive} and coordinator", sets("coordinator = False"), "network"),
+        Action("background_asks_for_callback", (),
+               "background == 'running' and asked == 'nothing' and owns and consumer_2 == 'none'", _ASKS, "message"),
+        Action("background_tells_error", (),
+               "background == 'running' and consumer_1 != 'error' and consumer_2 == 'none'",
+               (Call("tell_polling_thread", ("'error'",)),), "message"),
+        Action("partitions_assigned", (), "background == 'running' and asked == 'nothing' and not owns",
+               sets("owns = True"), "message"),
     )
+    # fmt: on
 
 
 def _closing(calls: int) -> tuple[Action, ...]:
-    cancelled: Block = (
-        For("i", "members", (If((("future[i] == 'pending'", (Set((("future[i]", "'cancelled'"),)),)),)),)),
-        For("i", "members", (Set((("event[i]", "'none'"), ("event_of[i]", "0"), ("aside[i]", "0"))),)),
-        *_set(consumer_1="'none'", consumer_2="'none'", background="'stopped'", coordinator="False"),
+    cancelled = (
+        *each("i", when("future[i] == 'pending'", sets("future[i] = 'cancelled'"))),
+        *each("i", sets("event[i] = 'none'; event_of[i] = 0; aside[i] = 0")),
+        *sets("consumer_1 = 'none'; consumer_2 = 'none'; background = 'stopped'; coordinator = False"),
     )
+    # fmt: off
     return (
-        _action(
-            "close",
-            f"polling == 'free' and event[{calls}] == 'none'",
-            (Call("put_close"), *_set(polling="'closing'")),
-            "application",
-        ),
-        _action(
-            "background_asks_for_last_callback",
-            "background == 'closing' and asked == 'nothing' and owns and consumer_2 == 'none'",
-            (*_set(asked="'sent'"), Call("tell_polling_thread", ("'revoke'",))),
-            "message",
-            fair="weak",
-        ),
-        _action(
-            "deadline_of_close_passes",
-            "background == 'closing' and not overdue",
-            _set(overdue="True"),
-            "timer",
-            fair="weak",
-        ),
-        _action(
-            "background_stops",
-            "background == 'closing' and (overdue or (asked == 'nothing' and not owns and event[1] == 'none'))",
-            cancelled,
-            "message",
-            fair="weak",
-            doc="what is left undone is cancelled",
-        ),
-        _action("network_closes", "background == 'stopped' and network", _set(network="False"), "network", fair="weak"),
-        _action(
-            "close_returns",
-            "polling == 'closing' and background == 'stopped' and not network",
-            _set(polling="'closed'", wakeup="False", owed="False"),
-            "application",
-            fair="weak",
-        ),
+        Action("close", (), f"polling == 'free' and event[{calls}] == 'none'",
+               (Call("put_close"), *sets("polling = 'closing'")), "application"),
+        Action("background_asks_for_last_callback", (),
+               "background == 'closing' and asked == 'nothing' and owns and consumer_2 == 'none'", _ASKS, "message",
+               "weak"),
+        Action("deadline_of_close_passes", (), "background == 'closing' and not overdue", sets("overdue = True"),
+               "timer", "weak"),
+        Action("background_stops", (),
+               "background == 'closing' and (overdue or (asked == 'nothing' and not owns and event[1] == 'none'))",
+               cancelled, "message", "weak", "what is left undone is cancelled"),
+        Action("network_closes", (), "background == 'stopped' and network", sets("network = False"), "network", "weak"),
+        Action("close_returns", (), "polling == 'closing' and background == 'stopped' and not network",
+               sets("polling = 'closed'; wakeup = False; owed = False"), "application", "weak"),
     )
+    # fmt: on

@@ -1,27 +1,26 @@
-"""The parts of a model while it is put together: the machines as code, and how members and group are made to hear."""
+"""The parts of a base model while it is put together: the machines as code, and how members and group are told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from groupspec.spec import member, vocabulary
 from groupspec.spec.broker_group import OF_ONE_MEMBER
 from groupspec.spec.compiler.model import Block, Call, IndexSet
 from groupspec.spec.compiler.specialise import constants
-from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.composition import group, members, static
-from groupspec.spec.composition.machines import Abstraction, MachineCode, name_of
+from groupspec.spec.composition.machines import Abstraction, MachineCode, hear, hearers_of, name_of
 from groupspec.spec.terms import Value
 
-ONE: tuple[tuple[str, IndexSet], ...] = (("i", "members"),)
+ONE: Final[tuple[tuple[str, IndexSet], ...]] = (("i", "members"),)
 
-MIXED = "mixed"
+MIXED: Final = "mixed"
 """Each member has a rebalance protocol of its own: a rolling upgrade, in its second round."""
 
-_MACHINES = ("timeouts", "rebalance")
-_FROZEN: Mapping[str, Value] = {
+_MACHINES: Final = ("timeouts", "rebalance")
+_FROZEN: Final[Mapping[str, Value]] = {
     "coordinator_known": True,
     "auto_commit": False,
     "unwanted": False,
@@ -32,49 +31,40 @@ _FROZEN: Mapping[str, Value] = {
 
 @dataclass(frozen=True)
 class System:
-    """The parts of a model while it is put together."""
+    """The machines of a model, and what it is a model of.
+
+    Attributes:
+        rebalance: The members' protocol, or MIXED.
+        features: As in the model's scope.
+        codes: The machines of a member, by name.
+        broker: The group's machine.
+    """
 
     rebalance: str
-    profile: str
-    members: int
     features: frozenset[str]
     codes: Mapping[str, MachineCode]
     broker: MachineCode
-    hearers: Mapping[str, tuple[str, ...]]
 
     def hear(self, event: str, **inputs: str) -> Block:
         """A member hears the event, and its turn ends."""
-        return tuple(
-            self.codes[machine].call(word, inputs) for word in (event, "turn_ended") for machine in self.hearers[word]
-        )
+        return hear(self.codes, event, inputs)
 
     def tell(self, event: str, **inputs: str) -> Block:
         """The group hears the event."""
         return (self.broker.call(event, inputs),)
 
 
-def system_of(
-    rebalance: str, profile: str, size: int, replaced: Mapping[str, Table], features: frozenset[str]
-) -> System:
-    """The machines of a model, and who hears what. `replaced`: tables instead of the specification's, by machine."""
+def system_of(rebalance: str, profile: str, features: frozenset[str]) -> System:
+    """The machines of a base model."""
     mixed = rebalance == MIXED
-    made = whole_tables() if mixed else {name: tables()[name, rebalance, profile] for name in _MACHINES}
-    used = {name: replaced.get(name, made[name]) for name in _MACHINES}
-    hearers = {
-        event: tuple(
-            name for name in member.MACHINES if name in used and any(e.name == event for e in used[name].events)
-        )
-        for event in vocabulary.EVENTS
-    }
-    found_again = (
-        *members.BEFORE["coordinator_lost"],
-        *(
-            Call(name_of(machine, event), ("i",))
-            for event in ("coordinator_lost", "coordinator_found")
-            for machine in hearers[event]
-        ),
+    used = {name: whole_tables()[name] if mixed else tables()[name, rebalance, profile] for name in _MACHINES}
+    hearers = hearers_of(used)
+    found_again = tuple(
+        Call(name_of(machine, event), ("i",))
+        for event in ("coordinator_lost", "coordinator_found")
+        for machine in hearers[event]
     )
-    words = {**members.words(features), "coordinator_gone": found_again}
+    words = {**members.words(features), "coordinator_gone": (*members.BEFORE["coordinator_lost"], *found_again)}
     kept_out = {**_FROZEN, "static": static.FEATURE in features}
     abstraction = Abstraction(
         frozen={**kept_out, **constants(None, profile)} if mixed else kept_out,
@@ -83,9 +73,8 @@ def system_of(
         follows=members.FOLLOWS,
         words=lambda _event, word: words.get(word),
     )
-    codes = {name: MachineCode(table, abstraction, hearers) for name, table in used.items()}
-    broker = replaced.get("broker_group", whole_tables()["broker_group"])
     kept = Abstraction(
         frozen=group.frozen(features), words=group.words(features), index="", indexed_events=OF_ONE_MEMBER
     )
-    return System(rebalance, profile, size, features, codes, MachineCode(broker, kept, {}), hearers)
+    codes = {name: MachineCode(table, abstraction, hearers) for name, table in used.items()}
+    return System(rebalance, features, codes, MachineCode(whole_tables()["broker_group"], kept, {}))

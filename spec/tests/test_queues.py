@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
-from groupspec.spec.composition.claimed import of_the_queues
-from groupspec.spec.composition.queues import queues_model
+from groupspec.spec.composition.queues import claims, queues_model
 from groupspec.spec.explorer import explore
 
 Change = Callable[[Model], Model]
@@ -111,7 +110,7 @@ BROKEN: Mapping[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize("calls", [2, 3])
 def test_everything_claimed_of_the_queues_holds(calls: int) -> None:
-    found = explore(queues_model(of_the_queues(calls), calls))
+    found = explore(queues_model(calls))
     assert found.verdict == "complete"
     assert not found.violations
     assert not found.missing
@@ -122,10 +121,10 @@ def test_everything_claimed_of_the_queues_holds(calls: int) -> None:
 @pytest.mark.parametrize("name", list(BROKEN))
 def test_a_broken_queue_is_noticed(name: str) -> None:
     change, denied = BROKEN[name]
-    found = explore(change(queues_model(of_the_queues(2), 2)))
+    found = explore(change(queues_model(2)))
     assert denied in {*found.violations, *found.missing}
 
 
 def test_every_claim_but_liveness_is_denied_by_something() -> None:
-    claims = {claim.id for claim in of_the_queues(2) if claim.kind != "leads_to"}
-    assert claims - {denied for _, denied in BROKEN.values()} == {"wakeup-spares-callback"}  # a state, not a claim
+    claimed = {claim.id for claim in claims(2) if claim.kind != "leads_to"}
+    assert claimed - {denied for _, denied in BROKEN.values()} == {"wakeup-spares-callback"}  # a state, not a claim

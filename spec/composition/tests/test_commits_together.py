@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec import composition
-from groupspec.spec.composition.claimed import of_two_commits
 from groupspec.spec.composition.commits_together import DONE_IN_ORDER, NEVER_REWINDS, commits_model
 from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.explorer.explore import explore
@@ -35,7 +34,7 @@ def test_both_end_whoever_waits_for_whom() -> None:
 
 def test_M6_what_an_automatic_commit_covers_is_fixed_before_the_commit_behind_it() -> None:
     """Or else: the interval is over, the application commits, polls on, and only then is a coordinator found."""
-    found = explore(commits_model(of_two_commits(), taken="sent"))
+    found = explore(commits_model(taken="sent"))
     assert set(found.violations) == {NEVER_REWINDS}
     happened = [step.action for step in found.violations[NEVER_REWINDS].steps]
     assert (

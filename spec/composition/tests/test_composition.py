@@ -12,7 +12,6 @@ from groupspec.spec.compiler.member import Member, MemberState
 from groupspec.spec.compiler.model import Model, ModelVariable
 from groupspec.spec.composition import group
 from groupspec.spec.composition.base import base_model
-from groupspec.spec.composition.claimed import of_a_group
 from groupspec.spec.composition.open_member import CONFIGURATION, open_member_model
 from groupspec.spec.composition.partial_evaluation import fold, freeze
 from groupspec.spec.explorer.exploration import Limits
@@ -84,7 +83,7 @@ def test_an_assignor_that_ignores_claims_gives_a_partition_two_owners(monkeypatc
     """K1 K3: the property `one-owner` notices what withholding a claimed partition is for."""
     careless = group.assign
     monkeypatch.setattr(group, "assign", lambda _cooperative: careless(False))
-    model = base_model("cooperative", "deployed", 2, of_a_group(frozenset()))
+    model = base_model("cooperative", "deployed", 2)
     assert "one-owner" in explore(model, limits=QUICK).violations
 
 

@@ -10,10 +10,9 @@ from groupspec.spec.broker_group import GROUP_ACTS
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.claimed import of_the_group
 from groupspec.spec.composition.group_claims import ASSERTIONS, CHECKS
 from groupspec.spec.composition.group_records import OUTCOMES, words
-from groupspec.spec.composition.open_group import open_group_model
+from groupspec.spec.composition.open_group import claims, open_group_model
 from groupspec.spec.explorer import Exploration, Limits, explore, explore_variants
 from groupspec.spec.properties import FAULT
 
@@ -23,7 +22,7 @@ QUICK = Limits(max_states=100_000, max_seconds=120)
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return open_group_model(of_the_group())
+    return open_group_model()
 
 
 def test_it_holds_what_is_claimed_and_everything_can_happen(model: Model) -> None:
@@ -33,7 +32,7 @@ def test_it_holds_what_is_claimed_and_everything_can_happen(model: Model) -> Non
 
 
 def test_a_third_member_changes_nothing() -> None:
-    found = explore(open_group_model(of_the_group(), size=3), limits=QUICK)
+    found = explore(open_group_model(size=3), limits=QUICK)
     assert found.states > 20_000
     assert (found.verdict, found.violations, found.missing) == ("complete", {}, ())
 
@@ -51,7 +50,7 @@ def _cells(event: str) -> list[Row]:
 
 
 def test_each_check_is_a_property_and_each_answer_is_expected_somewhere() -> None:
-    claimed = [p.id for p in of_the_group() if p.holds == f"{FAULT} != '{p.id}'"]
+    claimed = [p.id for p in claims() if p.holds == f"{FAULT} != '{p.id}'"]
     assert sorted(claimed) == sorted(ASSERTIONS)
     assert {outcome for checks in CHECKS.values() for _, _, outcome in checks} == {*OUTCOMES} - {"none"}
     assert all(words("group_join", act) for act in GROUP_ACTS)
@@ -86,7 +85,7 @@ SLIPS = {
 
 @pytest.fixture(scope="module")
 def slips(model: Model) -> dict[str, Exploration]:
-    variants = {name: open_group_model(of_the_group(), _slipped(*slip[:4])) for name, slip in SLIPS.items()}
+    variants = {name: open_group_model(_slipped(*slip[:4])) for name, slip in SLIPS.items()}
     return explore_variants(model, variants, QUICK)
 
 
