@@ -15,7 +15,7 @@ from groupspec.conformance.explain.lab import claims
 from groupspec.conformance.scores.files import COMMITTED
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Set
-from groupspec.spec.compiler.tla import module_name
+from groupspec.spec.compiler.tla_text import module_name
 
 
 @cache

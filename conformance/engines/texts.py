@@ -12,9 +12,9 @@ from functools import cache, partial
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.promela import promela
-from groupspec.spec.compiler.tla import module_name, tla, tla_config
+from groupspec.spec.compiler.tla import tla, tla_config
 from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
-from groupspec.spec.compiler.tla_names import live_module_name
+from groupspec.spec.compiler.tla_text import live_module_name, module_name
 
 MAX_MEMBERS = 2
 COMMITTED = "base-eager-deployed-2"

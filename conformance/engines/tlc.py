@@ -18,7 +18,8 @@ from groupspec.conformance.engines.tlc_program import (
     start_tlc,
 )
 from groupspec.spec.compiler.model import Model
-from groupspec.spec.compiler.tla import module_name, tla, tla_config
+from groupspec.spec.compiler.tla import tla, tla_config
+from groupspec.spec.compiler.tla_text import module_name
 
 ENGINE = "tlc"
 

@@ -15,9 +15,9 @@ from groupspec.conformance.engines.process import Ended
 from groupspec.conformance.engines.result import Answer, EngineLimits, EngineRun
 from groupspec.conformance.engines.tlc_program import Now, Tlc, completed, errors, out_of_memory, start_tlc
 from groupspec.spec.compiler.model import Model
-from groupspec.spec.compiler.tla import module_name, tla
+from groupspec.spec.compiler.tla import tla
 from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
-from groupspec.spec.compiler.tla_names import live_module_name, operator_names
+from groupspec.spec.compiler.tla_text import live_module_name, module_name, operator_names
 
 _STEP = re.compile(r"^State (\d+): <?(\w+)|^Back to state (\d+)(?:: <?(\w+))?", re.M)
 

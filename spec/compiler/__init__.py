@@ -7,7 +7,7 @@ The way of a row, module by module. Its guard is parsed once (`guards`), and the
       step, member                              a branch of a Python function: stateful tests and vectors run it
       composition/machines.py                   a branch of a procedure of a model
         tla, tla_body, tla_text                 lines of TLA+
-        promela, promela_body, promela_text     lines of Promela
+        promela, promela_text                   lines of Promela
         resolved, explorer/c_source.py          lines of C; explorer/native.py runs them
 """
 

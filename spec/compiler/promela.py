@@ -1,8 +1,12 @@
 """A model as Promela, for SPIN.
 
 The model is one process that, again and again, does one of the actions that are possible. A guard and its body are one
-`d_step`, so that nothing between two states of the model is a state of SPIN's. Bodies are C (`promela_body` says why):
-they run within the step and leave nothing behind but the variables. So SPIN's number of states is the model's.
+`d_step`, so that nothing between two states of the model is a state of SPIN's, and SPIN's number of states is the
+model's.
+
+What runs within a step is C. A body calls bodies, five deep. Promela's `inline` puts the text of each where it is
+called, which makes tens of thousands of statements of one model, and SPIN ends with "d_step sequence too long". A C
+function is there once, takes its inputs by value, and leaves nothing behind but the variables.
 
 That holds if SPIN is told not to be clever:
 
@@ -16,16 +20,29 @@ that of processes; TLC checks it. That something stays possible is no formula of
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
-from groupspec.spec.compiler.formula import tree_of
-from groupspec.spec.compiler.model import Action, Model, ModelProperty, ModelVariable, callees_first
-from groupspec.spec.compiler.promela_body import BodyWriter
-from groupspec.spec.compiler.promela_text import Expressions, Names, names_of
+from groupspec.spec.compiler.formula import subscripts, tree_of
+from groupspec.spec.compiler.model import (
+    Action,
+    Block,
+    Call,
+    For,
+    If,
+    Model,
+    ModelVariable,
+    Procedure,
+    Set,
+    Statement,
+    callees_first,
+)
+from groupspec.spec.compiler.promela_text import Expressions, Names, identifier, names_of
+from groupspec.spec.compiler.writing import WIDTH, Lines, about, notes_of
+from groupspec.spec.compiler.writing import comment as prose
 
-WIDTH = 110
 _CONNECTIVE = re.compile(r"(?<= )(&&|\|\|) |, ")
 
 ABOUT = """\
@@ -59,21 +76,9 @@ def wrapped(line: str) -> Iterator[str]:
     yield line
 
 
-def comment(text: str) -> Iterator[str]:
-    """Prose as a block of `//` lines; an empty line separates paragraphs, and one that begins with a space is kept."""
-    for number, paragraph in enumerate(text.split("\n\n")):
-        if number:
-            yield "//"
-        if paragraph.startswith(" "):
-            yield from (f"//{line}" for line in paragraph.splitlines())
-            continue
-        written = "//"
-        for word in paragraph.split():
-            if len(written) + len(word) >= WIDTH and written != "//":
-                yield written
-                written = "//"
-            written += " " + word
-        yield written
+def comment(text: str) -> Lines:
+    """Prose as a block of `//` lines."""
+    return prose(text, "//")
 
 
 class _Model:
@@ -99,12 +104,12 @@ class _Model:
             yield self._variable(variable)
         yield ""
         yield from self._properties()
-        writer = BodyWriter(model, self.names)
-        bodies = [line for procedure in callees_first(model.procedures) for line in writer.procedure(procedure)]
-        yield from ("// What happens within a step.", *bodies)
+        yield "// What happens within a step."
+        for procedure in callees_first(model.procedures):
+            yield from self._procedure(procedure)
         yield from ("active proctype system() {", "  do", "  :: atomic {", "       d_step { look() }", "       if")
         for action in model.actions:
-            yield from (f"       {line}" for line in self._action(action, writer))
+            yield from (f"       {line}" for line in self._action(action))
         yield from ("       :: else  // nothing can happen", "       fi", "     }", "  od", "}")
 
     def _values(self) -> Iterator[str]:
@@ -131,14 +136,12 @@ class _Model:
     def _properties(self) -> Iterator[str]:
         watched = []
         for claim in self.model.properties:
-            yield from comment(f"{claim.id} ({claim.kind.replace('_', '-')}): {claim.statement}")
-            for source in claim.sources:
-                yield from comment(f"Source: {source}")
-            if claim.rules:
-                yield from comment(f"Rules: {', '.join(claim.rules)}")
+            for text in about(claim):
+                yield from comment(text)
             if claim.kind in ("invariant", "reachable"):
-                watched.append(claim)
-                yield f"#define {self._macro(claim)} ({self.plain.text(tree_of(claim.holds))})"
+                macro = "holds_" + claim.id.replace("-", "_")
+                watched.append((claim, macro))
+                yield f"#define {macro} ({self.plain.text(tree_of(claim.holds))})"
             else:
                 yield from comment("Not checked here: see the explorer (recoverable) and TLC (leads-to).")
             yield ""
@@ -147,28 +150,86 @@ class _Model:
         yield f"  static char noted[{max(1, len(watched))}];"
         yield "  static void note(int n, const char *what) {"
         yield '    if (!noted[n]) { noted[n] = 1; printf("groupspec: %s\\n", what); }'
-        yield "  }"
-        yield "}"
-        yield ""
-        yield "inline look() {"
-        for number, claim in enumerate(watched):
+        yield from ("  }", "}", "", "inline look() {")
+        for number, (claim, macro) in enumerate(watched):
             sign, word = ("!", "violated") if claim.kind == "invariant" else ("", "reached")
-            yield f'  if :: {sign}{self._macro(claim)} -> c_code {{ note({number}, "{word} {claim.id}"); }} :: else fi;'
+            yield f'  if :: {sign}{macro} -> c_code {{ note({number}, "{word} {claim.id}"); }} :: else fi;'
         yield from ("  skip", "}", "")
 
-    def _macro(self, claim: ModelProperty) -> str:
-        return "holds_" + claim.id.replace("-", "_")
-
-    def _action(self, action: Action, writer: BodyWriter) -> Iterator[str]:
+    def _action(self, action: Action) -> Iterator[str]:
         yield from comment(f"{action.name}: {action.doc} [{action.kind}]")
         parameters = [name for name, _ in action.parameters]
         for indices in product(*(self.model.indices(over) for _, over in action.parameters)):
             bound = {name: str(index) for name, index in zip(parameters, indices, strict=True)}
             guard = Expressions(self.model, self.names, bound).text(tree_of(action.guard or "True"))
-            body = writer.block(action.body, bound)
+            body = self._block(action.body, bound)
             if len(body) == 1:
                 yield f":: d_step {{ {guard} -> c_code {{ {body[0]} }} }}"
                 continue
             yield f":: d_step {{ {guard} -> c_code {{"
-            yield from (f"     {line}" for line in body)
+            yield from _indented(body, "     ")
             yield "   } }"
+
+    def _procedure(self, procedure: Procedure) -> Iterator[str]:
+        """One procedure, as a function."""
+        if procedure.doc:
+            yield f"// {procedure.doc}"
+        taken = {*self.names.variables.values(), *self.names.values.values(), *self.names.procedures.values()}
+        bound = {name: identifier(name, taken) for name, _ in (*procedure.indices, *procedure.inputs)}
+        declared = ", ".join(f"int {name}" for name in bound.values()) or "void"
+        yield f"c_code {{ static void {self.names.procedures[procedure.name]}({declared}) {{"
+        yield from _indented(self._block(procedure.body, bound))
+        yield from ("} }", "")
+
+    def _block(self, block: Block, bound: Mapping[str, str]) -> Lines:
+        """Statements as C, one after the other."""
+        return [line for statement in block for line in self._statement(statement, bound)]
+
+    def _statement(self, statement: Statement, bound: Mapping[str, str]) -> Lines:
+        writer = Expressions(self.model, self.names, bound, c=True)
+        match statement:
+            case Set():
+                return self._set(statement, writer)
+            case If():
+                return self._if(statement, writer, bound)
+            case For(index, over, body):
+                loop = identifier(index, {*bound.values(), *self.names.values.values()})
+                head = f"for (int {loop} = 1; {loop} <= {over.upper()}; {loop}++) {{"
+                return [head, *_indented(self._block(body, {**bound, index: loop})), "}"]
+            case Call(procedure, texts):
+                arguments = ", ".join(writer.text(tree_of(text)) for text in texts)
+                return [f"{self.names.procedures[procedure]}({arguments});"]
+
+    def _set(self, statement: Set, writer: Expressions) -> Lines:
+        """All right sides are read before anything is assigned: what a later one needs is kept in a variable."""
+        kept: Lines = []
+        writes: Lines = []
+        assigned: set[str] = set()
+        for target, text in statement.assignments:
+            value = writer.text(tree_of(text))
+            if assigned & {part.id for part in ast.walk(tree_of(text)) if isinstance(part, ast.Name)}:
+                kept.append(f"int new{len(kept) + 1} = {value};")
+                value = f"new{len(kept)}"
+            writes.append(f"{writer.place(tree_of(target))} = {value};")
+            assigned.add(subscripts(tree_of(target))[0])
+        note = _note(statement.note)
+        return [*note, "{", *_indented([*kept, *writes]), "}"] if kept else [*note, *writes]
+
+    def _if(self, statement: If, writer: Expressions, bound: Mapping[str, str]) -> Lines:
+        lines: Lines = []
+        *notes, last = notes_of(statement)
+        for (condition, body), note in zip(statement.branches, notes, strict=True):
+            lines.append(f"{'} else if' if lines else 'if'} ({writer.text(tree_of(condition))}) {{")
+            lines += _indented([*_note(note), *self._block(body, bound)])
+        if statement.otherwise or last:
+            lines.append("} else {")
+            lines += _indented([*_note(last), *self._block(statement.otherwise, bound)])
+        return [*lines, "}"]
+
+
+def _indented(lines: Lines, by: str = "  ") -> Lines:
+    return [by + line for line in lines]
+
+
+def _note(text: str) -> Lines:
+    return [f"/* {text.replace('*/', '* /')} */"] if text else []

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from groupspec.spec.compiler.formula import subscripts
-from groupspec.spec.compiler.model import IndexSet, Model
+from groupspec.spec.compiler.model import Model
+from groupspec.spec.compiler.writing import quantifier
 from groupspec.spec.terms import Value
 
 _PROMELA = """
@@ -137,34 +138,23 @@ class Expressions:
         return self.text(node) if whole or isinstance(node, ast.UnaryOp) else f"({self.text(node)})"
 
     def _quantifier(self, node: ast.Call) -> str:
-        generator = node.args[0]
-        assert isinstance(node.func, ast.Name)
-        assert isinstance(generator, ast.GeneratorExp)
-        loop = generator.generators[0]
-        assert isinstance(loop.target, ast.Name)
-        assert isinstance(loop.iter, ast.Name)
-        every = node.func.id == "all"
+        found = quantifier(node)
         parts = []
-        for index in self.model.indices(_index_set(loop.iter.id)):
-            inner = Expressions(self.model, self.names, {**self.bound, loop.target.id: str(index)}, self.c)
-            given = [inner.text(condition) for condition in loop.ifs]
-            if any(_known(condition) is False for condition in given):
+        for index in self.model.indices(found.over):
+            inner = Expressions(self.model, self.names, {**self.bound, found.index: str(index)}, self.c)
+            part = inner._operand(found.body)
+            given = inner.text(found.condition) if found.condition is not None else "0 == 0"
+            if _known(given) is False:
                 continue
-            part = inner._operand(generator.elt)
-            for condition in given:
-                if _known(condition) is None:
-                    part = f"(!({condition}) || {part})" if every else f"(({condition}) && {part})"
+            if _known(given) is None:
+                part = f"(!({given}) || {part})" if found.every else f"(({given}) && {part})"
             parts.append(part)
         if not parts:
-            return self.constant(every)
-        return parts[0] if len(parts) == 1 else f"({(' && ' if every else ' || ').join(parts)})"
+            return self.constant(found.every)
+        return parts[0] if len(parts) == 1 else f"({(' && ' if found.every else ' || ').join(parts)})"
 
 
 def _known(condition: str) -> bool | None:
     """What a comparison of two numbers gives: `1 != 2`; None if it is something else."""
     match = re.fullmatch(r"(\d+) ([=!]=) (\d+)", condition)
     return (int(match[1]) == int(match[3])) == (match[2] == "==") if match else None
-
-
-def _index_set(name: str) -> IndexSet:
-    return "members" if name == "members" else "partitions"

@@ -1,24 +1,25 @@
-"""A model's statements as TLA+: expressions whose value is the state afterwards.
+r"""A model's statements as TLA+: expressions whose value is the state afterwards.
 
 Names of states are not used twice in one operator, and no name is bound that is visible already: TLA+ refuses both.
 
 Two forms are shorter than the model's own, for readers, and for TLC, which interprets each expression:
 
-- assignments that follow each other become one, if what follows reads nothing that was just assigned; and a loop that
-  assigns one element after the other becomes a function (`tla_assign`);
+- assignments that follow each other become one, if what follows reads nothing that was just assigned;
+- a loop that assigns one element after the other becomes a function: `For p: will_have[i][p] = False` is
+  `will_have[i] = [p \in Partitions |-> FALSE]`, if no element's value depends on what was assigned to another one;
 - choices among rows, each for one value of the same variable, are cut by that value first (`CASE`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.formula import subscripts, tree_of
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set, Statement
-from groupspec.spec.compiler.tla_assign import Assigning, as_assigning, independent
-from groupspec.spec.compiler.tla_text import Expressions, Lines, comment, constant, hang, parts_of
+from groupspec.spec.compiler.tla_text import Expressions, comment, constant, hang, parts_of
+from groupspec.spec.compiler.writing import Lines, notes_of
 from groupspec.spec.terms import Value
 
 FEWEST_ROWS = 3
@@ -29,9 +30,25 @@ FEWEST_ROWS = 3
 class _Row:
     """A branch that begins with `variable == value`: the rest of its condition, what it does, and what it is."""
 
-    value: Value
     rest: ast.expr | None
     body: Block
+    note: str
+
+
+Over = tuple[str, str]
+"""An index, and what it ranges over."""
+
+
+@dataclass(frozen=True)
+class Assigning:
+    """Assignments that happen at once: what is assigned to which part of the state.
+
+    Attributes:
+        targets: What is assigned to, the value, and the index that the value is a function of, if any.
+        note: What they are, for readers.
+    """
+
+    targets: tuple[tuple[ast.expr, ast.expr, Over | None], ...]
     note: str
 
 
@@ -113,13 +130,12 @@ class BodyWriter:
 
     def _if(self, statement: If, state: str, width: int) -> Lines:
         cut = _rows_by_value(statement)
-        notes = [*statement.notes, *[""] * (len(statement.branches) + 1 - len(statement.notes))]
+        *notes, last = notes_of(statement)
         if cut is not None:
-            return self._case(*cut, notes[len(statement.branches)], state, width)
-        branches = [
-            (tree_of(condition), body, note) for (condition, body), note in zip(statement.branches, notes, strict=False)
-        ]
-        return self._choice(branches, statement.otherwise, notes[len(branches)], state, width)
+            return self._case(*cut, last, state, width)
+        pairs = zip(statement.branches, notes, strict=True)
+        branches = [(tree_of(condition), body, note) for (condition, body), note in pairs]
+        return self._choice(branches, statement.otherwise, last, state, width)
 
     def _choice(
         self, branches: Sequence[tuple[ast.expr, Block, str]], otherwise: Block, note: str, state: str, width: int
@@ -188,12 +204,12 @@ def _pieces(block: Block) -> list[list[Assigning] | Statement]:
     """A block's statements; assignments that follow each other, and may be one, are together."""
     pieces: list[list[Assigning] | Statement] = []
     for statement in block:
-        assigning = as_assigning(statement)
+        assigning = _as_assigning(statement)
         if assigning is None:
             pieces.append(statement)
         elif assigning.targets:
             last = pieces[-1] if pieces else None
-            if isinstance(last, list) and independent(last, assigning):
+            if isinstance(last, list) and _independent(last, assigning):
                 last.append(assigning)
             else:
                 pieces.append([assigning])
@@ -209,12 +225,10 @@ def _rows_by_value(statement: If) -> tuple[ast.expr, dict[Value, list[_Row]]] | 
         return None
     variable: ast.expr | None = None
     groups: dict[Value, list[_Row]] = {}
-    for position, (condition, body) in enumerate(statement.branches):
+    for (condition, body), note in zip(statement.branches, notes_of(statement), strict=False):
         first, *others = parts_of(tree_of(condition))
         match first:
-            case ast.Compare(
-                left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=bool() | int() | str() as value)]
-            ):
+            case ast.Compare(left, [ast.Eq()], [ast.Constant(bool() | int() | str() as value)]):
                 pass
             case _:
                 return None
@@ -224,5 +238,62 @@ def _rows_by_value(statement: If) -> tuple[ast.expr, dict[Value, list[_Row]]] | 
         rest = others[0] if len(others) == 1 else ast.BoolOp(ast.And(), others) if others else None
         rows = groups.setdefault(value, [])
         if not rows or rows[-1].rest is not None:  # behind one that always fires, none does
-            rows.append(_Row(value, rest, body, statement.notes[position] if position < len(statement.notes) else ""))
+            rows.append(_Row(rest, body, note))
     return None if variable is None else (variable, groups)
+
+
+def _as_assigning(statement: Statement) -> Assigning | None:
+    """A statement in that form, if it can be brought into it."""
+    match statement:
+        case Set(assignments, note):
+            return Assigning(tuple((tree_of(t), tree_of(v), None) for t, v in assignments), note)
+        case For(index, over, (Set(assignments, note),)):
+            pairs = [(tree_of(target), tree_of(value)) for target, value in assignments]
+            if all(_is_element(target, index) for target, _ in pairs) and _in_any_order(pairs):
+                whole = [(target.value, value) for target, value in pairs if isinstance(target, ast.Subscript)]
+                return Assigning(tuple((target, value, (index, over)) for target, value in whole), note)
+    return None
+
+
+def _independent(earlier: Sequence[Assigning], later: Assigning) -> bool:
+    """Whether `later` reads nothing that `earlier` assigns, so that they may happen at once."""
+    assigned = {_base(target) for assigning in earlier for target, _, _ in assigning.targets}
+    return not assigned & {name for target, value, _ in later.targets for name in _read(target, value)}
+
+
+def _read(target: ast.expr, value: ast.expr) -> Iterator[str]:
+    """The names that an assignment looks at: those of the value, and those in the target's indices."""
+    for part in (value, *subscripts(target)[1]):
+        yield from (node.id for node in ast.walk(part) if isinstance(node, ast.Name))
+
+
+def _is_element(target: ast.expr, index: str) -> bool:
+    """Whether it is `x[...][index]`, with the index nowhere else."""
+    if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Name) or target.slice.id != index:
+        return False
+    return all(node.id != index for node in ast.walk(target.value) if isinstance(node, ast.Name))
+
+
+def _in_any_order(pairs: Sequence[tuple[ast.expr, ast.expr]]) -> bool:
+    """Whether a value reads what is assigned only at the very element that is assigned.
+
+    No other step of the loop changes it.
+    """
+    elements = {_base(target): ast.dump(target) for target, _ in pairs}
+    if len(elements) < len(pairs):
+        return False
+    return all(_reads_own(value, elements) for _, value in pairs)
+
+
+def _reads_own(node: ast.AST, elements: dict[str, str]) -> bool:
+    if isinstance(node, ast.Subscript) and _base(node) in elements:
+        return ast.dump(node) == elements[_base(node)]
+    if isinstance(node, ast.Name):
+        return node.id not in elements
+    return all(_reads_own(child, elements) for child in ast.iter_child_nodes(node))
+
+
+def _base(node: ast.AST) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

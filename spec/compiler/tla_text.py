@@ -1,4 +1,4 @@
-"""TLA+ for what stands inside a model's bodies: expressions, and layout that keeps them readable.
+"""TLA+ for what stands inside a model's bodies: names, expressions, and layout that keeps them readable.
 
 A piece of text is a list of lines that starts at column 0; whoever puts it somewhere indents all of it. That matters
 more here than elsewhere: TLA+ reads lists of conjuncts and disjuncts by the column they stand in.
@@ -10,12 +10,73 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from groupspec.spec.compiler.formula import subscripts
+from groupspec.spec.compiler.model import Action, Model
+from groupspec.spec.compiler.writing import WIDTH, Lines, quantifier
+from groupspec.spec.compiler.writing import comment as prose
 from groupspec.spec.terms import Value
 
-WIDTH = 110
-"""Characters a line may have before it is broken."""
+RESERVED = frozenset(
+    {"Init", "Next", "Spec", "FairSpec", "Fairness", "TypeOK", "Watch", "Members", "Partitions"}
+    | {"Nat", "Assert", "Print", "PrintT", "TLCGet", "TLCSet", "Permutations", "SortSeq", "RandomElement", "Any"}
+    | {"ToString", "JavaTime", "TLCEval"}
+    | {"LiveInit", "LiveNext", "LiveSpec", "LiveFairness", "Settle"}
+)
+"""What the modules themselves define, and what the modules that they extend do."""
 
-Lines = list[str]
+Names = dict[tuple[str, str], str]
+"""(kind, name) to what it is called; kinds: `procedure`, `action`, `property`; of an action also `guard` and `live`."""
+
+
+def module_name(model: Model) -> str:
+    """The module's name: letters, digits and underscores; never empty or a number."""
+    return _camel(model.name)
+
+
+def live_module_name(model: Model) -> str:
+    """The name of the module that liveness is checked with."""
+    return f"{module_name(model)}Live"
+
+
+def has_possible(model: Model, action: Action) -> bool:
+    """Whether the action's guard is an operator of its own: where weak fairness is to be said of it."""
+    return action.fair == "weak" and any(claim.kind == "leads_to" for claim in model.properties)
+
+
+def operator_names(model: Model) -> Names:
+    """What each procedure, action and property is called: a name that nothing else has."""
+    wanted = [
+        *(("procedure", procedure.name, _camel(procedure.name)) for procedure in model.procedures),
+        *(("action", action.name, _camel(action.name)) for action in model.actions),
+        *(("property", claim.id, _camel(claim.id)) for claim in model.properties),
+        *(("guard", action.name, f"{_camel(action.name)}Possible") for action in model.actions),
+        *(("live", action.name, f"Live{_camel(action.name)}") for action in model.actions),
+    ]
+    taken = set(RESERVED)
+    names: Names = {}
+    for kind, name, written in wanted:
+        if written in taken:
+            written += {"procedure": "Body", "property": "Property"}.get(kind, "Action")
+        while written in taken:
+            written += "_"
+        taken.add(written)
+        names[kind, name] = written
+    return names
+
+
+def call(name: str, action: Action) -> str:
+    """An operator of an action, with the action's parameters."""
+    given = ", ".join(parameter for parameter, _ in action.parameters)
+    return name + (f"({given})" if given else "")
+
+
+def each(sign: str, action: Action) -> str:
+    """Quantifiers over an action's parameters; `sign`: `E` or `A`."""
+    return "".join(f"\\{sign} {name} \\in {over.title()} : " for name, over in action.parameters)
+
+
+def _camel(name: str) -> str:
+    words = name.replace("-", "_").split("_")
+    return "".join(word[:1].upper() + word[1:] for word in words)
 
 
 def hang(prefix: str, lines: Sequence[str], suffix: str = "") -> Lines:
@@ -25,21 +86,8 @@ def hang(prefix: str, lines: Sequence[str], suffix: str = "") -> Lines:
 
 
 def comment(text: str, width: int = WIDTH) -> Lines:
-    """Prose as comment lines; an empty line separates paragraphs, and one that begins with a space is kept."""
-    lines: Lines = []
-    for paragraph in text.split("\n\n"):
-        lines += ["\\*"] if lines else []
-        if paragraph.startswith(" "):
-            lines += [f"\\*{line}" for line in paragraph.splitlines()]
-            continue
-        line = "\\*"
-        for word in paragraph.split():
-            if len(line) + 1 + len(word) > width and line != "\\*":
-                lines.append(line)
-                line = "\\*"
-            line += " " + word
-        lines.append(line)
-    return lines
+    """Prose as comment lines."""
+    return prose(text, "\\*", width)
 
 
 def constant(value: Value) -> str:
@@ -105,7 +153,7 @@ class Expressions:
             case ast.Name(id=name):
                 return self.bound.get(name, f"{self.state}.{name}")
             case ast.Subscript():
-                return self._subscript(node)
+                return self._place(self.state, node)
             case ast.UnaryOp(op=ast.Not(), operand=part):
                 return f"~{self._operand(part)}"
             case ast.BoolOp(op=operator, values=parts):
@@ -126,8 +174,11 @@ class Expressions:
 
     def target(self, node: ast.expr) -> str:
         """The target of an assignment, as EXCEPT names it: `!.owns[i][p]`."""
+        return self._place("!", node)
+
+    def _place(self, state: str, node: ast.expr) -> str:
         name, indices = subscripts(node)
-        return f"!.{name}" + "".join(f"[{self.flat(index)}]" for index in indices)
+        return f"{state}.{name}" + "".join(f"[{self.flat(index)}]" for index in indices)
 
     def _item(self, node: ast.expr) -> str:
         """An operand of a connective; those bind less than comparisons and negation."""
@@ -138,27 +189,16 @@ class Expressions:
         text = self.flat(node)
         return text if isinstance(node, (ast.Constant, ast.Name, ast.Subscript)) else f"({text})"
 
-    def _subscript(self, node: ast.expr) -> str:
-        name, indices = subscripts(node)
-        return f"{self.state}.{name}" + "".join(f"[{self.flat(index)}]" for index in indices)
-
     def _quantifier(self, node: ast.Call) -> tuple[str, Expressions, ast.expr, ast.expr | None]:
         """The opening up to the colon, how to write what is behind it, what that is, and what j is limited by."""
-        generator = node.args[0]
-        assert isinstance(node.func, ast.Name)
-        assert isinstance(generator, ast.GeneratorExp)
-        loop = generator.generators[0]
-        assert isinstance(loop.target, ast.Name)
-        assert isinstance(loop.iter, ast.Name)
-        name = loop.target.id
+        found = quantifier(node)
         # TLA+ refuses a name that is bound already.
-        written = name
+        written = found.index
         while written in self.bound.values() or written == self.state:
             written += "_"
-        sign = "\\A" if node.func.id == "all" else "\\E"
-        condition = ast.BoolOp(ast.And(), loop.ifs) if len(loop.ifs) > 1 else loop.ifs[0] if loop.ifs else None
-        inner = Expressions(self.state, {**self.bound, name: written})
-        return f"{sign} {written} \\in {loop.iter.id.title()} :", inner, generator.elt, condition
+        inner = Expressions(self.state, {**self.bound, found.index: written})
+        sign = "A" if found.every else "E"
+        return f"\\{sign} {written} \\in {found.over.title()} :", inner, found.body, found.condition
 
 
 def parts_of(condition: ast.expr) -> list[ast.expr]:

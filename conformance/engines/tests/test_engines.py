@@ -16,7 +16,8 @@ from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Fairness, Model, ModelProperty
 from groupspec.spec.compiler.tests.toy_model import toy_model
-from groupspec.spec.compiler.tla import module_name, tla
+from groupspec.spec.compiler.tla import tla
+from groupspec.spec.compiler.tla_text import module_name
 from groupspec.spec.explorer.native import Compiler
 
 LIMITS = EngineLimits(max_seconds=120, max_memory=1 << 30)

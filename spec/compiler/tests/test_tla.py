@@ -8,8 +8,9 @@ import pytest
 
 from groupspec.spec.compiler.model import Action, Call, If, Model, ModelVariable, Procedure, Set, callees_first
 from groupspec.spec.compiler.tests.toy_model import toy_model
-from groupspec.spec.compiler.tla import module_name, tla, tla_config
+from groupspec.spec.compiler.tla import tla, tla_config
 from groupspec.spec.compiler.tla_liveness import tla_liveness, tla_liveness_config
+from groupspec.spec.compiler.tla_text import module_name
 
 TOY = toy_model()
 TEXT = tla(TOY)
