@@ -1,8 +1,8 @@
 """The columnar checker: all trace rules over columns of integers, compiled, member after member, batch after batch.
 
 `judge` reads a batch (rows in the layout's order) and goes on where the batch before ended: the registers, the owned
-partitions and the state of the projected rebalance table are carried in `Carry`. So a member, or a group, may be spread
-over any number of batches; a checker that began anew with each batch would report what no member did.
+partitions and the state of the projected rebalance table are carried in `registers.Carry`. So a member, or a group, may
+be spread over any number of batches; a checker that began anew with each batch would report what no member did.
 
 The loop is one function because it is one pass over the data. It says the same as `tests/reference_checker.py`, rule
 for rule and in the same order; read that file to understand a rule.
@@ -14,9 +14,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final
 
-import numba
 import numpy as np
-import numpy.typing as npt
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.traces.registers import (
@@ -29,20 +27,29 @@ from groupspec.conformance.traces.registers import (
     UNKNOWN,
     UNKNOWN_GENERATION,
     YES,
+    be_expelled,
+    compiled,
+    end_term,
+    forget,
+    give_up_requests,
+    lose_coordinator,
+    lose_identity,
+    place_of,
+    release,
+    release_all,
+    restart,
+    set_clocks_back,
+    take,
 )
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, SOURCE_CODES
 from groupspec.conformance.traces.trace_rules import CODES
 
-Ints = npt.NDArray[np.int64]
-
 FINDING_COLUMNS: Final = 6  # row, rule, a, b, partition (-1: none), state before
 CLAIM_COLUMNS: Final = 5  # row, generation, partition, state before, static
-SETTING_COLUMNS: Final = (
-    7  # eager, session timeout and poll interval in us, static, heartbeat bound in us, two of the listener
-)
-# The row at which a generation ended, whether it is of the member before that row, and the fields of
-# `group_checks.Term` but the first.
-TERM_COLUMNS: Final = 14
+# eager, session timeout and poll interval in us, static, heartbeat bound in us, two of the listener
+SETTING_COLUMNS: Final = 7
+MOST_FINDINGS: Final = 16
+"""More than one event can bring about, those about its partitions left out."""
 
 _WIRE: Final = SOURCE_CODES["wire"]
 _REFERENCE: Final = SOURCE_CODES["reference"]
@@ -55,208 +62,40 @@ def _constants(codes: Mapping[str, int]) -> Any:
 
 Event, Error, Rule = _constants(EVENT_CODES), _constants(ERROR_CODES), _constants(CODES)
 _HEARTBEAT = APIS.index("heartbeat")
+# By event: the number of its API, -1 if it is no request and no answer; and whether it is an answer.
+_API = np.array([APIS.index(api) if (api := event.partition("_")[0]) in APIS else -1 for event in EVENT_CODES])
+_IS_ANSWER = np.array([event.endswith("_answered") for event in EVENT_CODES])
 
 
-def _api_of(event: str) -> int:
-    api, _, kind = event.partition("_")
-    return APIS.index(api) if kind in ("sent", "answered") and api in APIS else -1
-
-
-_API = np.array([_api_of(event) for event in EVENT_CODES], np.int64)
-
-
-def last_term(carried: Ints) -> list[int] | None:
-    """The last member's generation when its trace ended: the columns of `terms` after the first two."""
-    terms = np.zeros((1, TERM_COLUMNS), np.int64)
-    ended = _end_term(carried.copy().view(MEMBER)[0], terms, 0, 0, 0)
-    return [int(value) for value in terms[0, 2:]] if ended else None
-
-
-class Carry:
-    """What goes from one batch to the next.
-
-    `owned_by[p]` is the stamp of the member that owns partition p, and `owned[:count]` lists them; a new member takes a
-    new stamp, which empties the set at once.
-    """
-
-    def __init__(self) -> None:
-        self.registers = np.zeros(MEMBER.itemsize // 8, np.int64)
-        self.registers.view(MEMBER)["term_at"] = -1
-        self.owned_by = np.zeros(0, np.int64)
-        self.owned = np.zeros(0, np.int64)
-        self.place = np.zeros(0, np.int64)
-
-    def copy(self) -> Carry:
-        """The same, to go back to."""
-        other = Carry()
-        other.registers, other.owned_by = self.registers.copy(), self.owned_by.copy()
-        other.owned, other.place = self.owned.copy(), self.place.copy()
-        return other
-
-    def make_room(self, partitions: int) -> None:
-        """Room for so many different partitions."""
-        missing = partitions - len(self.owned_by)
-        if missing > 0:
-            more = np.zeros(max(missing, len(self.owned_by)), np.int64)
-            self.owned_by = np.concatenate([self.owned_by, more])
-            self.owned = np.concatenate([self.owned, more])
-            self.place = np.concatenate([self.place, more])
-
-
-@numba.njit(cache=True, nogil=True)
-def _restart(r):  # type: ignore[no-untyped-def]
-    r.generation = r.generation_before = r.joined = NO_GENERATION
-    r.active = r.join_out = r.sync_out = r.left = r.poll_seen = NO
-    r.life_at = r.poll_at = r.quiet_at = r.now
-    r.hole_life = r.hole_poll = r.hole_quiet = 0
-    r.member_id = r.gone_id = r.joins = 0
-    r.lost = r.announced = r.asked_to_leave = NO
-    r.term_at = -1
-    r.coordinator = r.owned_known = YES
-    r.releasing = r.assigning = NO
-    r.stamp += 1
-    r.owned_count = 0
-    r.asked[:] = 0
-    r.answered[:] = 0
-
-
-@numba.njit(cache=True, nogil=True)
-def _forget(r, missing, mode, unknown):  # type: ignore[no-untyped-def]
-    r.generation = r.generation_before = r.joined = UNKNOWN_GENERATION
-    r.active = r.left = r.poll_seen = NO
-    r.lost = NO
-    r.member_id = r.gone_id = 0
-    r.joins += missing
-    r.asked_to_leave = r.announced = UNKNOWN
-    r.join_out = r.sync_out = UNKNOWN
-    r.coordinator = YES
-    r.owned_known = r.releasing = r.assigning = NO
-    r.stamp += 1
-    r.owned_count = 0
-    r.asked[:] += missing
-    if r.state >= 0:
-        r.state = unknown[mode]
-
-
-@numba.njit(cache=True, nogil=True)
-def _lose_identity(r, id_too):  # type: ignore[no-untyped-def]
-    r.generation = r.generation_before = r.joined = NO_GENERATION
-    r.active = NO
-    if id_too and r.member_id != 0:
-        r.gone_id = r.member_id
-        r.member_id = 0
-        r.lost_at = r.now
-
-
-@numba.njit(cache=True, nogil=True)
-def _be_expelled(r, unknown_member):  # type: ignore[no-untyped-def]
-    if r.generation >= 0 and r.asked_to_leave == NO:
-        r.lost = YES
-        r.lost_at = r.now
-    _lose_identity(r, unknown_member)
-
-
-@numba.njit(cache=True, nogil=True)
-def _end_term(r, terms, count, row, before):  # type: ignore[no-untyped-def]
-    """Writes down the generation that ends here, if the member was in one."""
-    if r.term_at < 0:
-        return count
-    if count < len(terms):
-        terms[count, :] = (
-            row, before, r.term_generation, r.term_at, r.term_seq, r.term_waited, r.term_together,
-            r.term_last_at, r.term_last_seq, r.term_last_event, r.static, r.session_us, r.poll_us, r.process,
-        )  # fmt: skip
-    r.term_at = -1
-    return count + 1
-
-
-@numba.njit(cache=True, nogil=True)
-def _lose_coordinator(r):  # type: ignore[no-untyped-def]
-    r.coordinator = NO
-    _give_up_requests(r)
-
-
-@numba.njit(cache=True, nogil=True)
-def _set_clocks_back(r, step_us):  # type: ignore[no-untyped-def]
-    """What had begun began so much earlier."""
-    r.life_at -= step_us
-    r.poll_at -= step_us
-    r.quiet_at -= step_us
-    r.lost_at -= step_us
-    r.join_at -= step_us
-    r.commit_at -= step_us
-    r.term_at = -1
-
-
-@numba.njit(cache=True, nogil=True)
-def _give_up_requests(r):  # type: ignore[no-untyped-def]
-    if r.join_out != NO:
-        r.join_out = UNKNOWN
-    if r.sync_out != NO:
-        r.sync_out = UNKNOWN
-
-
-@numba.njit(cache=True, nogil=True)
-def _take(r, p, owned_by, owned, place):  # type: ignore[no-untyped-def]
-    """Adds a partition to the owned; False if it was there."""
-    if owned_by[p] == r.stamp:
-        return False
-    owned_by[p] = r.stamp
-    place[p] = r.owned_count
-    owned[r.owned_count] = p
-    r.owned_count += 1
-    return True
-
-
-@numba.njit(cache=True, nogil=True)
-def _release(r, p, owned_by, owned, place):  # type: ignore[no-untyped-def]
-    if owned_by[p] != r.stamp:
-        return
-    owned_by[p] = 0
-    r.owned_count -= 1
-    last = owned[r.owned_count]
-    owned[place[p]] = last
-    place[last] = place[p]
-
-
-@numba.njit(cache=True, nogil=True)
-def _release_all(r):  # type: ignore[no-untyped-def]
-    r.stamp += 1
-    r.owned_count = 0
-    r.owned_known = YES
-
-
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _find(findings, count, row, rule, a, b, partition, state):  # type: ignore[no-untyped-def]
-    """Writes a finding if there is room, and counts it anyway."""
-    if count < len(findings):
-        findings[count, :] = (row, rule.value, a, b, partition, state)
+    findings[count, :] = (row, rule.value, a, b, partition, state)
     return count + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def judge(  # type: ignore[no-untyped-def]
-    begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, part_start, parts, setting,
-    settings, carried, owned_by, owned, place, symbols, next_state, start, unknown, findings, claims, terms,
+    first, begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, part_start, parts,
+    setting, settings, carried, owned, symbols, next_state, start, unknown, findings, claims, terms,
 ):  # fmt: skip
-    """Judges a batch.
+    """Judges the rows of a batch from `first` on, as far as there is room for what it finds.
 
-    Returns how many findings, claims and terms there were; more than fit means: again, with more room.
-
-    The carried arrays are changed in place, so whoever runs it again restores them first.
+    Returns the row that comes next, and how many findings, claims and terms there are. `carried` and `owned` are
+    changed in place.
     """
     r = carried.view(MEMBER)[0]
     found = 0
     claimed = 0
     ended = 0
-    for i in range(len(seq)):
+    for i in range(first, len(seq)):
+        named = part_start[i + 1] - part_start[i]
+        if claimed + r.owned_count + named > len(claims) or found + MOST_FINDINGS + named > len(findings):
+            return i, found, claimed, ended
         if begins[i]:
-            ended = _end_term(r, terms, ended, i, 1)
-            stamp = r.stamp
+            ended = end_term(r, terms, ended, i, 1)
             carried[:] = 0
-            r.stamp = stamp
             r.state = r.last_seq = r.source = -1
-            _restart(r)
+            restart(r)
         elif r.mixed == YES:
             continue
         e = event[i]
@@ -276,14 +115,14 @@ def judge(  # type: ignore[no-untyped-def]
             continue
         if seq[i] != r.last_seq + 1:
             found = _find(findings, found, i, Rule.SEQUENCE_GAP, r.last_seq + 1, seq[i], -1, state)
-            _forget(r, seq[i] - r.last_seq - 1, mode, unknown)
+            forget(r, seq[i] - r.last_seq - 1, mode, unknown)
         r.last_seq = seq[i]
         if e == Event.CONFIG:
-            ended = _end_term(r, terms, ended, i, 0)
+            ended = end_term(r, terms, ended, i, 0)
             r.last_at = at  # another process, another clock
         elif at < r.last_at:
             found = _find(findings, found, i, Rule.TIME_BACKWARDS, r.last_at, at, -1, state)
-            _set_clocks_back(r, r.last_at - at)
+            set_clocks_back(r, r.last_at - at)
         passed = at - r.last_at
         r.last_at = r.now = now = at
         excused = found  # findings up to here do not explain an illegal transition
@@ -327,14 +166,7 @@ def judge(  # type: ignore[no-untyped-def]
 
         # Requests and answers are counted
         api = _API[e]
-        answer = e in (
-            Event.JOIN_ANSWERED,
-            Event.SYNC_ANSWERED,
-            Event.HEARTBEAT_ANSWERED,
-            Event.LEAVE_ANSWERED,
-            Event.COMMIT_ANSWERED,
-            Event.LOOKUP_ANSWERED,
-        )
+        answer = _IS_ANSWER[e]
         if answer and error[i] != Error.DISCONNECTED and error[i] != Error.TIMED_OUT:
             r.answered[api] += 1
             if r.answered[api] > r.asked[api]:
@@ -354,7 +186,7 @@ def judge(  # type: ignore[no-untyped-def]
             r.eager, r.session_us, r.poll_us, r.static = settings[k, :4]
             r.bound_us, r.says_lost = settings[k, 4:6]
             r.process += 1
-            _restart(r)
+            restart(r)
             mode = r.source * 2 + 1 - r.eager
             r.state = start[mode] if settings[k, 6] == YES else -1
         elif e == Event.POLL:
@@ -379,10 +211,9 @@ def judge(  # type: ignore[no-untyped-def]
                     found = _find(findings, found, i, Rule.GENERATION_BACKWARDS, r.generation, g, -1, state)
                 elif r.generation >= 0 and waited_for == YES and r.static == NO and g > r.generation + r.joins:
                     found = _find(findings, found, i, Rule.GENERATION_JUMP, r.generation, g, -1, state)
-                r.joins = (
-                    r.joins + r.generation - g if g < r.generation else 0
-                )  # what a coordinator has forgotten may come back
-                ended = _end_term(r, terms, ended, i, 0)
+                # what a coordinator has forgotten may come back
+                r.joins = r.joins + r.generation - g if g < r.generation else 0
+                ended = end_term(r, terms, ended, i, 0)
                 r.generation_before = r.generation
                 r.generation = r.joined = r.term_generation = g
                 r.active = YES
@@ -399,7 +230,7 @@ def judge(  # type: ignore[no-untyped-def]
                 r.member_id = member_id[i]
                 r.gone_id = 0
             elif waited_for != NO and expelled:
-                _be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
+                be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
         elif e == Event.SYNC_SENT:
             if r.joined >= 0 and g != r.joined:
                 found = _find(findings, found, i, Rule.SYNC_GENERATION, r.joined, g, -1, state)
@@ -415,7 +246,7 @@ def judge(  # type: ignore[no-untyped-def]
                 r.quiet_at = now
                 r.hole_quiet = 0
             if expelled and (g == r.generation or g == NO_GENERATION):
-                _be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
+                be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES
             elif (
@@ -461,25 +292,25 @@ def judge(  # type: ignore[no-untyped-def]
             if r.generation >= 0 and r.asked_to_leave == NO:
                 r.lost = YES
                 r.lost_at = now
-            _lose_identity(r, True)
+            lose_identity(r, True)
             r.join_out = r.sync_out = NO
             r.left = YES
         elif e == Event.LOOKUP_SENT:
             r.asked[api] += 1
             if r.source == _WIRE:
-                _lose_coordinator(r)
+                lose_coordinator(r)
         elif e == Event.LOOKUP_ANSWERED:
             if error[i] == 0 and r.coordinator == NO:
                 r.coordinator = YES
                 r.life_at = r.quiet_at = now
                 r.hole_life = r.hole_quiet = 0
         elif e == Event.COORDINATOR_LOST:
-            _lose_coordinator(r)
+            lose_coordinator(r)
         elif e == Event.SESSION_EXPIRED:
             r.life_at = now
             r.hole_life = 0
         elif e == Event.UNSUBSCRIBED:
-            _give_up_requests(r)
+            give_up_requests(r)
             r.generation = r.generation_before = r.joined = UNKNOWN_GENERATION
             r.active = r.lost = NO
             r.asked_to_leave = YES
@@ -489,35 +320,34 @@ def judge(  # type: ignore[no-untyped-def]
             r.lost_at = now
             r.generation = r.generation_before = UNKNOWN_GENERATION
         elif e == Event.CLOSED:
-            _lose_identity(r, True)
+            lose_identity(r, True)
             r.left = YES
-            _release_all(r)
+            release_all(r)
         elif e in (Event.ASSIGNED_STARTED, Event.ASSIGNED):
             if e == Event.ASSIGNED_STARTED or r.assigning == NO:
                 for k in range(part_start[i], part_start[i + 1]):
-                    if not _take(r, parts[k], owned_by, owned, place):
+                    if not take(r, parts[k], owned):
                         found = _find(findings, found, i, Rule.ASSIGNED_OWNED, 0, 0, parts[k], state)
             r.assigning = YES if e == Event.ASSIGNED_STARTED else NO
             if e == Event.ASSIGNED and r.generation >= 0 and r.owned_known == YES:
                 for k in range(r.owned_count):
-                    if claimed < len(claims):
-                        claims[claimed, :] = (i, r.generation, owned[k], state, r.static)
+                    claims[claimed, :] = (i, r.generation, owned[k], state, r.static)
                     claimed += 1
         elif e in (Event.REVOKED_STARTED, Event.LOST_STARTED, Event.REVOKED, Event.LOST):
             starts = e in (Event.REVOKED_STARTED, Event.LOST_STARTED)
             if (starts or r.releasing == NO) and r.owned_known == YES:
                 for k in range(part_start[i], part_start[i + 1]):
-                    if owned_by[parts[k]] != r.stamp:
+                    if place_of(r, parts[k], owned) < 0:
                         found = _find(findings, found, i, Rule.RELEASED_NOT_OWNED, 0, 0, parts[k], state)
             untrue = r.lost == YES and r.says_lost == YES and r.announced == NO
-            if e == Event.REVOKED_STARTED and untrue and part_start[i + 1] > part_start[i]:
+            if e == Event.REVOKED_STARTED and untrue and named > 0:
                 found = _find(findings, found, i, Rule.LOST_NOT_SAID, 0, 0, -1, state)
             r.releasing = YES if starts else NO
             if not starts:
                 for k in range(part_start[i], part_start[i + 1]):
-                    _release(r, parts[k], owned_by, owned, place)
+                    release(r, parts[k], owned)
                 if e == Event.LOST or (r.configured == YES and r.eager == YES):
-                    _release_all(r)
+                    release_all(r)
 
         # An id that was given up, or that the coordinator does not know
         used = r.gone_id != 0 and member_id[i] == r.gone_id and api >= 0 and not answer and e != Event.LEAVE_SENT
@@ -534,4 +364,4 @@ def judge(  # type: ignore[no-untyped-def]
                         found = _find(findings, found, i, Rule.ILLEGAL_TRANSITION, 0, 0, -1, state)
                     after = next_state[unknown[mode], symbol]
                 r.state = after
-    return found, claimed, ended
+    return len(seq), found, claimed, ended

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
 from groupspec.conformance.traces import columnar, group_checks
 from groupspec.conformance.traces.projection import Projection
-from groupspec.conformance.traces.registers import UNKNOWN
+from groupspec.conformance.traces.registers import TERM_COLUMNS, UNKNOWN, Carry
 from groupspec.conformance.traces.schema import (
     ERROR_CODES,
     EVENT_CODES,
@@ -37,24 +36,7 @@ _KEY: Final = ("run", "group", "member", "process")
 
 Key = tuple[str, str, str, str]
 Ints = npt.NDArray[np.int64]
-
-
-class MemberCount(msgspec.Struct):
-    """How much was judged."""
-
-    events: int = 0
-    members: int = 0
-    unjudged_members: int = 0  # without a config event: settings and state unknown
-
-
-class Place(NamedTuple):
-    """Where a finding about a group stands: the member's number, and its event."""
-
-    member: int
-    seq: int
-    at_us: int
-    event: str
-    state: str
+Bools = npt.NDArray[np.bool_]
 
 
 class TableChecker:
@@ -66,10 +48,8 @@ class TableChecker:
 
     def __init__(self, projection: Projection) -> None:
         self.projection = projection
-        self.carry = columnar.Carry()
-        self.partition_codes: dict[str, int] = {}
-        self.partitions: list[str] = []
-        self.last_key: Key | None = None
+        self.carry = Carry()
+        self.partitions: dict[str, int] = {}  # the number of each
         self.violations: list[Violation] = []
         self.claims: list[Ints] = []
         self.terms: list[Ints] = []
@@ -78,7 +58,8 @@ class TableChecker:
         self.members: list[Key] = []
         self.groups = 0
         self.sources: set[str] = set()
-        self.count = MemberCount()
+        self.events = 0
+        self.unjudged_members = 0  # without a config event: settings and state unknown
 
     def check(self, table: pa.Table) -> None:
         """Judges the next rows."""
@@ -89,26 +70,22 @@ class TableChecker:
         member_of_row = len(self.members) - 1 + np.cumsum(begins)
         self.members += _keys(table, np.flatnonzero(begins))
         self._run(table, begins, group_of_row, member_of_row)
-        self.count.events += table.num_rows
-        self.count.members = len(self.members)
-        self.last_key = _key(table, table.num_rows - 1)
+        self.events += table.num_rows
         self.last_row = table.slice(table.num_rows - 1)
 
     def finish(self) -> list[Violation]:
         """All violations, sorted, those of whole groups among them."""
-        for conflict in group_checks.conflicts(self.claims):
-            other = self.members[conflict.other][2]
-            text = group_checks.text_of_conflict(conflict.generation, self.partitions[conflict.partition], other)
-            place = Place(
-                conflict.member, conflict.seq, conflict.at_us, EVENTS[conflict.event], self._state(conflict.state)
-            )
-            self._report(place, group_checks.TWO_OWNERS, text)
-        if (last := columnar.last_term(self.carry.registers)) is not None:
+        names = list(self.partitions)
+        for one in group_checks.conflicts(self.claims):
+            text = group_checks.text_of_conflict(one.generation, names[one.partition], self.members[one.other][2])
+            place = (one.seq, group_checks.TWO_OWNERS, self._state(one.state), EVENTS[one.event], one.at_us)
+            self._report(self.members[one.member], place, text)
+        if (last := self.carry.last_term()) is not None:
             self.terms.append(np.array([[len(self.members) - 1, *last]], np.int64))
         for found in group_checks.findings(self.terms, self._groups()):
             other = self.members[found.other][2] if found.other >= 0 else ""
-            place = Place(found.member, found.seq, found.at_us, found.event, "")
-            self._report(place, found.rule, detail(CODES[found.rule], found.a, found.b, other=other))
+            text = detail(CODES[found.rule], found.a, found.b, other=other)
+            self._report(self.members[found.member], (found.seq, found.rule, "", found.event, found.at_us), text)
         self.claims, self.terms = [], []
         return sorted(self.violations)
 
@@ -117,61 +94,71 @@ class TableChecker:
         numbers: dict[tuple[str, str], int] = {}
         return np.array([numbers.setdefault(key[:2], len(numbers)) for key in self.members], np.int64)
 
-    def _report(self, place: Place, rule: str, text: str) -> None:
-        run, group, member, process = self.members[place.member]
-        self.violations.append(
-            Violation(run, group, member, place.seq, rule, place.state, place.event, place.at_us, text, process)
-        )
+    def _report(self, whose: Key, place: tuple[int, str, str, str, int], text: str) -> None:
+        """`place`: the event's number, the rule, the state before it, the event, and when."""
+        run, group, member, process = whose
+        self.violations.append(Violation(run, group, member, *place, text, process))
 
-    def _begins(self, table: pa.Table) -> tuple[npt.NDArray[np.bool_], Ints]:
+    def _begins(self, table: pa.Table) -> tuple[Bools, Ints]:
         """Which rows begin a member, and the number of each row's group."""
         new_group = np.zeros(table.num_rows, np.bool_)
-        for name in ("run", "group"):
-            new_group[1:] |= _changes(table, name)
-        new_group[0] = self.last_key is None or _key(table, 0)[:2] != self.last_key[:2]
+        new_group[1:] = _changes(table, "run") | _changes(table, "group")
+        [first] = _keys(table, np.array([0]))
+        last = self.members[-1] if self.members else None
+        new_group[0] = last is None or first[:2] != last[:2]
         begins = new_group.copy()
         begins[1:] |= _changes(table, "member") | _changes(table, "process")
-        begins[0] = _key(table, 0) != self.last_key
-        first = np.flatnonzero(begins)
-        configured = table["event_code"].to_numpy()[first] == EVENT_CODES["config"]
-        self.count.unjudged_members += int(np.count_nonzero(~configured))
+        begins[0] = first != last
+        configured = table["event_code"].to_numpy()[begins] == EVENT_CODES["config"]
+        self.unjudged_members += int(np.count_nonzero(~configured))
         group_of_row = self.groups - 1 + np.cumsum(new_group)
         self.groups += int(np.count_nonzero(new_group))
         return begins, group_of_row
 
-    def _repeats(self, table: pa.Table, begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _repeats(self, table: pa.Table, begins: Bools) -> Bools:
         """Which rows say the same as the row before: lines that were delivered twice."""
         repeats = np.zeros(table.num_rows, np.bool_)
         seq = table["seq"].to_numpy()
         rows = np.flatnonzero((seq[1:] == seq[:-1]) & ~begins[1:]) + 1
-        if len(rows):
-            repeats[rows] = _same_rows(table.take(pa.array(rows)), table.take(pa.array(rows - 1)))
+        these, before = (table.take(pa.array(places)).to_pylist() for places in (rows, rows - 1))
+        repeats[rows] = [this == other for this, other in zip(these, before, strict=True)]
         if not begins[0] and self.last_row is not None and seq[0] == self.last_row["seq"][0].as_py():
             repeats[0] = self.last_row.to_pylist() == table.slice(0, 1).to_pylist()
         return repeats
 
-    def _run(self, table: pa.Table, begins: npt.NDArray[np.bool_], group_of_row: Ints, member_of_row: Ints) -> None:
+    def _run(self, table: pa.Table, begins: Bools, group_of_row: Ints, member_of_row: Ints) -> None:
         starts, parts = self._partitions(table)
         events = table["event_code"].to_numpy().astype(np.int64)
         seq, at_us = table["seq"].to_numpy(), table["at_us"].to_numpy()
         sources = _lookup(table, "source", SOURCE_CODES, 0)
         self.sources.update(SOURCES[code] for code in np.flatnonzero(np.bincount(sources)))
+        self.carry.make_room(len(self.partitions))
+        run: Callable[..., tuple[int, int, int, int]] = columnar.judge
         batch = (
             begins, self._repeats(table, begins), seq, at_us, sources, events,
             _lookup(table, "error", ERROR_CODES, ERROR_CODES["OTHER"]),
             table["generation"].to_numpy().astype(np.int64), _numbers(table, begins), _late(table),
-            starts, parts, *_settings(table, events),
+            starts, parts, *_settings(table, events), self.carry.registers, self.carry.owned, *self.projection[:4],
         )  # fmt: skip
-        findings, claims, ended = self._judge(batch, table.num_rows)
-        self._keep(table, findings)
-        members = member_of_row[ended[:, 0]] - ended[:, 1]
-        self.terms.append(np.column_stack([members, ended[:, 2:]]))
-        rows = claims[:, 0]
-        columns = (
-            group_of_row[rows], claims[:, 1], claims[:, 2], member_of_row[rows],
-            seq[rows], at_us[rows], events[rows], claims[:, 3], self._owners(member_of_row[rows], claims[:, 4]),
-        )  # fmt: skip
-        self.claims.append(np.stack(columns, axis=1))
+        rooms = (
+            (columnar.MOST_FINDINGS * 64 + len(parts), columnar.FINDING_COLUMNS),
+            (table.num_rows + len(parts) + len(self.partitions), columnar.CLAIM_COLUMNS),
+            (table.num_rows + 1, TERM_COLUMNS),
+        )
+        done = 0
+        while done < table.num_rows:
+            made = [np.empty(room, np.int64) for room in rooms]
+            done, *counts = run(done, *batch, *made)
+            findings, claims, ended = (one[:count] for one, count in zip(made, counts, strict=True))
+            self._keep(table, findings)
+            members = member_of_row[ended[:, 0]] - ended[:, 1]
+            self.terms.append(np.column_stack([members, ended[:, 2:]]))
+            rows = claims[:, 0]
+            columns = (
+                group_of_row[rows], claims[:, 1], claims[:, 2], member_of_row[rows],
+                seq[rows], at_us[rows], events[rows], claims[:, 3], self._owners(member_of_row[rows], claims[:, 4]),
+            )  # fmt: skip
+            self.claims.append(np.stack(columns, axis=1))
 
     def _owners(self, members: Ints, static: Ints) -> Ints:
         """Who owns: the member.
@@ -184,65 +171,32 @@ class TableChecker:
             owners[row] = self.first_of.setdefault(self.members[member][:3], member)
         return owners
 
-    def _judge(self, batch: tuple[npt.NDArray[np.generic], ...], rows: int) -> tuple[Ints, Ints, Ints]:
-        """Runs the columnar checker, again with more room if it found more than there was room for."""
-        carry, projection = self.carry, self.projection
-        carry.make_room(len(self.partitions))
-        before = carry.copy()
-        room = [1024, 2 * rows, rows + 1]
-        widths = (columnar.FINDING_COLUMNS, columnar.CLAIM_COLUMNS, columnar.TERM_COLUMNS)
-        run: Callable[..., tuple[int, int, int]] = columnar.judge
-        while True:
-            made = [np.empty((size, width), np.int64) for size, width in zip(room, widths, strict=True)]
-            counts = run(
-                *batch, carry.registers, carry.owned_by, carry.owned, carry.place,
-                projection.symbols, projection.next_state, projection.start, projection.unknown, *made,
-            )  # fmt: skip
-            if all(count <= size for count, size in zip(counts, room, strict=True)):
-                findings, claims, ended = (one[:count] for one, count in zip(made, counts, strict=True))
-                return findings, claims, ended
-            room = [max(count, size) for count, size in zip(counts, room, strict=True)]
-            carry = self.carry = before.copy()
-
     def _partitions(self, table: pa.Table) -> tuple[Ints, Ints]:
         """Where each row's partitions begin, and their numbers."""
-        column = table["partitions"].combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0)
+        column = _whole(table["partitions"])
         offsets = column.offsets.to_numpy().astype(np.int64)
         names = column.flatten().dictionary_encode()
-        codes = np.array([self._partition_code(name) for name in names.dictionary.to_pylist()], np.int64)
+        numbers = [self.partitions.setdefault(name, len(self.partitions)) for name in names.dictionary.to_pylist()]
         indices = names.indices.to_numpy(zero_copy_only=False)
-        return offsets - offsets[0], codes[indices] if len(indices) else np.zeros(0, np.int64)
-
-    def _partition_code(self, name: str) -> int:
-        code = self.partition_codes.setdefault(name, len(self.partition_codes))
-        if code == len(self.partitions):
-            self.partitions.append(name)
-        return code
+        return offsets - offsets[0], np.array(numbers, np.int64)[indices]
 
     def _state(self, state: int) -> str:
         return self.projection.names[state] if state >= 0 else ""
 
     def _keep(self, table: pa.Table, findings: Ints) -> None:
         """The findings as words."""
-        names = ["run", "group", "member", "seq", "event", "at_us", "process"]
-        rows = table.select(names).take(pa.array(findings[:, 0]))
-        for finding, row in zip(findings.tolist(), rows.to_pylist(), strict=True):
-            _, rule, a, b, partition, state = finding
-            text = detail(rule, a, b, self.partitions[partition] if partition >= 0 else "")
-            place = (row["run"], row["group"], row["member"], row["seq"])
-            self.violations.append(
-                Violation(*place, RULES[rule].id, self._state(state), row["event"], row["at_us"], text, row["process"])
-            )
+        names = list(self.partitions)
+        rows = findings[:, 0]
+        places = (table[name].take(pa.array(rows)).to_pylist() for name in ("seq", "event", "at_us"))
+        for (_, rule, a, b, partition, state), whose, seq, event, at_us in zip(
+            findings.tolist(), _keys(table, rows), *places, strict=True
+        ):
+            text = detail(rule, a, b, names[partition] if partition >= 0 else "")
+            self._report(whose, (seq, RULES[rule].id, self._state(state), event, at_us), text)
 
 
 # Single columns
 # ----------------------------------------------------------------------------------------------------------
-
-
-def _key(table: pa.Table, row: int) -> Key:
-    return _keys(table, np.array([row]))[0]
 
 
 def _keys(table: pa.Table, rows: Ints) -> list[Key]:
@@ -252,21 +206,13 @@ def _keys(table: pa.Table, rows: Ints) -> list[Key]:
     return list(zip(run, group, member, process, strict=True))
 
 
-def _same_rows(some: pa.Table, others: pa.Table) -> npt.NDArray[np.bool_]:
-    """Which of these pairs of rows agree in every column."""
-    same = np.ones(some.num_rows, np.bool_)
-    for field in some.schema:
-        one, two = (table[field.name].combine_chunks() for table in (some, others))
-        if pa.types.is_list(field.type):
-            same &= np.array([a == b for a, b in zip(one.to_pylist(), two.to_pylist(), strict=True)], np.bool_)
-            continue
-        equal = pc.fill_null(pc.equal(one, two), False).to_numpy(zero_copy_only=False)
-        neither = pc.and_(pc.is_null(one), pc.is_null(two)).to_numpy(zero_copy_only=False)
-        same &= equal | neither
-    return same
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    whole = column.combine_chunks()
+    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def _numbers(table: pa.Table, begins: npt.NDArray[np.bool_]) -> Ints:
+def _numbers(table: pa.Table, begins: Bools) -> Ints:
     """A number for each row's member id; 0: none. Ids change seldom: only where they do is one looked up."""
     codes = table["member_id"].chunk(0).indices.to_numpy(zero_copy_only=False)
     changes = begins.copy()
@@ -288,9 +234,9 @@ def _indices(table: pa.Table, name: str) -> Ints:
     return codes
 
 
-def _changes(table: pa.Table, name: str) -> npt.NDArray[np.bool_]:
+def _changes(table: pa.Table, name: str) -> Bools:
     codes = table[name].chunk(0).indices.to_numpy(zero_copy_only=False)  # these columns have no nulls
-    changes: npt.NDArray[np.bool_] = codes[1:] != codes[:-1]
+    changes: Bools = codes[1:] != codes[:-1]
     return changes
 
 
@@ -303,9 +249,7 @@ def _lookup(table: pa.Table, name: str, codes: Mapping[str, int], otherwise: int
 
 def _late(table: pa.Table) -> Ints:
     """What the rows say of being late: NO, YES, or UNKNOWN. Details repeat: each distinct one is decoded once."""
-    details = table["detail"].combine_chunks().dictionary_encode()
-    if isinstance(details, pa.ChunkedArray):
-        details = details.chunk(0)
+    details = _whole(table["detail"]).dictionary_encode()
     answers = [_ANSWERS.decode(text).late for text in details.dictionary.to_pylist()]
     said = np.array([*(int(late) if isinstance(late, bool) else UNKNOWN for late in answers), UNKNOWN], np.int64)
     late: Ints = said[details.indices.fill_null(-1).to_numpy(zero_copy_only=False)]

@@ -90,8 +90,8 @@ def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
     for table in tables:
         checker.check(table)
     found = checker.finish()
-    count, sources = checker.count, sorted(checker.sources)
-    return FileVerdict(count.events, count.members, count.unjudged_members, checker.groups, found, sources)
+    sizes = (checker.events, len(checker.members), checker.unjudged_members, checker.groups)
+    return FileVerdict(*sizes, found, sorted(checker.sources))
 
 
 def check_bucket(file: Path, batch_rows: int = BATCH_ROWS, written: layout.Written | None = None) -> FileVerdict:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from itertools import islice
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from groupspec.conformance.traces import fleet
+from groupspec.conformance.traces import columnar, fleet
 from groupspec.conformance.traces.schema import ERRORS, EVENTS, TraceLine
 from groupspec.conformance.traces.tests.defects import DEFECTS, Defect
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled, judge_plainly, rules
@@ -124,3 +127,18 @@ def _line(row: dict[str, object]) -> TraceLine:
     if row["detail"] is not None:
         fields["detail"] = msgspec.Raw(str(row["detail"]))
     return msgspec.convert(fields, TraceLine)
+
+
+def test_machine_code_is_not_kept_longer_than_the_constants_of_other_modules() -> None:
+    """The numbers of the rules are the order of `trace_rules.toml`: constants to the compiler, in another file."""
+    program = """
+from pathlib import Path
+from groupspec.conformance.traces import trace_rules
+changed = Path.read_bytes
+Path.read_bytes = lambda file: changed(file) + b"#" * (file.name == "trace_rules.toml")
+from groupspec.conformance.traces import columnar
+print(columnar.judge.stats.cache_path)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert Path(run.stdout.strip()) != Path(columnar.judge.stats.cache_path)
+    assert Path(run.stdout.strip()).name == Path(columnar.judge.stats.cache_path).name
