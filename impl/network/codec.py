@@ -124,6 +124,8 @@ def encode_response(
     if api is None:
         raise UnencodableMessage(f"{response!r} is no answer that a broker gives")
     _check_version(api, version)
+    if not isinstance(response, EXCHANGES[api].response.kind):
+        raise UnencodableMessage(f"{api} can't be answered with {response!r}")
     body = EXCHANGES[api].response.write(response, Context(version, topic_ids, request))
     return wire.encode_response(API_KEYS[api], version, correlation_id, body)
 
