@@ -314,10 +314,6 @@ class Commits:
 
     # Ends ------------------------------------------------------------------------------------------------------------
 
-    def backoff_over(self) -> None:
-        """The next try may be made."""
-        self._context.timers.disarm("commit_backoff")
-
     def deadline_over(self) -> None:
         """The earliest time limit has passed: commits with that limit fail (rule M3)."""
         deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]

@@ -141,10 +141,6 @@ class Connection:
         self._context.report(error)
         self._users.lookup_refused(error)
 
-    def backoff_over(self) -> None:
-        """The next lookup may start."""
-        self._context.timers.disarm("lookup_backoff")
-
     def _lookup_ended(self, state: ConnectionState) -> None:
         """However it ended, the marker goes first, so that a later need can look up again (rule D2)."""
         self._lookup = None

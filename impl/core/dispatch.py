@@ -48,36 +48,16 @@ from groupspec.impl.core.requests import Sent
 Happening = ServerEvent | TimerExpired | Answer
 Handler = Callable[[Parts, Happening], None]
 Key = tuple[str, str]
-E = TypeVar("E", bound=ServerEvent)
+H = TypeVar("H", bound=Happening)
 R = TypeVar("R", bound=Response)
 
 
-def event(kind: type[E], act: Callable[[Parts, E], None]) -> Handler:
-    """A handler for what the application does."""
+def on(kind: type[H], act: Callable[[Parts, H], object]) -> Handler:
+    """A handler for an event, a timer, or an answer of which the error says everything."""
 
     def handler(core: Parts, happening: Happening) -> None:
         if not isinstance(happening, kind):
             raise TypeError(f"the handler for {kind.__name__} was given {happening!r}")
-        act(core, happening)
-
-    return handler
-
-
-def timer(act: Callable[[Parts], None]) -> Handler:
-    """A handler for a timer."""
-
-    def handler(core: Parts, _: Happening) -> None:
-        act(core)
-
-    return handler
-
-
-def answer(act: Callable[[Parts, Answer], None]) -> Handler:
-    """A handler for an answer of which the error says everything."""
-
-    def handler(core: Parts, happening: Happening) -> None:
-        if not isinstance(happening, Answer):
-            raise TypeError(f"a handler for answers was given {happening!r}")
         act(core, happening)
 
     return handler
@@ -97,126 +77,124 @@ def full(kind: type[R], act: Callable[[Parts, R, Answer], None]) -> Handler:
 # fmt: off
 _TABLE: dict[Key, Handler] = {
     # The application
-    ("Start", ""): event(Start, lambda core, e: core.start()),
-    ("Subscribe", ""): event(Subscribe, lambda core, e: core.membership.subscribe(e)),
-    ("Unsubscribe", ""): event(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
-    ("Assign", ""): event(Assign, lambda core, e: core.assign(e)),
-    ("Poll", ""): event(Poll, lambda core, e: core.polled(e.raises)),
-    ("Fetch", ""): event(Fetch, lambda core, e: core.demand()),
-    ("Commit", ""): event(Commit, lambda core, e: core.commits.commit(e)),
-    ("FetchCommitted", ""): event(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
-    ("MetadataUpdate", ""): event(MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
-    ("EnforceRebalance", ""): event(EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
-    ("CallbackStarted", ""): event(CallbackStarted, lambda core, e: core.membership.callback_started()),
-    ("PartitionsRevoked", ""): event(PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
-    ("PartitionsAssigned", ""): event(PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
-    ("Close", ""): event(Close, lambda core, e: core.leaving.close(e)),
+    ("Start", ""): on(Start, lambda core, e: core.start()),
+    ("Subscribe", ""): on(Subscribe, lambda core, e: core.membership.subscribe(e)),
+    ("Unsubscribe", ""): on(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
+    ("Assign", ""): on(Assign, lambda core, e: core.assign(e)),
+    ("Poll", ""): on(Poll, lambda core, e: core.polled(e.raises)),
+    ("Fetch", ""): on(Fetch, lambda core, e: core.demand()),
+    ("Commit", ""): on(Commit, lambda core, e: core.commits.commit(e)),
+    ("FetchCommitted", ""): on(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
+    ("MetadataUpdate", ""): on(MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
+    ("EnforceRebalance", ""): on(EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
+    ("CallbackStarted", ""): on(CallbackStarted, lambda core, e: core.membership.callback_started()),
+    ("PartitionsRevoked", ""): on(PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
+    ("PartitionsAssigned", ""): on(PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
+    ("Close", ""): on(Close, lambda core, e: core.leaving.close(e)),
     # Time
-    ("TimerExpired", "lookup_backoff"): timer(lambda core: core.connection.backoff_over()),
-    ("TimerExpired", "session"): timer(lambda core: core.heartbeats.session_expired()),
-    ("TimerExpired", "poll_interval"): timer(lambda core: core.heartbeats.poll_interval_expired()),
-    ("TimerExpired", "heartbeat"): timer(lambda core: core.heartbeats.heartbeat_due()),
-    ("TimerExpired", "join_backoff"): timer(lambda core: core.joining.backoff_over()),
-    ("TimerExpired", "commit_backoff"): timer(lambda core: core.commits.backoff_over()),
-    ("TimerExpired", "commit_deadline"): timer(lambda core: core.commits.deadline_over()),
-    ("TimerExpired", "auto_commit"): timer(lambda core: core.commits.interval_over()),
-    ("TimerExpired", "offsets_backoff"): timer(lambda core: core.offsets.backoff_over()),
-    ("TimerExpired", "offsets_deadline"): timer(lambda core: core.offsets.deadline_over()),
-    ("TimerExpired", "metadata"): timer(lambda core: core.metadata.timer_expired()),
-    ("TimerExpired", "fetch_backoff"): timer(lambda core: core.fetching.backoff_over()),
-    ("TimerExpired", "close_deadline"): timer(lambda core: core.leaving.deadline_over()),
+    ("TimerExpired", "lookup_backoff join_backoff commit_backoff offsets_backoff fetch_backoff"):
+        on(TimerExpired, lambda core, e: core.timers.disarm(e.timer)),  # the next try may be made
+    ("TimerExpired", "session"): on(TimerExpired, lambda core, e: core.heartbeats.session_expired()),
+    ("TimerExpired", "poll_interval"): on(TimerExpired, lambda core, e: core.heartbeats.poll_interval_expired()),
+    ("TimerExpired", "heartbeat"): on(TimerExpired, lambda core, e: core.heartbeats.heartbeat_due()),
+    ("TimerExpired", "commit_deadline"): on(TimerExpired, lambda core, e: core.commits.deadline_over()),
+    ("TimerExpired", "auto_commit"): on(TimerExpired, lambda core, e: core.commits.interval_over()),
+    ("TimerExpired", "offsets_deadline"): on(TimerExpired, lambda core, e: core.offsets.deadline_over()),
+    ("TimerExpired", "metadata"): on(TimerExpired, lambda core, e: core.metadata.timer_expired()),
+    ("TimerExpired", "close_deadline"): on(TimerExpired, lambda core, e: core.leaving.deadline_over()),
     # FindCoordinator
     ("FindCoordinator", "NONE"): full(FindCoordinatorResponse, lambda core, r, a: core.connection.found(r)),
     ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR "
                         "REQUEST_TIMED_OUT NETWORK_EXCEPTION DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.connection.lookup_failed(a.error)),
+        on(Answer, lambda core, a: core.connection.lookup_failed(a.error)),
     ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED INVALID_GROUP_ID other"):
-        answer(lambda core, a: core.connection.lookup_refused(a.error)),
+        on(Answer, lambda core, a: core.connection.lookup_refused(a.error)),
     # JoinGroup
     ("JoinGroup", "NONE"): full(JoinGroupResponse, lambda core, r, a: core.joining.join_accepted(r)),
     ("JoinGroup", "MEMBER_ID_REQUIRED"): full(JoinGroupResponse, lambda core, r, a: core.joining.member_id_required(r)),
-    ("JoinGroup", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.joining.join_again()),
-    ("JoinGroup", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.joining.join_identity_unknown()),
-    ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"): answer(lambda core, a: core.joining.join_later()),
+    ("JoinGroup", "REBALANCE_IN_PROGRESS"): on(Answer, lambda core, a: core.joining.join_again()),
+    ("JoinGroup", "UNKNOWN_MEMBER_ID"): on(Answer, lambda core, a: core.joining.identity_unknown()),
+    ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"): on(Answer, lambda core, a: core.joining.join_later()),
     ("JoinGroup", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.joining.join_coordinator_gone(a.error)),
-    ("JoinGroup", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.joining.join_fenced(a.error)),
+        on(Answer, lambda core, a: core.joining.join_coordinator_gone(a.error)),
+    ("JoinGroup", "FENCED_INSTANCE_ID"): on(Answer, lambda core, a: core.joining.fenced(a.sent.api, a.error)),
     ("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL INVALID_SESSION_TIMEOUT INVALID_GROUP_ID "
                   "GROUP_AUTHORIZATION_FAILED GROUP_MAX_SIZE_REACHED UNSUPPORTED_VERSION "
                   "ILLEGAL_GENERATION other"):
-        answer(lambda core, a: core.joining.join_refused(a.error)),
+        on(Answer, lambda core, a: core.joining.refused(a.sent.api, a.error)),
     # SyncGroup
     ("SyncGroup", "NONE"): full(SyncGroupResponse, lambda core, r, a: core.joining.sync_accepted(r)),
-    ("SyncGroup", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.joining.sync_again()),
-    ("SyncGroup", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.joining.sync_identity_unknown()),
-    ("SyncGroup", "ILLEGAL_GENERATION"): answer(lambda core, a: core.joining.sync_generation_gone()),
+    ("SyncGroup", "REBALANCE_IN_PROGRESS"): on(Answer, lambda core, a: core.joining.start_over()),
+    ("SyncGroup", "UNKNOWN_MEMBER_ID"): on(Answer, lambda core, a: core.joining.identity_unknown()),
+    ("SyncGroup", "ILLEGAL_GENERATION"): on(Answer, lambda core, a: core.joining.sync_generation_gone()),
     ("SyncGroup", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.joining.sync_coordinator_gone(a.error)),
-    ("SyncGroup", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.joining.sync_fenced(a.error)),
+        on(Answer, lambda core, a: core.joining.sync_coordinator_gone(a.error)),
+    ("SyncGroup", "FENCED_INSTANCE_ID"): on(Answer, lambda core, a: core.joining.fenced(a.sent.api, a.error)),
     ("SyncGroup", "GROUP_AUTHORIZATION_FAILED COORDINATOR_LOAD_IN_PROGRESS INCONSISTENT_GROUP_PROTOCOL other"):
-        answer(lambda core, a: core.joining.sync_refused(a.error)),
+        on(Answer, lambda core, a: core.joining.refused(a.sent.api, a.error)),
     # Heartbeat
-    ("Heartbeat", "NONE"): answer(lambda core, a: core.heartbeats.accepted()),
-    ("Heartbeat", "REBALANCE_IN_PROGRESS"): answer(lambda core, a: core.heartbeats.rebalance_announced()),
-    ("Heartbeat", "ILLEGAL_GENERATION"): answer(lambda core, a: core.heartbeats.generation_gone()),
-    ("Heartbeat", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.heartbeats.member_unknown()),
-    ("Heartbeat", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.heartbeats.fenced(a.error)),
+    ("Heartbeat", "NONE"): on(Answer, lambda core, a: core.heartbeats.accepted()),
+    ("Heartbeat", "REBALANCE_IN_PROGRESS"): on(Answer, lambda core, a: core.heartbeats.rebalance_announced()),
+    ("Heartbeat", "ILLEGAL_GENERATION"): on(Answer, lambda core, a: core.heartbeats.generation_gone()),
+    ("Heartbeat", "UNKNOWN_MEMBER_ID"): on(Answer, lambda core, a: core.heartbeats.member_unknown()),
+    ("Heartbeat", "FENCED_INSTANCE_ID"): on(Answer, lambda core, a: core.heartbeats.fenced(a.error)),
     ("Heartbeat", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.heartbeats.coordinator_gone(a.error)),
-    ("Heartbeat", "COORDINATOR_LOAD_IN_PROGRESS"): answer(lambda core, a: core.heartbeats.retry_later()),
-    ("Heartbeat", "GROUP_AUTHORIZATION_FAILED other"): answer(lambda core, a: core.heartbeats.refused(a.error)),
-    ("Heartbeat", "late"): answer(lambda core, a: core.heartbeats.late(a.response)),
+        on(Answer, lambda core, a: core.heartbeats.coordinator_gone(a.error)),
+    ("Heartbeat", "COORDINATOR_LOAD_IN_PROGRESS"): on(Answer, lambda core, a: core.heartbeats.retry_later()),
+    ("Heartbeat", "GROUP_AUTHORIZATION_FAILED other"): on(Answer, lambda core, a: core.heartbeats.refused(a.error)),
+    ("Heartbeat", "late"): on(Answer, lambda core, a: core.heartbeats.late(a.response)),
     # LeaveGroup
     ("LeaveGroup", "NONE UNKNOWN_MEMBER_ID NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE other"):
-        answer(lambda core, a: core.leaving.answered(a.sent)),
-    ("LeaveGroup", "DISCONNECTED TIMED_OUT"): answer(lambda core, a: core.leaving.coordinator_gone(a.sent, a.error)),
+        on(Answer, lambda core, a: core.leaving.answered(a.sent)),
+    ("LeaveGroup", "DISCONNECTED TIMED_OUT"):
+        on(Answer, lambda core, a: core.leaving.coordinator_gone(a.sent, a.error)),
     # OffsetCommit
-    ("OffsetCommit", "NONE"): answer(lambda core, a: core.commits.accepted(a.sent)),
+    ("OffsetCommit", "NONE"): on(Answer, lambda core, a: core.commits.accepted(a.sent)),
     ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION"):
-        answer(lambda core, a: core.commits.retriable(a.sent, a.error)),
+        on(Answer, lambda core, a: core.commits.retriable(a.sent, a.error)),
     ("OffsetCommit", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.commits.coordinator_gone(a.sent, a.error)),
+        on(Answer, lambda core, a: core.commits.coordinator_gone(a.sent, a.error)),
     ("OffsetCommit", "REBALANCE_IN_PROGRESS"):
-        answer(lambda core, a: core.commits.rebalance_in_progress(a.sent, a.error)),
-    ("OffsetCommit", "ILLEGAL_GENERATION"): answer(lambda core, a: core.commits.generation_gone(a.sent, a.error)),
-    ("OffsetCommit", "UNKNOWN_MEMBER_ID"): answer(lambda core, a: core.commits.member_unknown(a.sent, a.error)),
-    ("OffsetCommit", "FENCED_INSTANCE_ID"): answer(lambda core, a: core.commits.fenced(a.sent, a.error)),
+        on(Answer, lambda core, a: core.commits.rebalance_in_progress(a.sent, a.error)),
+    ("OffsetCommit", "ILLEGAL_GENERATION"): on(Answer, lambda core, a: core.commits.generation_gone(a.sent, a.error)),
+    ("OffsetCommit", "UNKNOWN_MEMBER_ID"): on(Answer, lambda core, a: core.commits.member_unknown(a.sent, a.error)),
+    ("OffsetCommit", "FENCED_INSTANCE_ID"): on(Answer, lambda core, a: core.commits.fenced(a.sent, a.error)),
     ("OffsetCommit", "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
                      "INVALID_COMMIT_OFFSET_SIZE other"):
-        answer(lambda core, a: core.commits.refused(a.sent, a.error, a.partitions)),
-    ("OffsetCommit", "late"): answer(lambda core, a: core.commits.late(a.sent, a.error)),
+        on(Answer, lambda core, a: core.commits.refused(a.sent, a.error, a.partitions)),
+    ("OffsetCommit", "late"): on(Answer, lambda core, a: core.commits.late(a.sent, a.error)),
     # OffsetFetch
     ("OffsetFetch", "NONE"): full(OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS UNSTABLE_OFFSET_COMMIT REQUEST_TIMED_OUT"):
-        answer(lambda core, a: core.offsets.retriable(a.sent)),
+        on(Answer, lambda core, a: core.offsets.retriable(a.sent)),
     ("OffsetFetch", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.offsets.coordinator_gone(a.sent, a.error)),
+        on(Answer, lambda core, a: core.offsets.coordinator_gone(a.sent, a.error)),
     ("OffsetFetch", "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION other"):
-        answer(lambda core, a: core.offsets.refused(a.sent, a.error, a.partitions)),
+        on(Answer, lambda core, a: core.offsets.refused(a.sent, a.error, a.partitions)),
     # ListOffsets
     ("ListOffsets", "NONE"): full(ListOffsetsResponse, lambda core, r, a: core.offsets.listed(a.sent, r, a.partitions)),
     ("ListOffsets", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
                     "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT"):
-        answer(lambda core, a: core.offsets.leader_moved(a.sent, a.partitions)),
+        on(Answer, lambda core, a: core.offsets.leader_moved(a.sent, a.partitions)),
     ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED other"):
-        answer(lambda core, a: core.offsets.reset_refused(a.sent, a.error, a.partitions)),
+        on(Answer, lambda core, a: core.offsets.reset_refused(a.sent, a.error, a.partitions)),
     # Fetch
     ("Fetch", "NONE"): full(FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
-    ("Fetch", "OFFSET_OUT_OF_RANGE"): answer(lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
+    ("Fetch", "OFFSET_OUT_OF_RANGE"): on(Answer, lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
     ("Fetch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
               "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"):
-        answer(lambda core, a: core.fetching.leader_moved(a.sent, a.partitions)),
-    ("Fetch", "DISCONNECTED TIMED_OUT"): answer(lambda core, a: core.fetching.unanswered(a.sent)),
-    ("Fetch", "UNKNOWN_SERVER_ERROR"): answer(lambda core, a: core.fetching.retriable(a.sent, a.partitions)),
+        on(Answer, lambda core, a: core.fetching.leader_moved(a.sent, a.partitions)),
+    ("Fetch", "DISCONNECTED TIMED_OUT"): on(Answer, lambda core, a: core.fetching.unanswered(a.sent)),
+    ("Fetch", "UNKNOWN_SERVER_ERROR"): on(Answer, lambda core, a: core.fetching.retriable(a.sent, a.partitions)),
     ("Fetch", "TOPIC_AUTHORIZATION_FAILED other"):
-        answer(lambda core, a: core.fetching.refused(a.sent, a.error, a.partitions)),
+        on(Answer, lambda core, a: core.fetching.refused(a.sent, a.error, a.partitions)),
     # Metadata
     ("Metadata", "NONE"): full(MetadataResponse, lambda core, r, a: core.metadata.received(r)),
-    ("Metadata", "DISCONNECTED TIMED_OUT"): answer(lambda core, a: core.metadata.failed()),
-    ("Metadata", "UNKNOWN_TOPIC_OR_PARTITION"): answer(lambda core, a: core.metadata.topic_missing(a.topics)),
-    ("Metadata", "LEADER_NOT_AVAILABLE"): answer(lambda core, a: core.metadata.topic_not_ready(a.topics)),
+    ("Metadata", "DISCONNECTED TIMED_OUT"): on(Answer, lambda core, a: core.metadata.failed()),
+    ("Metadata", "UNKNOWN_TOPIC_OR_PARTITION"): on(Answer, lambda core, a: core.metadata.topic_missing(a.topics)),
+    ("Metadata", "LEADER_NOT_AVAILABLE"): on(Answer, lambda core, a: core.metadata.topic_not_ready(a.topics)),
     ("Metadata", "TOPIC_AUTHORIZATION_FAILED other"):
-        answer(lambda core, a: core.metadata.topic_refused(a.topics, a.error)),
+        on(Answer, lambda core, a: core.metadata.topic_refused(a.topics, a.error)),
 }
 # fmt: on
 HANDLERS: dict[Key, Handler] = {

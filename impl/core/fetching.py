@@ -141,10 +141,6 @@ class Fetching:
         self._still_wanted(sent, tuple(self._asked(sent)))
         self._under_way.pop(sent.request_id, None)
 
-    def backoff_over(self) -> None:
-        """The next try may be made."""
-        self._context.timers.disarm("fetch_backoff")
-
     def stop(self) -> None:
         """The end."""
         self._demand = False

@@ -110,7 +110,7 @@ class Joining:
         """A new generation: adopt the identity, show signs of life, and synchronise at once."""
         self._in_flight = None
         if not self._is_ours(response.protocol_type, response.protocol_name):
-            self._refuse("JoinGroup", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            self.refused("JoinGroup", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             return
         self._context.identity = Identity(response.member_id, response.generation, response.protocol_name)
         self._membership.enter(RebalanceState.COMPLETING_REBALANCE)
@@ -129,10 +129,10 @@ class Joining:
         """Try again at once, as the same member."""
         self._in_flight = None
 
-    def join_identity_unknown(self) -> None:
+    def identity_unknown(self) -> None:
         """The id is not known: join without an id; what is still owned (cooperative) is lost first."""
         self._in_flight = None
-        self._lose_identity(keep_member_id=False)
+        self._membership.lose_identity(keep_member_id=False)
 
     def join_later(self) -> None:
         """The coordinator is not ready: try again after the backoff."""
@@ -144,18 +144,6 @@ class Joining:
         self._in_flight = None
         self._wait_for_backoff()
         self._connection.forget(f"JoinGroup: {code.name}")
-
-    def join_refused(self, code: ErrorCode) -> None:
-        """The application gets an error; its next poll tries again."""
-        self._refuse("JoinGroup", code)
-
-    def join_fenced(self, code: ErrorCode) -> None:
-        """Another process has this instance id: report it, and send nothing from now on (rule X2)."""
-        self._fenced("JoinGroup", code)
-
-    def backoff_over(self) -> None:
-        """The next try may be made."""
-        self._context.timers.disarm("join_backoff")
 
     # SyncGroup -------------------------------------------------------------------------------------------------------
 
@@ -180,7 +168,7 @@ class Joining:
         """The assignment. One that no longer fits the subscription is dropped, and the member joins again (rule J1)."""
         self._in_flight = None
         if not self._is_ours(response.protocol_type, response.protocol_name, self._context.identity.protocol_name):
-            self.sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+            self.refused("SyncGroup", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             return
         try:
             assigned = decode_assignment(response.assignment).partitions
@@ -204,19 +192,10 @@ class Joining:
         """Whether the subscription or the metadata is not what this round was made for (rules J1, J8)."""
         return self._subscription.topics() != self._joined_topics or self._leading.is_outdated()
 
-    def sync_again(self) -> None:
-        """The group rebalances again: join, as the same member."""
-        self.start_over()
-
     def sync_generation_gone(self) -> None:
         """The group went on without this member; its id is still known (rule J4)."""
         self._in_flight = None
-        self._lose_identity(keep_member_id=True)
-
-    def sync_identity_unknown(self) -> None:
-        """The coordinator has removed this member."""
-        self._in_flight = None
-        self._lose_identity(keep_member_id=False)
+        self._membership.lose_identity(keep_member_id=True)
 
     def sync_coordinator_gone(self, code: ErrorCode) -> None:
         """Find the coordinator, wait for the backoff, and join again as the same member."""
@@ -224,15 +203,18 @@ class Joining:
         self._wait_for_backoff()
         self._connection.forget(f"SyncGroup: {code.name}")
 
-    def sync_fenced(self, code: ErrorCode) -> None:
-        """Another process has this instance id: report it, and send nothing from now on (rule X2)."""
-        self._fenced("SyncGroup", code)
+    # Either request --------------------------------------------------------------------------------------------------
 
-    def sync_refused(self, code: ErrorCode) -> None:
+    def refused(self, api: str, code: ErrorCode) -> KafkaError:
         """The application gets an error; its next poll joins again."""
-        self._refuse("SyncGroup", code)
+        config = self._context.config
+        error = error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r} refused")
+        self._await_poll(error)
+        return error
 
-    # -----------------------------------------------------------------------------------------------------------------
+    def fenced(self, api: str, code: ErrorCode) -> None:
+        """Another process has this instance id: report it, and send nothing from now on (rule X2)."""
+        self._membership.fenced(self.refused(api, code))
 
     def _is_ours(self, protocol_type: str | None, name: str | None, expected: str | None = None) -> bool:
         """Whether the answer speaks of this group's protocol; older versions leave the fields out."""
@@ -242,20 +224,8 @@ class Joining:
             return name in (None, "", expected)
         return name in self._context.config.partition_assignment_strategy
 
-    def _lose_identity(self, keep_member_id: bool) -> None:
-        self._membership.lose_identity(keep_member_id)
-
     def _wait_for_backoff(self) -> None:
         self._context.arm("join_backoff", self._context.config.retry_backoff_ms)
-
-    def _refuse(self, api: str, code: ErrorCode) -> KafkaError:
-        config = self._context.config
-        error = error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r} refused")
-        self._await_poll(error)
-        return error
-
-    def _fenced(self, api: str, code: ErrorCode) -> None:
-        self._membership.fenced(self._refuse(api, code))
 
     def _await_poll(self, error: KafkaError) -> None:
         self.start_over()

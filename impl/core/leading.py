@@ -6,7 +6,7 @@ watches the topics of the whole group, and rejoins when their partitions are no 
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 from groupspec.impl.core.assignors import ASSIGNORS, Subscriber
 from groupspec.impl.core.assignors.userdata import decode_sticky_user_data
@@ -24,13 +24,6 @@ from groupspec.impl.core.rebalance import Rebalance
 Shares = tuple[tuple[str, bytes], ...]
 
 
-class Synchronises(Protocol):
-    """What sends the requests of a round (`joining`)."""
-
-    def send_sync(self, assignments: Shares) -> None:
-        """Send SyncGroup, with everybody's share."""
-
-
 class Leading:
     """What this member knows as the leader of a round; nothing, if it is not."""
 
@@ -43,9 +36,9 @@ class Leading:
         self.awaits_metadata = False  # not all topics of the group are known yet
         self._snapshot: dict[str, int] | None = None  # the partition counts that the division rests on
 
-    def attach(self, joining: Synchronises) -> None:
-        """The part above this one."""
-        self._joining = joining
+    def attach(self, send_sync: Callable[[Shares], None]) -> None:
+        """What sends SyncGroup, with everybody's share (`joining`)."""
+        self._send_sync = send_sync
 
     def lead(self, response: JoinGroupResponse) -> None:
         """This member leads the round; as soon as the topics of the group are known, it synchronises."""
@@ -66,7 +59,7 @@ class Leading:
             if self._metadata.knows(self._group_topics()):
                 self.awaits_metadata = False
                 self._snapshot = self._counts()
-                self._joining.send_sync(self._divide(self._snapshot))
+                self._send_sync(self._divide(self._snapshot))
         elif self.is_outdated():
             self._membership.require_rejoin("cached metadata has changed")
 

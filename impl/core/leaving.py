@@ -7,7 +7,7 @@ from there, so the callback is waited for however long it takes; all waiting for
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection
@@ -20,13 +20,6 @@ from groupspec.impl.core.messages import ErrorCode, LeaveGroupRequest
 from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
 from groupspec.impl.core.requests import Requests, Sent
 from groupspec.impl.core.timers import is_expired
-
-
-class Whole(Protocol):
-    """All parts together."""
-
-    def stop(self) -> None:
-        """The end of everything."""
 
 
 class Leaving:
@@ -56,9 +49,9 @@ class Leaving:
         self._deadline_ms = 0
         self._leave_group: Sent | None = None  # the LeaveGroup that the close waits for
 
-    def attach(self, whole: Whole) -> None:
-        """The part above this one."""
-        self._whole = whole
+    def attach(self, stop_everything: Callable[[], None]) -> None:
+        """What ends all parts together (`parts`)."""
+        self._stop_everything = stop_everything
 
     def unsubscribe(self, event: Unsubscribe) -> None:
         """Release everything and leave."""
@@ -167,7 +160,7 @@ class Leaving:
     def _end(self) -> None:
         """Everybody gets an answer, everything stops."""
         self.closed = True
-        self._whole.stop()
+        self._stop_everything()
         self._context.note("closed")
         for future_id in self._closers:
             self._context.emit(CompleteFuture(future_id))

@@ -271,7 +271,8 @@ class Membership(Rebalance):
         """The revocation callback has returned: the partitions are gone."""
         if self.state is not RebalanceState.REVOKING_PARTITION:
             return
-        if not self._subscription.callback_started():
+        due = self._subscription.pending_callback()
+        if due is not None and not due.started:
             self.callback_started()
         callback = self._subscription.finish_callback()
         if callback is None:
@@ -280,15 +281,11 @@ class Membership(Rebalance):
         self._subscription.keep_only(set(self.owned()) - set(callback.partitions))
         self.enter(RebalanceState.PARTITION_REVOKED)
         if callback.kind is CallbackKind.LOST or self._loss_due:
-            self._loss_callback_returned()
+            self.lose_owned()  # unless something else is owned, it may join again, if the application has polled
         elif self.leaving:
             self._way_out.released()
         elif self._next_assignment is not None:
             self._assign(self._next_assignment)
-
-    def _loss_callback_returned(self) -> None:
-        """Unless something else is owned, the member may join again, if the application has polled meanwhile."""
-        self.lose_owned()
 
     # Losing the membership -------------------------------------------------------------------------------------------
 

@@ -247,10 +247,6 @@ class Offsets:
 
     # Ends ------------------------------------------------------------------------------------------------------------
 
-    def backoff_over(self) -> None:
-        """The next try may be made."""
-        self._context.timers.disarm("offsets_backoff")
-
     def deadline_over(self) -> None:
         """The earliest time limit has passed."""
         deadlines = [q.deadline_ms for q in self._questions if q.deadline_ms is not None]

@@ -51,9 +51,9 @@ class Parts:
         self.offsets = Offsets(context, requests, connection, self.metadata)
         self.fetching = Fetching(context, requests, self.metadata, self.offsets, membership)
         self.metadata.attach(self.leading)
-        self.leading.attach(self.joining)
+        self.leading.attach(self.joining.send_sync)
         membership.attach(self.heartbeats, self.leading, self.joining, self.commits, self.leaving)
-        self.leaving.attach(self)
+        self.leaving.attach(self.stop)
 
     @property
     def timers(self) -> Timers:

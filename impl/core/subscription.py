@@ -299,11 +299,6 @@ class SubscriptionState:
             self._shared.callback = PendingCallback(CallbackKind.LOST, everything)
             return True
 
-    def callback_started(self) -> bool:
-        """Whether the callback that is due has started."""
-        with self._lock:
-            return self._shared.callback is not None and self._shared.callback.started
-
     def finish_callback(self) -> PendingCallback | None:
         """The callback has returned: forget it, and say which one it was."""
         with self._lock:

@@ -83,7 +83,7 @@ def a_rebalance_during_the_join_is_fatal(_: Method, self: Joining) -> None:
     """REBALANCE_IN_PROGRESS in answer to JoinGroup is an error for the application, and the identity goes."""
     self._in_flight = None
     self._membership.awaiting_poll = True
-    self._lose_identity(keep_member_id=False)
+    self._membership.lose_identity(keep_member_id=False)
 
 
 @mutant("BUG-11", "J4", Joining.join_coordinator_gone)

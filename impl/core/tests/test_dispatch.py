@@ -134,7 +134,7 @@ def test_every_answer_has_an_effect_and_its_handler_is_what_has_it(
 
 
 def test_an_input_that_the_core_does_not_know_is_an_error_that_says_what_it_knows() -> None:
-    with pytest.raises(ValueError, match="takes no TimerExpired 'tea'; it knows: lookup_backoff, session"):
+    with pytest.raises(ValueError, match="takes no TimerExpired 'tea'; it knows: lookup_backoff, join_backoff"):
         Scene().start().do(events.TimerExpired("tea"))
 
 

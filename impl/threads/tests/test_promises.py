@@ -187,7 +187,6 @@ def test_T2_nobody_touches_the_shared_state_without_its_lock_and_each_step_takes
         lambda: state.pause_for_revocation([FIRST]),
         lambda: state.turn_callback_into_lost(),
         lambda: state.start_callback(),
-        lambda: state.callback_started(),
         lambda: state.finish_callback(),
         lambda: state.describe(),
         lambda: state.is_current(FIRST, epoch),
