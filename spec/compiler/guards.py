@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import TypeAlias
 
-from groupspec.spec.compiler.formula import Formula
+from groupspec.spec.compiler.formula import Formula, subscripts
 from groupspec.spec.terms import Value, Variable
 
 Expression: TypeAlias = ast.expr
@@ -111,7 +111,10 @@ def _walk(expression: Expression) -> Iterator[ast.AST]:
 
 
 def simplify(expression: Expression, known: Mapping[str, Value]) -> Expression:
-    """The same expression with the `known` names replaced by their values, and everything folded that this decides."""
+    """The same expression with the `known` names replaced by their values, and everything folded that this decides.
+
+    Also of models' expressions: an indexed variable that is known has its value for every index.
+    """
     match expression:
         case ast.Name(id=name) if name in known:
             return ast.Constant(known[name])
@@ -125,9 +128,23 @@ def simplify(expression: Expression, known: Mapping[str, Value]) -> Expression:
             decided = simplify(test, known)
             if isinstance(decided, ast.Constant):
                 return simplify(body if decided.value else orelse, known)
-            return ast.IfExp(decided, simplify(body, known), simplify(orelse, known))
+            chosen, other = simplify(body, known), simplify(orelse, known)
+            return chosen if ast.dump(chosen) == ast.dump(other) else ast.IfExp(decided, chosen, other)
+        case ast.Subscript() if (name := subscripts(expression)[0]) in known:
+            return ast.Constant(known[name])
+        case ast.Call(func=ast.Name(id=quantifier), args=[ast.GeneratorExp(elt=element, generators=[over])]):
+            return _quantified(quantifier, simplify(element, known), over, [simplify(test, known) for test in over.ifs])
         case _:
             return expression
+
+
+def _quantified(quantifier: str, element: Expression, over: ast.comprehension, tests: list[Expression]) -> Expression:
+    """`all` of what is always true is true, and `any` of what is never true is false; tests that always hold go."""
+    if isinstance(element, ast.Constant) and bool(element.value) is (quantifier == "all"):
+        return ast.Constant(element.value)
+    kept = [test for test in tests if not (isinstance(test, ast.Constant) and test.value)]
+    generator = ast.GeneratorExp(element, [ast.comprehension(over.target, over.iter, kept, 0)])
+    return ast.Call(ast.Name(quantifier), [generator], [])
 
 
 def _negation(operand: Expression) -> Expression:

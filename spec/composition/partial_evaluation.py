@@ -7,12 +7,12 @@ written without it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from groupspec.spec.compiler.formula import Formula, formula, subscripts, tree_of
+from groupspec.spec.compiler.formula import Formula, formula, tree_of
+from groupspec.spec.compiler.guards import simplify
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, Model, Procedure, Set, Statement, callees
 from groupspec.spec.terms import Value
 
@@ -46,7 +46,7 @@ def fold(text: str, frozen: Mapping[str, Value]) -> str:
 
 @cache
 def _folded(text: str, frozen: tuple[tuple[str, str, Value], ...]) -> Formula:
-    return formula(_Fold({name: value for name, _, value in frozen}).visit(tree_of(text)))
+    return formula(simplify(tree_of(text), {name: value for name, _, value in frozen}))
 
 
 def _used(procedures: list[Procedure], actions: list[Action]) -> Iterator[Procedure]:
@@ -131,57 +131,3 @@ def _pruned(statement: Statement, known: frozenset[str]) -> Iterator[Statement]:
                 yield If(tuple(branches), otherwise, statement.notes)
         case _:
             yield statement
-
-
-class _Fold(ast.NodeTransformer):
-    def __init__(self, frozen: Mapping[str, Value]) -> None:
-        self.frozen = frozen
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(self.frozen[node.id]) if node.id in self.frozen else node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        name, _ = subscripts(node)
-        return ast.Constant(self.frozen[name]) if name in self.frozen else node
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        operand = self.visit(node.operand)
-        return ast.Constant(not operand.value) if isinstance(operand, ast.Constant) else ast.UnaryOp(node.op, operand)
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        deciding = isinstance(node.op, ast.Or)
-        left = []
-        for value in map(self.visit, node.values):
-            if isinstance(value, ast.Constant):
-                if bool(value.value) is deciding:
-                    return ast.Constant(deciding)
-                continue
-            left.append(value)
-        if not left:
-            return ast.Constant(not deciding)
-        return left[0] if len(left) == 1 else ast.BoolOp(node.op, left)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        one, other = self.visit(node.left), self.visit(node.comparators[0])
-        if isinstance(one, ast.Constant) and isinstance(other, ast.Constant):
-            return ast.Constant((one.value == other.value) is isinstance(node.ops[0], ast.Eq))
-        return ast.Compare(one, node.ops, [other])
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        test, body, orelse = self.visit(node.test), self.visit(node.body), self.visit(node.orelse)
-        if isinstance(test, ast.Constant):
-            return body if test.value else orelse  # type: ignore[no-any-return]
-        return body if ast.dump(body) == ast.dump(orelse) else ast.IfExp(test, body, orelse)
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        (generator,) = node.args
-        assert isinstance(generator, ast.GeneratorExp)
-        element = self.visit(generator.elt)
-        if isinstance(element, ast.Constant):
-            whole = node.func.id == "all" if isinstance(node.func, ast.Name) else False
-            if bool(element.value) is whole:
-                return ast.Constant(whole)
-        inner = generator.generators[0]
-        kept = [test for test in map(self.visit, inner.ifs) if not (isinstance(test, ast.Constant) and test.value)]
-        inner = ast.comprehension(inner.target, inner.iter, kept, 0)
-        return ast.Call(node.func, [ast.GeneratorExp(element, [inner])], [])
