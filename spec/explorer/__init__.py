@@ -8,7 +8,7 @@ from groupspec.spec.explorer.exploration import (
     Trace,
     TraceStep,
 )
-from groupspec.spec.explorer.explore import explore, native_source
+from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.interpreter import replay
 from groupspec.spec.explorer.variants import equivalent, equivalents, explore_variants
 
@@ -23,6 +23,5 @@ __all__ = [
     "equivalents",
     "explore",
     "explore_variants",
-    "native_source",
     "replay",
 ]

@@ -22,7 +22,7 @@ from groupspec.spec.compiler.expressions import (
     Quantified,
     Read,
 )
-from groupspec.spec.compiler.model import IndexSet, Procedure
+from groupspec.spec.compiler.model import IndexSet
 from groupspec.spec.compiler.resolved import Assign, Body, Branch, Instruction, Invoke, Loop
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.layout import Layout
@@ -49,7 +49,6 @@ class _Writer:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.sizes = program.model.sizes
-        self.temporaries = 0
 
     def head(self, renamings: int) -> Iterator[str]:
         """What the search needs to know in numbers."""
@@ -78,56 +77,37 @@ class _Writer:
     def bodies(self) -> Iterator[str]:
         """Every procedure; heads first, so that any may call any."""
         heads = []
-        for known in self.program.procedures:
-            indices = [f"int i_{name}" for name, _ in known.procedure.indices]
-            inputs = [f"int n_{name}" for name, _ in known.procedure.inputs]
-            heads.append(f"static void p_{known.procedure.name}({', '.join(['State *s', *indices, *inputs])})")
-        yield from (f"{head};" for head in heads)
-        for number, (known, head) in enumerate(zip(self.program.procedures, heads, strict=True)):
-            texts = [self._block(body, 1) for body in known.bodies]
-            if len(texts) > 1:
-                yield from self._functions(known.procedure, head, texts)
-            yield f"{head} {{"
-            yield from self._versions(number, texts)
-            yield "}"
-
-    def _functions(self, procedure: Procedure, head: str, texts: list[list[str]]) -> Iterator[str]:
-        """Each version as a function of its own, and each text a call of it.
-
-        C compilers need very long for one that is huge.
-        """
-        names = ["s", *(f"i_{name}" for name, _ in procedure.indices), *(f"n_{name}" for name, _ in procedure.inputs)]
-        for number, text in enumerate(texts):
-            own = f"p_{procedure.name}_{number}"
-            yield f"__attribute__((noinline)) {head.replace(f'p_{procedure.name}(', f'{own}(')} {{"
-            yield from ["    (void)s;", *text, "}"]
-            texts[number] = [f"    {own}({', '.join(names)});"]
+        for procedure, _ in self.program.procedures:
+            names = [*(f"i_{name}" for name, _ in procedure.indices), *(f"n_{name}" for name, _ in procedure.inputs)]
+            heads.append((f"p_{procedure.name}", names))
+            yield f"{_head(*heads[-1])};"
+        for number, ((name, names), (_, bodies)) in enumerate(zip(heads, self.program.procedures, strict=True)):
+            texts = [self._block(body, 1) for body in bodies]
+            if len(texts) > 1:  # each a function of its own: C compilers need very long for one that is huge
+                for version, text in enumerate(texts):
+                    own = f"{name}_{version}"
+                    yield from [f"__attribute__((noinline)) {_head(own, names)} {{", *text, "}"]
+                    texts[version] = [f"    {own}({', '.join(['s', *names])});"]
+            yield from [f"{_head(name, names)} {{", *self._versions(number, texts), "}"]
 
     def actions(self) -> Iterator[str]:
         """Guard and body of each action, and what tries them all."""
         first = len(self.program.procedures)
-        for number, known in enumerate(self.program.actions):
-            parameters = "".join(f", int i_{name}" for name, _ in known.action.parameters)
-            yield f"static int g_{known.action.name}(const State *s{parameters}) {{"
-            guards = [[f"    return {self.expression(guard)};"] for guard, _ in known.versions]
-            yield from self._versions(first + number, guards)
-            yield from ["    return 0;", "}"]
-            yield f"static void a_{known.action.name}(State *s{parameters}) {{"
-            yield from self._versions(first + number, [self._block(body, 1) for _, body in known.versions])
-            yield "}"
-        yield (
-            "/* Every alternative that is possible in s, or so many: the states after, and the alternatives' "
-            "numbers. */"
-        )
+        for number, (action, versions) in enumerate(self.program.actions, first):
+            parameters = "".join(f", int i_{name}" for name, _ in action.parameters)
+            guards = [[f"    return {self.expression(guard)};"] for guard, _ in versions]
+            yield f"static int g_{action.name}(const State *s{parameters}) {{"
+            yield from [*self._versions(number, guards), "    return 0;", "}"]
+            yield f"static void a_{action.name}(State *s{parameters}) {{"
+            yield from [*self._versions(number, [self._block(body, 1) for _, body in versions]), "}"]
+        yield "/* At most so many of the alternatives possible in s: the states after, and the numbers. */"
         yield "static int successors(const State *s, State *out, uint16_t *numbers, int most) {"
         yield "    int n = 0, number = 0;"
-        for known in self.program.actions:
-            names = [f"i_{name}" for name, _ in known.action.parameters]
-            for name, (_, over) in zip(names, known.action.parameters, strict=True):
-                yield f"    {self._for(name, over)}"
-            arguments = "".join(f", {name}" for name in names)
-            yield f"    {{ if (g_{known.action.name}(s{arguments})) {{"
-            yield f"        out[n] = *s; a_{known.action.name}(&out[n]{arguments}); numbers[n++] = (uint16_t)number;"
+        for action, _ in self.program.actions:
+            yield from (f"    {self._for(f'i_{name}', over)}" for name, over in action.parameters)
+            arguments = "".join(f", i_{name}" for name, _ in action.parameters)
+            yield f"    {{ if (g_{action.name}(s{arguments})) {{"
+            yield f"        out[n] = *s; a_{action.name}(&out[n]{arguments}); numbers[n++] = (uint16_t)number;"
             yield "        if (n == most) return n;"
             yield "    } number++; }"
         yield from ["    return n;", "}"]
@@ -137,7 +117,6 @@ class _Writer:
     def properties(self) -> Iterator[str]:
         """Whether a condition holds; that of a property about single states has the property's number."""
         yield "static int holds(const State *s, int condition) {"
-        yield "    (void)s;"
         yield "    switch (condition) {"
         for number, condition in enumerate(self.program.conditions):
             yield f"    case {number}: return {self.expression(condition)};"
@@ -148,11 +127,10 @@ class _Writer:
 
     def _versions(self, body_number: int, texts: list[list[str]]) -> Iterator[str]:
         if len(texts) == 1:
-            yield from ["    (void)s;", *texts[0]]
+            yield from texts[0]
             return
         rows = [row[body_number] for row in self.program.variants]
         yield f"    static const uint16_t VERSION[] = {{{', '.join(map(str, rows))}}};"
-        yield "    (void)s;"
         yield "    switch (VERSION[variant]) {"
         for number, text in enumerate(texts):
             yield from [f"    case {number}: {{", *text, "    break; }"]
@@ -217,13 +195,16 @@ class _Writer:
 
     def _quantified(self, node: Quantified) -> str:
         # A statement expression: gcc's and clang's, and read by every C compiler that calls itself cc today.
-        self.temporaries += 1
-        result, name = f"q{self.temporaries}", f"i_{node.index}"
+        result, name = f"q_{node.index}", f"i_{node.index}"
         body = self.expression(node.body)
         decides = f"!({body})" if node.every else body
         condition = f"{self.expression(node.condition)} && " if node.condition is not None else ""
         loop = f"{self._for(name, node.over)} if ({condition}{decides}) {{ {result} = {int(not node.every)}; break; }}"
         return f"({{ int {result} = {int(node.every)}; {loop} {result}; }})"
+
+
+def _head(name: str, names: list[str]) -> str:
+    return f"static void {name}({', '.join(['State *s', *(f'int {each}' for each in names)])})"
 
 
 def _folding(layout: Layout, folding: Folding) -> Iterator[str]:

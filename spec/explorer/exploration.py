@@ -40,14 +40,14 @@ class Limits:
     """When to stop before everything is explored; None: never.
 
     Attributes:
-        max_states: Distinct states; no state is expanded once there are so many.
-        max_seconds: By the wall clock, and looked at between two chunks of work.
+        max_states: Distinct states; no state is expanded once there are so many. TLC and SPIN cannot be told.
+        max_seconds: By the wall clock, and looked at between two chunks of work. Compiling is not counted.
         max_memory: Bytes for states and the table that finds them.
     """
 
     max_states: int | None = None
     max_seconds: float | None = None
-    max_memory: int | None = 6 * GIB
+    max_memory: int = 6 * GIB
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Progress:
     edges: int
     depth: int
     seconds: float
-    states_per_second: float
     memory_bytes: int
 
     def __str__(self) -> str:
+        speed = self.states / (self.seconds or 1)
         return (
-            f"{self.model}: {self.states:,} states ({self.states_per_second:,.0f}/s), {self.frontier:,} to go, "
+            f"{self.model}: {self.states:,} states ({speed:,.0f}/s), {self.frontier:,} to go, "
             f"depth {self.depth}, {self.memory_bytes / GIB:.2f} GiB, {self.seconds:.0f} s"
         )
 
@@ -128,16 +128,12 @@ class Trace:
         return "\n".join(lines)
 
 
-def _flat(state: State) -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for name, value in state.items():
-        if not isinstance(value, dict):
-            flat[name] = value
-            continue
-        for i, inner in value.items():
-            parts = {f"[{p}]": leaf for p, leaf in inner.items()} if isinstance(inner, dict) else {"": inner}
-            flat.update({f"{name}[{i}]{suffix}": leaf for suffix, leaf in parts.items()})
-    return flat
+def _flat(value: object, name: str = "") -> dict[str, object]:
+    """Each value by the name of its variable with its indices: `owns[1][2]`."""
+    if not isinstance(value, dict):
+        return {name: value}
+    inner = (_flat(part, f"{name}[{key}]" if name else key) for key, part in value.items())
+    return {place: leaf for found in inner for place, leaf in found.items()}
 
 
 @dataclass(frozen=True)
@@ -185,8 +181,3 @@ class Exploration:
     def never_fired(self) -> tuple[str, ...]:
         """Actions that were enabled in no expanded state."""
         return tuple(name for name, times in self.fired.items() if not times)
-
-    @property
-    def states_per_second(self) -> float:
-        """Distinct states a second, over the whole time."""
-        return self.states / self.seconds if self.seconds else 0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
 
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.explorer.c_source import c_source
@@ -18,7 +20,7 @@ from groupspec.spec.explorer.exploration import (
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 from groupspec.spec.explorer.layout import Layout, State
-from groupspec.spec.explorer.native import NativeEngine, Steps, Stop, build
+from groupspec.spec.explorer.native import Counts, NativeEngine, Steps, Stop, build
 from groupspec.spec.explorer.program import Program, program
 from groupspec.spec.explorer.symmetry import folding, require_symmetry
 
@@ -56,82 +58,61 @@ def explore(
     library = build(c_source(prepared, folded))
     if folded is not None:
         require_symmetry(prepared, folded, Steps(prepared, library))
-    running = NativeEngine(prepared, library, stop_at_violation=stop_at_violation)
-    try:
-        search = Search(prepared, running, limits or Limits(), folded)
-        search.run(progress)
-        return search.result()
-    finally:
-        running.close()
-
-
-def native_source(model: Model, fold: bool = False) -> str:
-    """The C that would be compiled, for readers."""
-    prepared = program(model)
-    return c_source(prepared, folding(prepared) if fold else None)
+    search = Search(prepared, library, limits or Limits(), folded=folded, stop_at_violation=stop_at_violation)
+    return search.run(progress)
 
 
 class Search:
-    """One engine on its way through one model.
-
-    Attributes:
-        stop: Why it stopped.
-    """
+    """One search through a program's base, or through one of its variants."""
 
     def __init__(
         self,
         prepared: Program,
-        engine: NativeEngine,
+        library: Path,
         limits: Limits,
+        *,
         folded: Folding | None = None,
+        variant: int = 0,
         model: Model | None = None,
+        stop_at_violation: bool = False,
     ) -> None:
-        """`model` is the variant that is explored, if it is not the program's base."""
+        """`variant` is the number of the model that is explored, `model`, if it is not the program's base."""
         self._program = prepared
         self._model = model or prepared.model
-        self._engine = engine
         self._limits = limits
         self._folded = folded
+        self._engine = NativeEngine(prepared, library, variant, stop_at_violation)
         self._began = time.monotonic()
-        self._out_of_time = False
-        self.stop = Stop.MORE
 
-    def seconds(self) -> float:
-        """What it took until now."""
+    def run(self, progress: ProgressCallback | None = None) -> Exploration:
+        """Explores until the end or a limit, and says what was found."""
+        stop, limits = Stop.MORE, self._limits
+        with closing(self._engine) as engine:
+            engine.limit(limits.max_states, limits.max_memory)
+            while stop is Stop.MORE:
+                if limits.max_seconds is not None and self._seconds() >= limits.max_seconds:
+                    stop = Stop.SECONDS
+                    break
+                stop = engine.run(CHUNK)
+                if progress is not None:
+                    counts, memory = engine.counts(), engine.memory()
+                    frontier = counts.states - counts.expanded
+                    seconds = self._seconds()
+                    progress(
+                        Progress(self._model.name, counts.states, frontier, counts.edges, counts.depth, seconds, memory)
+                    )
+            return self._result(stop)
+
+    def _seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def run(self, progress: ProgressCallback | None = None) -> None:
-        """Explores until the end or a limit."""
-        self._engine.limit(self._limits.max_states, self._limits.max_memory)
-        while self.stop is Stop.MORE:
-            if self._limits.max_seconds is not None and self.seconds() >= self._limits.max_seconds:
-                self._out_of_time = True
-                break
-            self.stop = self._engine.run(CHUNK)
-            if progress is not None:
-                progress(self._progress())
-
-    def _progress(self) -> Progress:
-        counts, now = self._engine.counts(), self.seconds()
-        return Progress(
-            self._model.name,
-            counts.states,
-            counts.states - counts.expanded,
-            counts.edges,
-            counts.depth,
-            now,
-            counts.states / now if now else 0.0,
-            self._engine.memory(),
-        )
-
-    def result(self) -> Exploration:
-        """What was found."""
-        seconds = self.seconds()
-        engine, counts, complete = self._engine, self._engine.counts(), self.stop is Stop.COMPLETE
+    def _result(self, stop: Stop) -> Exploration:
+        seconds = self._seconds()
+        engine, counts, complete = self._engine, self._engine.counts(), stop is Stop.COMPLETE
         violations: dict[str, Trace] = {}
         reached: dict[str, Trace] = {}
         missing: list[str] = []
-        unchecked = {claim.id: LIVENESS for claim in self._program.model.properties if claim.kind == "leads_to"}
+        unchecked = {known.claim.id: LIVENESS for known in self._program.leads_to}
         for number, known in enumerate(self._program.properties):
             claim, first = known.claim, counts.first[number]
             if claim.kind == "recoverable":
@@ -149,7 +130,7 @@ class Search:
         return Exploration(
             model=self._model,
             verdict="complete" if complete else "inconclusive",
-            reason=self._reason(),
+            reason=self._reason(stop, counts),
             states=counts.states,
             unfolded_states=counts.unfolded,
             expanded=counts.expanded,
@@ -166,20 +147,16 @@ class Search:
             dead_end=self._trace(counts.first_dead) if counts.dead_ends else None,
         )
 
-    def _reason(self) -> str:
-        counts, limits = self._engine.counts(), self._limits
+    def _reason(self, stop: Stop, counts: Counts) -> str:
+        limits = self._limits
+        why = {
+            Stop.SECONDS: f"max_seconds = {limits.max_seconds or 0:g} was reached",
+            Stop.STATES: f"max_states = {limits.max_states or NO_STATE:,} was reached",
+            Stop.MEMORY: f"max_memory = {limits.max_memory:,} bytes was reached",
+            Stop.VIOLATED: "an invariant is violated",
+        }
         covered = f"{counts.expanded:,} of {counts.states:,} states found were expanded, to depth {counts.depth}"
-        if self._out_of_time:
-            return f"max_seconds = {limits.max_seconds:g} was reached: {covered}"
-        match self.stop:
-            case Stop.STATES:
-                return f"max_states = {limits.max_states or NO_STATE:,} was reached: {covered}"
-            case Stop.MEMORY:
-                return f"max_memory = {limits.max_memory or 0:,} bytes was reached: {covered}"
-            case Stop.VIOLATED:
-                return f"an invariant is violated: {covered}"
-            case _:
-                return ""
+        return f"{why[stop]}: {covered}" if stop in why else ""
 
     def _trace(self, state: int) -> Trace:
         return trace_to(self._model, self._program.layout, self._engine, state, self._folded)

@@ -1,7 +1,7 @@
 """One action of a model, by the book: Python evaluates the model's own text on the state as a reader sees it.
 
-Slow, simple, and made of nothing that the engines are made of: no domains, no codes, no generated text. So it can say
-whether they are right, and it is what turns a counterexample's action names into states.
+Slow, simple, and made of nothing that the engine is made of: no domains, no codes, no generated text. So it can say
+whether the engine is right, and it is what turns a counterexample's action names into states.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from types import CodeType
+from typing import Any
 
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
 from groupspec.spec.explorer.exploration import ExplorerProblem, Trace, TraceStep
@@ -21,15 +22,10 @@ def initial_state(model: Model) -> State:
     """The state in which everything begins."""
     state: State = {}
     for variable in model.variables:
-        match variable.over:
-            case ():
-                state[variable.name] = variable.initial
-            case (first,):
-                state[variable.name] = dict.fromkeys(model.indices(first), variable.initial)
-            case (first, second):
-                state[variable.name] = {
-                    i: dict.fromkeys(model.indices(second), variable.initial) for i in model.indices(first)
-                }
+        value: object = variable.initial
+        for over in reversed(variable.over):
+            value = {index: copy.copy(value) for index in model.indices(over)}
+        state[variable.name] = value
     return state
 
 
@@ -39,7 +35,7 @@ def holds(model: Model, state: State, text: str, indices: Mapping[str, object] |
 
 
 def enabled(model: Model, state: State, only: str | None = None) -> Iterator[tuple[str, dict[str, int]]]:
-    """Every alternative that is possible in a state, in the order of the engines.
+    """Every alternative that is possible in a state, in the order of the engine.
 
     Of one action `only`, if one is named.
     """
@@ -109,16 +105,11 @@ def _run(model: Model, state: State, block: Block, names: dict[str, object]) -> 
 
 def _assign(model: Model, state: State, target: str, value: object, names: Mapping[str, object]) -> None:
     name, *subscripts = target.replace("]", "").split("[")
-    if not subscripts:
-        state[name] = value
-        return
-    place = state[name]
-    indices = [_value(model, state, text, names) for text in subscripts]
-    for index in indices[:-1]:
-        assert isinstance(place, dict)
-        place = place[index]
-    assert isinstance(place, dict)
-    place[indices[-1]] = value
+    *outer, last = [name, *(_value(model, state, text, names) for text in subscripts)]
+    place: Any = state
+    for key in outer:
+        place = place[key]
+    place[last] = value
 
 
 @cache

@@ -1,23 +1,23 @@
 """How a state is kept: as codes, one byte a value, and packed, as few bits a value as its domain needs.
 
 The *codes* of a state are bytes, one for each variable and index, in the order of declaration; a code is the value's
-place in its domain. Both engines compute on codes. *Packed* is one whole number of so many 64-bit words: what is
+place in its domain. The engine computes on codes. *Packed* is one whole number of so many 64-bit words: what is
 stored, compared and hashed. No value lies across two words, so that C gets at it with one shift.
 
-An *alternative* is an action with its parameters: they are numbered from 0, in the order in which both engines try
-them.
+An *alternative* is an action with its parameters: they are numbered from 0, in the order in which they are
+tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TypeAlias
 
 from groupspec.spec.compiler.expressions import code_of
-from groupspec.spec.compiler.model import Action, Model, ModelVariable
+from groupspec.spec.compiler.model import Action, IndexSet, Model, ModelVariable
 from groupspec.spec.terms import Value
 
 WORD_BITS = 64
@@ -66,19 +66,12 @@ class Layout:
     @cached_property
     def alternatives(self) -> tuple[Alternative, ...]:
         """Every action with every combination of its parameters."""
-        found: list[Alternative] = []
-        for number, action in enumerate(self.model.actions):
-            for arguments in product(*(self.model.indices(over) for _, over in action.parameters)):
-                found.append(Alternative(len(found), number, action, arguments))
-        return tuple(found)
-
-    @cached_property
-    def offsets(self) -> Mapping[str, int]:
-        """The position of each variable's first field."""
-        offsets: dict[str, int] = {}
-        for field in self.fields:
-            offsets.setdefault(field.variable.name, field.position)
-        return offsets
+        found = (
+            (place, action, arguments)
+            for place, action in enumerate(self.model.actions)
+            for arguments in product(*(self.model.indices(over) for _, over in action.parameters))
+        )
+        return tuple(Alternative(number, *parts) for number, parts in enumerate(found))
 
     @cached_property
     def initial(self) -> bytes:
@@ -100,16 +93,25 @@ class Layout:
 
     def decode(self, codes: Sequence[int]) -> State:
         """The state that the codes stand for."""
-        state: State = {}
-        for field in self.fields:
-            _put(state, field.variable.name, field.at, field.variable.domain[codes[field.position]])
-        return state
+        values = (field.variable.domain[code] for field, code in zip(self.fields, codes, strict=True))
+        return {variable.name: self._nested(variable.over, values) for variable in self.model.variables}
+
+    def _nested(self, over: tuple[IndexSet, ...], values: Iterator[Value]) -> object:
+        if not over:
+            return next(values)
+        return {index: self._nested(over[1:], values) for index in self.model.indices(over[0])}
 
     def encode(self, state: State) -> bytes:
         """The codes of a state."""
-        return bytes(
-            code_of(_get(state, field.variable.name, field.at), field.variable.domain) for field in self.fields
-        )
+        return bytes(code_of(_at(state[field.variable.name], field.at), field.variable.domain) for field in self.fields)
+
+
+def _at(found: object, indices: tuple[int, ...]) -> Value:
+    for index in indices:
+        assert isinstance(found, dict)
+        found = found[index]
+    assert isinstance(found, (bool, int, str))
+    return found
 
 
 def _fields(model: Model) -> list[Field]:
@@ -123,24 +125,3 @@ def _fields(model: Model) -> list[Field]:
             fields.append(Field(variable, at, len(fields), bits, word, shift))
             shift += bits
     return fields
-
-
-def _put(state: State, name: str, at: tuple[int, ...], value: Value) -> None:
-    if not at:
-        state[name] = value
-        return
-    place = state.setdefault(name, {})
-    for index in at[:-1]:
-        assert isinstance(place, dict)
-        place = place.setdefault(index, {})
-    assert isinstance(place, dict)
-    place[at[-1]] = value
-
-
-def _get(state: State, name: str, at: tuple[int, ...]) -> Value:
-    found = state[name]
-    for index in at:
-        assert isinstance(found, dict)
-        found = found[index]
-    assert isinstance(found, (bool, int, str))
-    return found

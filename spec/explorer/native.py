@@ -145,13 +145,14 @@ def _load(library: Path) -> ctypes.CDLL:
 
 
 class Stop(IntEnum):
-    """Why an engine stopped; the numbers are those of `search.c`."""
+    """Why a search stopped; the numbers are those of `search.c`, but for SECONDS."""
 
     MORE = 0
     COMPLETE = 1
     STATES = 2
     MEMORY = 3
     VIOLATED = 4
+    SECONDS = 5
 
 
 WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded")
@@ -229,10 +230,9 @@ class NativeEngine:
         self._search = self._library.search_new(variant, int(stop_at_violation), workers())
         self._require(self._search)
 
-    def limit(self, max_states: int | None, max_memory: int | None) -> None:
+    def limit(self, max_states: int | None, max_memory: int) -> None:
         """When `run` must stop."""
-        states = _UNLIMITED if max_states is None else max_states
-        self._library.search_limit(self._search, states, _UNLIMITED if max_memory is None else max_memory)
+        self._library.search_limit(self._search, _UNLIMITED if max_states is None else max_states, max_memory)
 
     def run(self, expansions: int) -> Stop:
         """Expands at most so many states."""

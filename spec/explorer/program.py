@@ -1,4 +1,4 @@
-"""What the engines are written from: a resolved model, in which a body may have several versions.
+"""What the engine is written from: a resolved model, in which a body may have several versions.
 
 Usually there is one of each. For mutation testing hundreds of models differ from one base in a single body each, and to
 compile each of them anew would take longer than to explore it; so all versions go into one program, and a variant is a
@@ -22,27 +22,13 @@ _Version = TypeVar("_Version")
 
 
 @dataclass(frozen=True)
-class ProcedureVersions:
-    """A procedure and its bodies; the first is the base's."""
-
-    procedure: Procedure
-    bodies: tuple[Body, ...]
-
-
-@dataclass(frozen=True)
-class ActionVersions:
-    """An action and its guards with their bodies; the first is the base's."""
-
-    action: Action
-    versions: tuple[tuple[Expression, Body], ...]
-
-
-@dataclass(frozen=True)
 class Program:
-    """All that an engine needs to know.
+    """All that the engine needs to know.
 
     Attributes:
         model: The base.
+        procedures: Each with its bodies; the first is the base's.
+        actions: Each with its guards and their bodies; the first are the base's.
         properties: Those about single states: invariants, reachable and recoverable ones.
         leads_to: The others, about runs.
         variants: Per variant the version of each procedure, then of each action. The first is the base, all zeros.
@@ -50,8 +36,8 @@ class Program:
 
     model: Model
     layout: Layout
-    procedures: tuple[ProcedureVersions, ...]
-    actions: tuple[ActionVersions, ...]
+    procedures: tuple[tuple[Procedure, tuple[Body, ...]], ...]
+    actions: tuple[tuple[Action, tuple[tuple[Expression, Body], ...]], ...]
     properties: tuple[ResolvedProperty, ...]
     leads_to: tuple[ResolvedProperty, ...]
     variants: tuple[tuple[int, ...], ...]
@@ -81,8 +67,8 @@ def program(model: Model, variants: Sequence[Model] = ()) -> Program:
     return Program(
         model,
         Layout(model),
-        tuple(ProcedureVersions(p, tuple(procedures[p.name])) for p in model.procedures),
-        tuple(ActionVersions(a, tuple(actions[a.name])) for a in model.actions),
+        tuple((p, tuple(procedures[p.name])) for p in model.procedures),
+        tuple((a, tuple(actions[a.name])) for a in model.actions),
         tuple(claim for claim in base.properties if claim.claim.kind != "leads_to"),
         tuple(claim for claim in base.properties if claim.claim.kind == "leads_to"),
         tuple(rows),

@@ -33,7 +33,7 @@ from groupspec.spec.compiler.model import (
 from groupspec.spec.explorer.c_source import c_source
 from groupspec.spec.explorer.exploration import Exploration, ExplorerProblem, Limits
 from groupspec.spec.explorer.explore import Search
-from groupspec.spec.explorer.native import NativeEngine, build
+from groupspec.spec.explorer.native import build
 from groupspec.spec.explorer.program import program
 
 VARIANTS_PER_COMPILATION = 100
@@ -72,13 +72,15 @@ def explore_variants(
         prepared = program(model, list(batch.values()))
         library = build(c_source(prepared), optimise)
         for number, (name, variant) in enumerate(batch.items(), 1):
-            running = NativeEngine(prepared, library, number, stop_at_violation)
-            try:
-                search = Search(prepared, running, limits or Limits(), model=variant)
-                search.run()
-                found[name] = search.result()
-            finally:
-                running.close()
+            search = Search(
+                prepared,
+                library,
+                limits or Limits(),
+                variant=number,
+                model=variant,
+                stop_at_violation=stop_at_violation,
+            )
+            found[name] = search.run()
             if progress is not None:
                 progress(name, found[name])
     return found

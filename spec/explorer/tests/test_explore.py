@@ -10,8 +10,10 @@ import pytest
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.model_check import ModelError
 from groupspec.spec.compiler.tests.toy_model import toy_model
-from groupspec.spec.explorer import ExplorerProblem, Limits, Progress, explore, native_source, replay
+from groupspec.spec.explorer import ExplorerProblem, Limits, Progress, explore, replay
+from groupspec.spec.explorer.c_source import c_source
 from groupspec.spec.explorer.explore import LIVENESS
+from groupspec.spec.explorer.program import program
 from groupspec.spec.explorer.tests.samples import (
     counter_model,
     counting_model,
@@ -172,6 +174,6 @@ def test_what_was_compiled_is_kept(empty_cache: Path) -> None:
 
 
 def test_the_generated_c_keeps_the_names_of_the_model() -> None:
-    source = native_source(toy_model())
+    source = c_source(program(toy_model()))
     assert "static void p_grant(State *s, int i_i, int n_polite)" in source
     assert "s->v_client[i_i - 1]" in source
