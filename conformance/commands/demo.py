@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import msgspec
 
 from groupspec.conformance.commands._common import Steps, json_option, progress, say, write_json
 from groupspec.conformance.outputs import writable_folder, write_text
-from groupspec.conformance.reports.demo_parts import Outcome, Part, Runner, lanes
-from groupspec.conformance.reports.demo_story import exit_code, gather, page, summary
+from groupspec.conformance.reports.demo import Part, Runner, exit_code, gather, lanes, summary
 from groupspec.conformance.reports.html import report_html
+from groupspec.conformance.reports.inputs import Step
 
 
 @click.command("demo")
@@ -39,43 +40,26 @@ def command(out: Path, quick: bool) -> int:
     both = lanes(quick)
     begun = time.monotonic()
     with progress("the demo", total=sum(map(len, both))) as steps:
-        outcomes = Runner(folder, _watching(steps)).run(both)
-    found, judged = gather(folder, {part.id: outcomes[part.id] for lane in both for part in lane})
+        ended = Runner(folder, _watching(steps)).run(both)
+    found = gather(folder, [ended[part.id] for lane in both for part in lane])
     report = folder / "report.html"
-    write_text(report, report_html(page(folder, found, judged)))
-    code = exit_code(found, judged)
-    say(*summary(found, judged, report))
-    write_json(
-        "demo",
-        {
-            "report": str(report),
-            "exit_code": code,
-            "seconds": round(time.monotonic() - begun, 3),
-            "parts": [
-                {
-                    "id": outcome.part.id,
-                    "name": outcome.part.name,
-                    "status": outcome.status,
-                    "exit_code": outcome.code,
-                    "seconds": round(outcome.seconds, 3),
-                    "command": outcome.command,
-                    "said": outcome.said,
-                }
-                for outcome in judged.values()
-            ],
-        },
-    )
+    write_text(report, report_html(found))
+    code = exit_code(found)
+    say(*summary(found, report))
+    seconds = round(time.monotonic() - begun, 3)
+    parts = [{**msgspec.to_builtins(step), "seconds": round(step.seconds, 3)} for step in found.steps]
+    write_json("demo", {"report": str(report), "exit_code": code, "seconds": seconds, "parts": parts}, json_file)
     return code
 
 
-def _watching(steps: Steps) -> Callable[[Part, Outcome | None], None]:
+def _watching(steps: Steps) -> Callable[[Part, Step | None], None]:
     """What the runner tells of a part: the words beside the bar when it begins, a line when it has ended."""
 
-    def watch(part: Part, outcome: Outcome | None) -> None:
-        if outcome is None:
+    def watch(part: Part, ended: Step | None) -> None:
+        if ended is None:
             steps.now(f"the demo: {part.name}")
             return
-        steps.say(f"{part.name}: {outcome.status}, {outcome.seconds:.1f} s")
+        steps.say(f"{part.name}: {ended.status}, {ended.seconds:.1f} s")
         steps.done()
 
     return watch

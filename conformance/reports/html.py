@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from groupspec.conformance.reports.consequences import HARMS
-from groupspec.conformance.reports.inputs import Conform, Generated, TraceCheck, VerdictRow, Why, read
+from groupspec.conformance.reports.inputs import Conform, Generated, Pictures, Step, TraceCheck, VerdictRow, Why, read
 from groupspec.conformance.reports.pictures import embedded, lanes_apart, machine_pictures
 from groupspec.conformance.reports.position import Position, position, rows_of
 from groupspec.conformance.reports.templating import environment, our_version, template_text
@@ -40,17 +39,6 @@ MAX_LOG_LINES = 400
 
 
 @dataclass(frozen=True)
-class ReportStep:
-    """One part of the run that the report is about: what was done, how it ended, and how to do it again."""
-
-    name: str
-    status: Literal["ok", "failed", "left out"]
-    seconds: float
-    command: str
-    said: str = ""
-
-
-@dataclass(frozen=True)
 class Results:
     """Everything there is to tell; what is None was not run, and the page says so.
 
@@ -62,6 +50,7 @@ class Results:
         trace_check: What the recorded traces broke.
         why: A log, explained.
         why_source: Which log that is, in a few words.
+        pictures: What was drawn besides; the page does not show it.
         steps: How the run went.
         made_at: When.
     """
@@ -73,7 +62,8 @@ class Results:
     trace_check: TraceCheck | None = None
     why: Why | None = None
     why_source: str = ""
-    steps: tuple[ReportStep, ...] = ()
+    pictures: Pictures | None = None
+    steps: tuple[Step, ...] = ()
     made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 

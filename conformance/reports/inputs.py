@@ -8,11 +8,11 @@ does not show are not read; a later version of a file may have more of them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
-from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.errors import EXIT_INTERNAL, UsageProblem
 
 Read = TypeVar("Read")
 
@@ -140,6 +140,12 @@ class TraceCheck(msgspec.Struct, frozen=True):
     notices: tuple[TraceViolation, ...] = ()
 
 
+class Pictures(msgspec.Struct, frozen=True):
+    """`groupspec render --json`."""
+
+    files: tuple[str, ...]
+
+
 class Line(msgspec.Struct, frozen=True):
     """A line of a log, quoted."""
 
@@ -170,6 +176,21 @@ class Why(msgspec.Struct, frozen=True):
     group: str
     rebalances: tuple[Rebalance, ...]
     seconds: float
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One part of the run that the report is about: what was done, how it ended, and how to do it again.
+
+    `said` is why there is no result.
+    """
+
+    id: str
+    name: str
+    status: Literal["ok", "failed", "left out"]
+    exit_code: int = EXIT_INTERNAL
+    seconds: float = 0.0
+    command: str = ""
+    said: str = ""
 
 
 def read(file: Path, kind: type[Read]) -> Read:

@@ -14,8 +14,8 @@ import pytest
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.reports.consequences import consequences
-from groupspec.conformance.reports.html import ReportStep, Results, conform_page, report_html
-from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, TraceCheck, read
+from groupspec.conformance.reports.html import Results, conform_page, report_html
+from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, Step, TraceCheck, read
 from groupspec.conformance.reports.pictures import embedded, lanes_apart
 from groupspec.conformance.reports.position import position, rows_of
 from groupspec.conformance.reports.templating import template_text
@@ -224,7 +224,7 @@ def test_the_folder_of_one_conform_run_is_enough_for_a_page(tmp_path: Path) -> N
 
 
 def test_a_demo_without_results_says_what_to_run_and_a_single_command_has_no_empty_sections() -> None:
-    page = Page(report_html(Results("Nothing", steps=(ReportStep("wire kit", "failed", 0.2, "", "no"),))))
+    page = Page(report_html(Results("Nothing", steps=(Step("wire", "wire kit", "failed", said="no"),))))
     assert page.text.count("groupspec ") >= 4
     assert not re.search(r"<section id=", report_html(Results("Nothing")))
 
