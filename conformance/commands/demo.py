@@ -48,7 +48,7 @@ def command(out: Path, quick: bool) -> int:
     say(*summary(found, report))
     seconds = round(time.monotonic() - begun, 3)
     parts = [{**msgspec.to_builtins(step), "seconds": round(step.seconds, 3)} for step in found.steps]
-    write_json("demo", {"report": str(report), "exit_code": code, "seconds": seconds, "parts": parts}, json_file)
+    write_json("demo", {"report": str(report), "exit_code": code, "seconds": seconds, "parts": parts})
     return code
 
 
