@@ -132,19 +132,21 @@ def simplify(expression: Expression, known: Mapping[str, Value]) -> Expression:
             return chosen if ast.dump(chosen) == ast.dump(other) else ast.IfExp(decided, chosen, other)
         case ast.Subscript() if (name := subscripts(expression)[0]) in known:
             return ast.Constant(known[name])
-        case ast.Call(func=ast.Name(id=quantifier), args=[ast.GeneratorExp(elt=element, generators=[over])]):
+        case ast.Call(func=ast.Name() as quantifier, args=[ast.GeneratorExp(elt=element, generators=[over])]):
             return _quantified(quantifier, simplify(element, known), over, [simplify(test, known) for test in over.ifs])
         case _:
             return expression
 
 
-def _quantified(quantifier: str, element: Expression, over: ast.comprehension, tests: list[Expression]) -> Expression:
+def _quantified(
+    quantifier: ast.Name, element: Expression, over: ast.comprehension, tests: list[Expression]
+) -> Expression:
     """`all` of what is always true is true, and `any` of what is never true is false; tests that always hold go."""
-    if isinstance(element, ast.Constant) and bool(element.value) is (quantifier == "all"):
+    if isinstance(element, ast.Constant) and bool(element.value) is (quantifier.id == "all"):
         return ast.Constant(element.value)
     kept = [test for test in tests if not (isinstance(test, ast.Constant) and test.value)]
     generator = ast.GeneratorExp(element, [ast.comprehension(over.target, over.iter, kept, 0)])
-    return ast.Call(ast.Name(quantifier), [generator], [])
+    return ast.Call(quantifier, [generator], [])
 
 
 def _negation(operand: Expression) -> Expression:
