@@ -29,6 +29,7 @@ from click.shell_completion import shell_complete
 
 from groupspec.conformance.endings import as_problem, chain
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
+from groupspec.conformance.missing import outdated_install
 from groupspec.spec.problems import SpecError
 
 
@@ -87,7 +88,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     folder=Path(__file__).parent / "commands",
     package="groupspec.conformance.commands",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
     epilog="Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, "
     "4 inconclusive.",
 )
@@ -121,22 +122,26 @@ def _failed(problem: Exception) -> int:
     """Says what went wrong, and whose fault it is; the exit code for that."""
     unread = _nobody_reads()
     _let_go_of_stdout()
-    match problem:
-        case click.ClickException():
-            problem.show()
-            return EXIT_USAGE
-        case _ if any(isinstance(each, KeyboardInterrupt | click.Abort) for each in chain(problem)):
-            # A library that was interrupted may fail at something else on its way out.
-            _say("groupspec: stopped by the user")
-            return EXIT_USAGE
-        case BrokenPipeError() if unread:
-            # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success.
-            return EXIT_INCONCLUSIVE
-        case SpecError():
-            # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
-            _say(f"groupspec: {problem}")
-            return EXIT_USAGE
+    if isinstance(problem, BrokenPipeError) and unread:
+        # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success.
+        return EXIT_INCONCLUSIVE
+    if isinstance(problem, click.ClickException):
+        problem.show()
+        return EXIT_USAGE
+    if any(isinstance(each, KeyboardInterrupt | click.Abort) for each in chain(problem)):
+        # A library that was interrupted may fail at something else on its way out.
+        _say("groupspec: stopped by the user")
+        return EXIT_USAGE
+    if isinstance(problem, SpecError):
+        # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
+        _say(f"groupspec: {problem}")
+        return EXIT_USAGE
     known = problem if isinstance(problem, Problem) else as_problem(problem)
+    if known is None or isinstance(known, UsageProblem):
+        outdated = outdated_install()
+        if outdated is not None:
+            _say(f"groupspec: {known or f'{type(problem).__name__}: {problem}'}\ngroupspec: {outdated}")
+            return EXIT_USAGE
     if known is not None:
         _say(f"groupspec: {known}")
         return known.exit_code
@@ -169,13 +174,9 @@ def _say(message: str) -> None:
 
 def _open_what_is_closed() -> None:
     """Makes stdin, stdout and stderr nothing where the caller has closed them: the next file would take their place."""
-    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            if nothing != descriptor:
-                os.dup2(nothing, descriptor)
-                os.close(nothing)
-            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", closefd=False))
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
 
 
 def _nobody_reads() -> bool:

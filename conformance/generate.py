@@ -1,9 +1,8 @@
 """Every file that is generated: where it lies, who makes it, and when it is stale.
 
-One list, `generated_files()`. A part that generates something adds its own to it, and `groupspec generate` writes it,
-`groupspec generate --check` compares it, and a test does the same. Nothing generated is edited by hand. What few people
-read is not committed, only its hash is (`generated/hashes.json`): a changed row touches one line there, and no hundred
-files.
+`groupspec generate` writes the files of `generated_files()`; `groupspec generate --check` and a test compare them. What
+few people read is not committed, only its hash is (`generated/hashes.json`): a changed row touches one line there, and
+no hundred files.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-from groupspec import conformance, diagrams
 from groupspec.conformance import tour
 from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import COMMITTED, model_texts
@@ -41,11 +39,12 @@ from groupspec.spec.compiler import REBALANCES, TABLE_SCHEMA, Table, table_data
 from groupspec.spec.compiler.tables import each_table
 from groupspec.spec.expiry.theorems import THEOREMS
 
-MUTATION: Final = "generated/mutation.json"
-
-SCORES: Final = "generated/scores.json"
-
-Folder: TypeAlias = Literal["conformance", "diagrams"]
+ROOT: Final = Path(__file__).resolve().parents[1]
+"""The top of the repository, also from an install that links to the sources."""
+HASHES: Final = "conformance/generated/hashes.json"
+MODELS: Final = "conformance/generated/models.json"
+MUTATION: Final = "conformance/generated/mutation.json"
+SCORES: Final = "conformance/generated/scores.json"
 
 
 @dataclass(frozen=True)
@@ -53,120 +52,118 @@ class GeneratedFile:
     """One generated file.
 
     Attributes:
-        folder: Which of the top folders it lies in.
-        name: Its path in that folder. One that ends in `.gz` is compressed; its text is what it says before that.
+        path: From the top of the repository. One that ends in `.gz` is compressed.
         produce: Makes its text.
-        is_current: Whether a text that lies there is what it should be. None: it must equal what `produce` makes.
-        reasons: Why a text that lies there is not what it should be, where that is more than "it differs".
+        problems: Why a text that lies there is not what it should be; empty if it is. None: it must equal what
+            `produce` makes.
         committed: Whether the file is; otherwise its hash.
     """
 
-    folder: Folder
-    name: str
+    path: str
     produce: Callable[[], str]
-    is_current: Callable[[str], bool] | None = None
-    reasons: Callable[[str], list[str]] | None = None
+    problems: Callable[[str], list[str]] | None = None
     committed: bool = True
-
-    @property
-    def path(self) -> str:
-        """As it is named to a reader: from the top of the repository."""
-        return f"{self.folder}/{self.name}"
-
-    @property
-    def is_compressed(self) -> bool:
-        """Whether it lies there compressed. Compressors differ, so only what comes out is compared."""
-        return self.name.endswith(".gz")
 
     def data(self) -> bytes:
         """What is written: the text, compressed if the name says so."""
         text = self.produce().encode()
-        return gzip.compress(text, mtime=0) if self.is_compressed else text
+        return gzip.compress(text, mtime=0) if self.path.endswith(".gz") else text
 
     def file(self) -> Path:
-        """Where it lies. An installed tree links to the sources: what is written belongs to those."""
-        return folder_path(self.folder) / self.name
+        """Where it lies."""
+        return ROOT / self.path
 
-    def stale(self) -> bool:
-        """Whether the file is missing or not what it should be."""
+    def stale(self) -> list[str]:
+        """Why it is not what it should be; empty if it is. Compressors differ: only what comes out is compared."""
         try:
             raw = self.file().read_bytes()
-            text = (gzip.decompress(raw) if self.is_compressed else raw).decode()
-        except (OSError, EOFError, zlib.error, UnicodeDecodeError):
-            return True
-        return not self.is_current(text) if self.is_current else text != self.produce()
-
-    def why(self) -> list[str]:
-        """Why it is stale, where there is more to say than that."""
-        if self.reasons is None or not self.file().is_file():
-            return []
-        return self.reasons(self.file().read_text(encoding="utf-8", errors="replace"))
+            text = (gzip.decompress(raw) if self.path.endswith(".gz") else raw).decode()
+        except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
+            return [f"it cannot be read: {problem}"]
+        if self.problems is not None:
+            return self.problems(text)
+        return [] if text == self.produce() else ["it is not what is generated now"]
 
 
-def folder_path(folder: Folder) -> Path:
-    """Where one of the top folders really lies, links followed."""
-    package = conformance if folder == "conformance" else diagrams
-    assert package.__file__ is not None
-    return Path(package.__file__).resolve().parent
+def _asked(is_current: Callable[..., bool], *source: object) -> Callable[[str], list[str]]:
+    """Of a file that says what it was made from; making it anew to compare it takes too long."""
+    return lambda text: [] if is_current(*source, text) else ["what it was made from has changed"]
+
+
+def _page(path: str, page: Callable[[str], str]) -> GeneratedFile:
+    """A JSON file as a page, made from what is committed, so that the two cannot tell different things."""
+    file = ROOT / path
+    return GeneratedFile(
+        path.replace(".json", ".md"), lambda: page(file.read_text(encoding="utf-8")) if file.is_file() else ""
+    )
 
 
 def generated_files() -> Iterator[GeneratedFile]:
     """Every generated file."""
-    yield GeneratedFile("conformance", "generated/hashes.json", _hashes, reasons=_other_hashes)
+    yield GeneratedFile(HASHES, _hashes, _other_hashes)
     yield from _hashed_files()
-    for table in each_table():
-        name = f"generated/{table.label}.svg"
-        yield GeneratedFile("diagrams", name, partial(_svg, table), partial(_svg_is_current, table))
-        yield GeneratedFile("diagrams", f"generated/{table.label}.md", partial(matrix_markdown, table))
-    yield GeneratedFile("conformance", "generated/tables/schema.json", _table_schema)
-    yield GeneratedFile("conformance", "generated/expiry.md", expiry_markdown)
-    yield GeneratedFile("conformance", "generated/judges.md", judges_markdown)
-    for path in tour.PATHS:
-        yield GeneratedFile("diagrams", f"generated/tour/{path}.svg", partial(tour.tour_svg, path))
-    for theorem in THEOREMS.values():
-        yield GeneratedFile("diagrams", f"generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
+    yield from _pictures()
+    yield GeneratedFile("conformance/generated/tables/schema.json", _table_schema)
+    yield GeneratedFile("conformance/generated/expiry.md", expiry_markdown)
+    yield GeneratedFile("conformance/generated/judges.md", judges_markdown)
     for model, name, produce in model_texts():
         if model == COMMITTED:
-            yield GeneratedFile("conformance", name, produce)
-    yield GeneratedFile("conformance", MODELS, _models, model_counts.is_current)
-    yield GeneratedFile("conformance", MODELS.replace(".json", ".md"), _models_page)
+            yield GeneratedFile(f"conformance/{name}", produce)
+    yield GeneratedFile(MODELS, _models, _asked(model_counts.is_current))
+    yield _page(MODELS, lambda _: model_counts.page(list(model_counts.recorded(ROOT / MODELS).values())))
+    yield from _findings()
+    # These two take minutes: every mutant against every test, or against every property of the models it changes.
+    yield GeneratedFile(MUTATION, _mutation, mutation_files.problems)
+    yield _page(MUTATION, lambda text: mutation_files.matrix_markdown(json.loads(text)))
+    if score_files.COMMITTED.is_file():  # `verify --scores` makes the first one
+        yield GeneratedFile(SCORES, _scores, score_files.problems)
+        yield _page(SCORES, lambda text: scores_markdown(score_files.read_scores(text)))
+    yield from _vectors()
+
+
+def _pictures() -> Iterator[GeneratedFile]:
+    for table in each_table():
+        name = f"diagrams/generated/{table.label}"
+        yield GeneratedFile(f"{name}.svg", partial(_svg, table), partial(_svg_problems, table))
+        yield GeneratedFile(f"{name}.md", partial(matrix_markdown, table))
+    for path in tour.PATHS:
+        yield GeneratedFile(f"diagrams/generated/tour/{path}.svg", partial(tour.tour_svg, path))
+    for theorem in THEOREMS.values():
+        yield GeneratedFile(f"diagrams/generated/time/{theorem.id}.svg", partial(boundary_svg, theorem))
+
+
+def _findings() -> Iterator[GeneratedFile]:
     for run in runs.runs():
-        found = f"generated/findings/{run.name}"
-        yield GeneratedFile(
-            "conformance", f"{found}.json", partial(runs.run_text, run), partial(runs.run_is_current, run)
-        )
-        is_current = partial(runs.vectors_are_current, run)
-        yield GeneratedFile("conformance", f"{found}.vectors.ndjson", partial(runs.run_vectors, run), is_current)
-        yield GeneratedFile("diagrams", f"{found}.svg", partial(runs.run_svg_text, run))
-    yield GeneratedFile("conformance", MUTATION, _mutation, mutation_files.is_current, mutation_files.problems)
-    yield GeneratedFile("conformance", MUTATION.replace(".json", ".md"), _mutation_markdown)
-    if score_files.COMMITTED.is_file():  # takes many minutes: `verify --scores` makes the first one
-        yield GeneratedFile("conformance", SCORES, _scores, score_files.is_current, score_files.problems)
-        yield GeneratedFile("conformance", SCORES.replace(".json", ".md"), _scores_markdown)
+        name = f"generated/findings/{run.name}"
+        is_current, vectors_are = _asked(runs.run_is_current, run), _asked(runs.vectors_are_current, run)
+        yield GeneratedFile(f"conformance/{name}.json", partial(runs.run_text, run), is_current)
+        yield GeneratedFile(f"conformance/{name}.vectors.ndjson", partial(runs.run_vectors, run), vectors_are)
+        yield GeneratedFile(f"diagrams/{name}.svg", partial(runs.run_svg_text, run))
+
+
+def _vectors() -> Iterator[GeneratedFile]:
     for target in (MEMBER, "subscription"):
         for rebalance in REBALANCES:
-            name = f"generated/feasible/{target}.{rebalance}.deployed.json"
-            is_current = partial(feasible.is_current, target, rebalance)
-            yield GeneratedFile("conformance", name, partial(feasible.feasible_text, target, rebalance), is_current)
-    yield GeneratedFile("conformance", "vectors/data/schema.json", partial(_json, SCHEMA))
+            name = f"conformance/generated/feasible/{target}.{rebalance}.deployed.json"
+            is_current = _asked(feasible.is_current, target, rebalance)
+            yield GeneratedFile(name, partial(feasible.feasible_text, target, rebalance), is_current)
+    yield GeneratedFile("conformance/vectors/data/schema.json", partial(_json, SCHEMA))
     for subject in SUBJECTS:
         for rebalance in subject.rebalances:
-            # Made from the tables in some ten seconds; whether that is due is told by their hash.
-            produce = partial(making.vectors_text, subject, rebalance)
-            is_current = partial(making.is_current, subject, rebalance)
-            name = f"vectors/data/{making.file_name(subject, rebalance)}"
-            yield GeneratedFile("conformance", name, produce, is_current)
+            name = f"conformance/vectors/data/{making.file_name(subject, rebalance)}"
+            is_current = _asked(making.is_current, subject, rebalance)
+            yield GeneratedFile(name, partial(making.vectors_text, subject, rebalance), is_current)
 
 
 def _hashed_files() -> Iterator[GeneratedFile]:
     """Those that are not committed."""
     for table in each_table():
-        name = f"generated/tables/{table.label}.json"
-        yield GeneratedFile("conformance", name, partial(_table, table), committed=False)
-        yield GeneratedFile("diagrams", f"generated/{table.label}.dot", partial(dot, table), committed=False)
+        name = f"conformance/generated/tables/{table.label}.json"
+        yield GeneratedFile(name, partial(_table, table), committed=False)
+        yield GeneratedFile(f"diagrams/generated/{table.label}.dot", partial(dot, table), committed=False)
     for model, name, produce in model_texts():
         if model != COMMITTED:
-            yield GeneratedFile("conformance", name, produce, committed=False)
+            yield GeneratedFile(f"conformance/{name}", produce, committed=False)
 
 
 def _hashes() -> str:
@@ -182,17 +179,6 @@ def _other_hashes(text: str) -> list[str]:
     return [f"the hash of {path}" for path in sorted({*there, *made}) if there.get(path) != made.get(path)]
 
 
-MODELS = "generated/models.json"
-
-
-def _models() -> str:
-    return model_counts.text(model_counts.counts(model_counts.recorded(folder_path("conformance") / MODELS)))
-
-
-def _models_page() -> str:
-    return model_counts.page(list(model_counts.recorded(folder_path("conformance") / MODELS).values()))
-
-
 def unexpected_files() -> list[str]:
     """Files in the folders of generated ones that nobody generates: left behind by a name that changed."""
     known = {generated.file() for generated in generated_files()}
@@ -205,8 +191,8 @@ def _svg(table: Table) -> str:
     return svg(dot(table))
 
 
-def _svg_is_current(table: Table, text: str) -> bool:
-    return svg_is_current(text, dot(table))
+def _svg_problems(table: Table, text: str) -> list[str]:
+    return [] if svg_is_current(text, dot(table)) else ["it was drawn from another table"]
 
 
 def _json(data: object) -> str:
@@ -226,22 +212,13 @@ def _table_schema() -> str:
     return _json({**schema, "properties": {**properties, "sha256": digest}, "required": [*required, "sha256"]})
 
 
+def _models() -> str:
+    return model_counts.text(model_counts.counts(model_counts.recorded(ROOT / MODELS)))
+
+
 def _mutation() -> str:
-    """Takes some minutes: every mutant against every test."""
     return mutation_files.matrix_text(mutation_files.matrix_data(kill_matrix()))
 
 
-def _mutation_markdown() -> str:
-    """Of the matrix that is committed, so that the two can't tell different things."""
-    file = folder_path("conformance") / MUTATION
-    return mutation_files.matrix_markdown(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else ""
-
-
 def _scores() -> str:
-    """Takes many minutes: every mutant of the specification against its properties, in each model that has changed."""
     return score_files.scores_text(score_files.computed(known=score_files.committed()))
-
-
-def _scores_markdown() -> str:
-    file = folder_path("conformance") / SCORES
-    return scores_markdown(score_files.read_scores(file.read_text(encoding="utf-8"))) if file.is_file() else ""

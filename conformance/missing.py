@@ -24,6 +24,9 @@ EXTRAS: Final = {
 """Extra of groupspec: the modules that it brings, by the names under which they are imported."""
 
 
+MAX_NAMED: Final = 5
+
+
 def has(extra: str) -> bool:
     """Whether what an extra brings is installed."""
     return all(find_spec(module) is not None for module in EXTRAS[extra])
@@ -76,3 +79,27 @@ def as_problem(error: ImportError) -> UsageProblem | None:
         allowed=f"groupspec with its extra {extra}",
         next_step=f"pip install 'groupspec[{extra}]'",
     )
+
+
+def outdated_install() -> UsageProblem | None:
+    """Says which files of a checkout its editable install lacks, or has and that are gone; None: there are none.
+
+    Such an install is a tree of links, one for each file (.ci/refresh-install). Any error may come of what it lacks: a
+    module that is not found, or an entry that another file refers to and that lies in a new one.
+    """
+    links, checkout = Path(__file__).parents[1], Path(__file__).resolve().parents[1]
+    changed = sorted(map(str, _sources(links) ^ _sources(checkout))) if links != checkout else []
+    if not changed:
+        return None
+    return UsageProblem(
+        "files were added or removed since the last `make install`",
+        where=", ".join(changed[:MAX_NAMED]) + (", ..." if len(changed) > MAX_NAMED else ""),
+        next_step="make install, then the same command again",
+    )
+
+
+def _sources(root: Path) -> set[Path]:
+    """The files of code and data in the four folders that lie there, relative to `root`."""
+    folders = [root / folder for folder in ("spec", "impl", "diagrams", "conformance")]
+    files = (file for folder in folders for file in folder.rglob("*.*") if file.suffix in (".py", ".toml"))
+    return {file.relative_to(root) for file in files}

@@ -9,7 +9,7 @@ from typing import Any
 
 from groupspec.conformance.commands._common import progress, remark, say
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
-from groupspec.conformance.generate import MUTATION, SCORES, folder_path
+from groupspec.conformance.generate import MUTATION, ROOT, SCORES
 from groupspec.conformance.kills import totals
 from groupspec.conformance.mutation import files as mutation
 from groupspec.conformance.mutation.catalogue import MUTANTS
@@ -35,7 +35,7 @@ def verify_mutation() -> tuple[int, dict[str, Any]]:
     say(
         *wrong,
         f"{covered} of {len(RULES)} rules are covered: {len(MUTANTS)} mutants, {tests} tests that notice",
-        f"written: conformance/{MUTATION}, and the same to be read beside it",
+        f"written: {MUTATION}, and the same to be read beside it",
     )
     if wrong:
         remark("next: write a test that notices (its name carries the rule), or a mutant that breaks the rule")
@@ -55,12 +55,11 @@ def verify_scores() -> tuple[int, dict[str, Any]]:
     say(
         *(f"{row['fate']}: {row['model']}: {row['id']}" for row in left),
         f"{len(data['mutants'])} mutants; of those not equivalent {share:.1%} are killed",
-        f"written: conformance/{SCORES}, and the same to be read beside it",
+        f"written: {SCORES}, and the same to be read beside it",
     )
     return (EXIT_OK if share >= scores.WANTED else EXIT_CONFORMANCE_FAILURE), data
 
 
 def _commit(name: str, text: str, page: str) -> None:
-    file = folder_path("conformance") / name
-    write_text(file, text)
-    write_text(file.with_suffix(".md"), page)
+    write_text(ROOT / name, text)
+    write_text((ROOT / name).with_suffix(".md"), page)

@@ -12,7 +12,7 @@ from groupspec.conformance.outputs import cannot_write, writable_folder
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/book"), metavar="DIR", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/book"), metavar="DIR")
 @json_option
 def command(out: Path) -> None:
     """Write the book: machines, rules, known bugs, differences, words and checks, all linked, with a search.

@@ -32,9 +32,7 @@ def command() -> None:
 
 @command.command("up")
 @click.option("--port", type=click.IntRange(1024, 65535), help="For clients.  [default: one that is free]")
-@click.option(
-    "--lifetime-s", type=click.IntRange(1), default=3600, show_default=True, help="It ends itself after that."
-)
+@click.option("--lifetime-s", type=click.IntRange(1), default=3600, help="It ends itself after that.")
 @_directory_option
 @json_option
 def up(port: int | None, lifetime_s: int, directory: Path) -> None:

@@ -38,14 +38,13 @@ from groupspec.conformance.wire.verdicts import exit_code
     help="Only this one (all its variants, or ID/VARIANT).",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
-@click.option("--repeat", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each case.")
+@click.option("--repeat", type=click.IntRange(1, 1000), default=1, help="Runs of each case.")
 @click.option(
     "--confirm/--no-confirm",
     default=True,
-    show_default=True,
     help="Run a case again in which a rule was broken, until that is certain or flaps.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws the order of the runs.")
+@click.option("--seed", type=int, default=0, help="Draws the order of the runs.")
 @click.option(
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
@@ -99,14 +98,7 @@ def command(
                 steps.done()
 
             campaign = judge(
-                clients,
-                chosen,
-                jobs=jobs,
-                repeat=repeat,
-                confirm=confirm,
-                seed=seed,
-                report=report,
-                finished=finished,
+                clients, chosen, jobs=jobs, repeat=repeat, confirm=confirm, seed=seed, report=report, finished=finished
             )
     result = as_json(campaign)
     write_json("conform", result)

@@ -21,7 +21,6 @@ from groupspec.conformance.reports.inputs import Step
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("out/demo"),
-    show_default=True,
     metavar="DIR",
     help="For the report and everything it was made from.",
 )

@@ -27,10 +27,10 @@ def command(check: bool) -> int:
     with progress("checking" if check else "generating", total=len(files)) as bar:
         for generated in files:
             bar.now(generated.path)
-            if generated.stale():
+            if reasons := generated.stale():
                 stale.append(generated.path)
                 if check:
-                    told += [f"stale: {generated.path}", *(f"  {reason}" for reason in generated.why())]
+                    told += [f"stale: {generated.path}", *(f"  {reason}" for reason in reasons)]
                 else:
                     _write(generated)
                     told.append(f"written: {generated.path}")

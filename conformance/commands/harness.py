@@ -9,12 +9,7 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLU
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.harness_check import NOT_STARTED, Checked, Outcome, check_harness
 
-STYLES = {
-    Outcome.PASS: "green",
-    Outcome.FAIL: "bold red",
-    Outcome.UNSUPPORTED: "dim",
-    Outcome.INCONCLUSIVE: "magenta",
-}
+STYLES = {Outcome.PASS: "green", Outcome.FAIL: "bold red", Outcome.UNSUPPORTED: "dim", Outcome.INCONCLUSIVE: "magenta"}
 STORIES_TOLD = 6
 
 

@@ -29,7 +29,7 @@ from groupspec.spec.compiler.tables import each_table
     metavar="FORMAT",
     help="svg, png, dot or mermaid.",
 )
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/diagrams"), metavar="DIR", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/diagrams"), metavar="DIR")
 @click.option(
     "--coverage",
     "coverage_file",

@@ -14,12 +14,11 @@ MAX_MISSING = 20
 
 
 @click.command("test")
-@click.option("--driver", type=click.Choice(list(DRIVERS)), default="core", show_default=True, help="What is driven.")
+@click.option("--driver", type=click.Choice(list(DRIVERS)), default="core", help="What is driven.")
 @click.option(
     "--examples",
     type=click.IntRange(0, 1_000_000),
     default=200,
-    show_default=True,
     help="Examples that Hypothesis draws for each machine and protocol, after all routes.",
 )
 @click.option("--seed", type=int, default=None, help="Draws the examples.  [default: drawn, and printed]")

@@ -15,7 +15,7 @@ from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, coun
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
-from groupspec.conformance.generate import MODELS, folder_path
+from groupspec.conformance.generate import MODELS, ROOT
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model, ModelMaker
 from groupspec.spec.explorer import Trace
@@ -33,18 +33,11 @@ MEMBERS_BY_DEFAULT = 2
 @click.option("--members", type=click.IntRange(1), metavar="N", help="Only models of so many members; else up to 2.")
 @scope_options
 @click.option(
-    "--engine",
-    metavar="E",
-    type=Known("engine", (*ENGINES, "all")),
-    default="python",
-    show_default=True,
-    help="python, tlc, spin or all.",
+    "--engine", metavar="E", type=Known("engine", (*ENGINES, "all")), default="python", help="python, tlc, spin or all."
 )
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="Stop the explorer at so many states.")
 @click.option("--max-seconds", type=click.FloatRange(0), metavar="S", help="Stop each run of an engine after so long.")
-@click.option(
-    "--max-memory", callback=size, default="6GiB", metavar="B", show_default=True, help="Stop each run there."
-)
+@click.option("--max-memory", callback=size, default="6GiB", metavar="B", help="Stop each run there.")
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option(
     "--mutation", "--held", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule."
@@ -111,7 +104,7 @@ def command(
                 run, found = _run(name, each, limits, fold, safety, steps)
                 runs.append(run)
                 if record and name == "python":
-                    counts.record(folder_path("conformance") / MODELS, each, run, fold)
+                    counts.record(ROOT / MODELS, each, run, fold)
                 traces |= found
                 steps.done()
             judged.append(Judgement(each, runs, composition.expected_violations(each.name)))
@@ -127,7 +120,7 @@ def _list(makers: Sequence[ModelMaker]) -> None:
 
     Members x partitions, how many states it had when they were counted, and what it is about.
     """
-    counted = counts.recorded(folder_path("conformance") / MODELS)
+    counted = counts.recorded(ROOT / MODELS)
     width = max(len(maker.name) for maker in makers)
     for maker in makers:
         model, name = maker(), maker.name

@@ -102,11 +102,6 @@ def gaps(data: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def is_current(text: str) -> bool:
-    """Whether a committed matrix is what it should be, as far as hashes tell."""
-    return not problems(text)
-
-
 # To be read ----------------------------------------------------------------------------------------------------------
 
 

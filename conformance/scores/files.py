@@ -118,11 +118,6 @@ def problems(text: str) -> list[str]:
     ]
 
 
-def is_current(text: str) -> bool:
-    """Whether committed scores are what they should be, as far as the hashes tell."""
-    return not problems(text)
-
-
 def share_killed(rows: Iterable[Mapping[str, Any]]) -> float:
     """Of the mutants that are tried and somebody can tell from the specification: the share that a property kills.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import click
 import pytest
 
-from groupspec.conformance import cli, endings
+from groupspec.conformance import cli, endings, missing
 from groupspec.conformance.outputs import write_bytes
 
 RUN = "import sys; from groupspec.conformance.cli import main; sys.exit(main())"
@@ -245,6 +245,28 @@ def test_a_mistake_in_a_machine_file_is_its_authors(
     err = capsys.readouterr().err
     assert "rebalance.py:1" in err
     assert "defect" not in err
+
+
+def test_an_install_that_lacks_a_new_file_is_told_with_what_renews_it(
+    tmp_path: Path, plant: Plant, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkout, links = tmp_path / "checkout" / "conformance", tmp_path / "links" / "conformance"
+    for folder in (checkout, links):
+        folder.mkdir(parents=True)
+    (checkout / "missing.py").write_text("")
+    (links / "missing.py").symlink_to(checkout / "missing.py")
+    monkeypatch.setattr(missing, "__file__", str(links / "missing.py"))
+    plant(lambda: {}["of a new file"])  # type: ignore[index]
+    assert cli.main(["planted"]) == 3
+    assert "defect of groupspec" in capsys.readouterr().err
+    (checkout / "new.toml").write_text("")
+    assert cli.main(["planted"]) == 2
+    assert capsys.readouterr().err == (
+        "groupspec: KeyError: 'of a new file'\n"
+        "groupspec: files were added or removed since the last `make install`\n"
+        "  where:   conformance/new.toml\n"
+        "  next:    make install, then the same command again\n"
+    )
 
 
 def test_what_goes_wrong_while_the_user_stops_it_is_no_defect(plant: Plant, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from groupspec.conformance import cli, generate
 from groupspec.conformance.commands import generate as generate_command
 from groupspec.conformance.commands import table as table_command
 from groupspec.conformance.commands._common import SCHEMAS
+from groupspec.conformance.tests.repository import ROOT
 from groupspec.diagrams import layout
 from groupspec.spec.compiler import Table, table_data
 from groupspec.spec.compiler.tables import each_table, tables
@@ -166,7 +167,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file in quick:
         (tmp_path / file.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file.file(), tmp_path / file.path)
-    monkeypatch.setattr(generate, "folder_path", lambda folder: tmp_path / folder)
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
     for module in (generate, generate_command):
         monkeypatch.setattr(module, "generated_files", lambda: iter(quick))
     return tmp_path
@@ -213,7 +214,7 @@ def test_a_changed_hash_is_named_and_its_file_is_written_though_it_is_not_commit
     files = [file for file in generate.generated_files() if file.path in wanted]
     table = next(file for file in files if not file.committed)
     monkeypatch.setattr(generate, "_hashed_files", lambda: iter([table]))
-    monkeypatch.setattr(generate, "folder_path", lambda folder: tmp_path / folder)
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
     for module in (generate, generate_command):
         monkeypatch.setattr(module, "generated_files", lambda: iter(files))
     assert cli.main(["generate"]) == 0
@@ -229,5 +230,5 @@ def test_a_changed_hash_is_named_and_its_file_is_written_though_it_is_not_commit
 
 @pytest.mark.parametrize("table", each_table(), ids=lambda table: table.label)
 def test_a_table_keeps_the_committed_schema(table: Table) -> None:
-    schema = json.loads((generate.folder_path("conformance") / "generated/tables/schema.json").read_text())
+    schema = json.loads((ROOT / "conformance/generated/tables/schema.json").read_text())
     jsonschema.validate({**table_data(table), "sha256": table.hash}, schema)

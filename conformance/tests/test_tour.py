@@ -10,7 +10,7 @@ import pytest
 from groupspec.conformance import generate, tour
 from groupspec.conformance.explain import code
 
-TOUR = generate.folder_path("diagrams").parent / "impl" / "README.md"
+TOUR = generate.ROOT / "impl" / "README.md"
 
 
 def test_each_function_and_file_of_the_tour_exists() -> None:
@@ -49,7 +49,7 @@ def test_the_same_run_gives_the_same_picture() -> None:
 
 
 def test_the_pictures_are_generated_files() -> None:
-    named = {Path(file.name).stem for file in generate.generated_files() if "/tour/" in file.name}
+    named = {Path(file.path).stem for file in generate.generated_files() if "/tour/" in file.path}
     assert named == set(tour.PATHS)
 
 

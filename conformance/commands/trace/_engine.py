@@ -27,7 +27,7 @@ def engine_options(default: str) -> Callable[[Callable[..., Any]], Callable[...,
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         engines = click.Choice(["local", "spark"])
         # eager: it is known when --master is looked at
-        engine = click.option("--engine", type=engines, default=default, show_default=True, is_eager=True)
+        engine = click.option("--engine", type=engines, default=default, is_eager=True)
         master = click.option("--master", metavar="URL", callback=_for_spark_only, help=MASTER)
         paths = click.argument(
             "paths", nargs=-1, required=True, metavar="PATH…", callback=lambda *given: inputs.named(given[2])

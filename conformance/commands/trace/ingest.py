@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("ingest")
 @engine_options("spark")
 @click.option("--out", required=True, metavar="DIR", help="A new folder to write to.")
-@click.option("--buckets", type=click.IntRange(1, 99_999), default=DEFAULT_BUCKETS, show_default=True)
+@click.option("--buckets", type=click.IntRange(1, 99_999), default=DEFAULT_BUCKETS)
 @json_option
 def command(paths: list[Path], out: str, engine: str, master: str | None, buckets: int) -> None:
     """Read traces, and write them sorted by group into DIR.

@@ -21,30 +21,17 @@ from groupspec.conformance.traces.why_text import show
 @click.command("why")
 @click.argument("group")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option(
-    "--timezone",
-    "zone_name",
-    default="UTC",
-    show_default=True,
-    help="The time zone that the logs print: a name, or +02:00.",
-)
+@click.option("--timezone", "zone_name", default="UTC", help="The time zone that the logs print: a name, or +02:00.")
 @click.option(
     "--since",
     "since_text",
     metavar="TIME",
     help="Only rebalances since then: '2026-03-01 12:00', or 2h before the last line.",
 )
-@click.option(
-    "--last",
-    default=20,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Show the last N one by one; 0: all. --json has all.",
-)
+@click.option("--last", default=20, type=click.IntRange(0), help="Show the last N one by one; 0: all. --json has all.")
 @click.option(
     "--max-poll-interval-ms",
     default=300_000,
-    show_default=True,
     type=click.IntRange(1),
     help="That of the members (logs do not say it): tells a poll timeout from a restart.",
 )

@@ -99,7 +99,7 @@ def test_sixty_names_that_are_printed_are_explained_and_twenty_misspellings_unde
 
 def test_every_name_is_explained_and_leads_to_what_is_there() -> None:
     schema = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "explain.json").read_text()))
-    folder = generate.folder_path("diagrams").parent
+    folder = generate.ROOT
     for kind in index.kinds():
         own = dict.fromkeys(kind.names().values())
         for name in own if kind.name != "model" else ["open-group"]:  # to make every model takes seconds
@@ -156,7 +156,7 @@ def test_a_row_and_a_cell_have_file_and_line() -> None:
     (told,) = explain("timeouts.IDLE.heartbeat_due.1")
     ((machine, row),) = told.rows
     file, _, line = place_of(machine, row).partition(":")
-    text = (generate.folder_path("diagrams").parent / file).read_text().split("\n")[int(line) - 1]
+    text = (generate.ROOT / file).read_text().split("\n")[int(line) - 1]
     assert "heartbeat_due" in text
     assert len(explain("timeouts:IDLE.heartbeat_due")[0].rows) == 3
 

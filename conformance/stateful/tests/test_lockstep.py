@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.conformance.generate import folder_path
+from groupspec.conformance.generate import ROOT
 from groupspec.conformance.stateful.feasible import feasible_text
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.conformance.stateful.routes import MEMBER, member_of, pair_routes, transition_routes
@@ -40,7 +40,7 @@ def test_every_feasible_transition_and_nearly_every_pair_fires_and_agrees(
 @pytest.mark.parametrize("rebalance", REBALANCES)
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_committed_as_feasible_is_what_a_search_finds(target: str, rebalance: str) -> None:
-    file = folder_path("conformance") / f"generated/feasible/{target}.{rebalance}.deployed.json"
+    file = ROOT / "conformance" / f"generated/feasible/{target}.{rebalance}.deployed.json"
     assert file.read_text(encoding="utf-8") == feasible_text(target, rebalance)
 
 

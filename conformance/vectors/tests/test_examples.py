@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.errors import EXIT_USAGE
-from groupspec.conformance.generate import folder_path
+from groupspec.conformance.generate import ROOT
 from groupspec.conformance.vectors import VectorState, VectorStep, read_vectors
 from groupspec.conformance.vectors.examples.run_vectors import Run, main
 
-VECTORS = folder_path("conformance") / "vectors"
+VECTORS = ROOT / "conformance" / "vectors"
 PROTOCOLS = pytest.mark.parametrize("rebalance", ["eager", "cooperative"])
 MAX_OF_A_BUILD_S = 300
 """For a Go that builds its standard library first; a bound, not a wait."""

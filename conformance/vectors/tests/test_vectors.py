@@ -10,7 +10,7 @@ from functools import cache
 import jsonschema
 import pytest
 
-from groupspec.conformance.generate import folder_path
+from groupspec.conformance.generate import ROOT
 from groupspec.conformance.vectors import VectorFile, read_vectors, vector_files
 from groupspec.conformance.vectors.group import CHECKING
 from groupspec.conformance.vectors.making import file_name, vectors_text
@@ -34,19 +34,19 @@ CANNOT_ALWAYS_BE = {
 @cache
 def committed(subject: Subject, rebalance: str) -> VectorFile:
     """The committed vectors."""
-    return read_vectors(folder_path("conformance") / "vectors" / "data" / file_name(subject, rebalance))
+    return read_vectors(ROOT / "conformance" / "vectors" / "data" / file_name(subject, rebalance))
 
 
 def feasible_pairs(name: str) -> list[str]:
     """What coverage counts against."""
-    listed = folder_path("conformance") / "generated" / "feasible" / f"{name}.deployed.json"
+    listed = ROOT / "conformance" / "generated" / "feasible" / f"{name}.deployed.json"
     pairs: list[str] = json.loads(listed.read_text(encoding="utf-8"))["feasible_pairs"]
     return pairs
 
 
 def lines(subject: Subject, rebalance: str) -> Iterator[object]:
     """Every line of the committed file."""
-    file = folder_path("conformance") / "vectors" / "data" / file_name(subject, rebalance)
+    file = ROOT / "conformance" / "vectors" / "data" / file_name(subject, rebalance)
     with gzip.open(file, "rt", encoding="utf-8") as text:
         yield from map(json.loads, text)
 
@@ -58,7 +58,7 @@ def test_every_subject_has_its_files_and_there_are_no_others() -> None:
 @pytest.mark.exhaustive
 @EACH_FILE
 def test_made_anew_they_are_the_same(subject: Subject, rebalance: str) -> None:
-    file = folder_path("conformance") / "vectors" / "data" / file_name(subject, rebalance)
+    file = ROOT / "conformance" / "vectors" / "data" / file_name(subject, rebalance)
     assert gzip.decompress(file.read_bytes()).decode() == vectors_text(subject, rebalance)
 
 
