@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupspec.conformance import tied
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.spark.java import java_home
+from groupspec.conformance.spark.java import home_for_spark, java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,6 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
         UsageProblem: no Java that Spark can run on, or a master that Spark does not take.
     """
     java = java_home()
-    os.environ.update(java.environment)
     # Otherwise the workers take the first python3 of the PATH, which need not have our packages.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if master is None or master.startswith("local"):
@@ -79,7 +78,7 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
         for name, value in settings.items():
             builder = builder.config(name, value)
         try:
-            with _own_ways():
+            with _own_ways(home_for_spark(java, Path(folder))):
                 spark = _started(builder, master)
             try:
                 yield spark
@@ -94,8 +93,8 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
 
 
 @contextmanager
-def _own_ways() -> Iterator[None]:
-    """Starts the JVM tied to this process, and leaves Ctrl-C to it.
+def _own_ways(java: Path) -> Iterator[None]:
+    """Starts the JVM from this Java home, tied to this process, and leaves Ctrl-C to it.
 
     pyspark's JVM ends with its starter only when it has come up; and pyspark answers Ctrl-C by a call to the JVM, in
     the middle of another one, whose failure it then tells at length.
@@ -103,7 +102,7 @@ def _own_ways() -> Iterator[None]:
     from pyspark import java_gateway
 
     def popen(command: Sequence[str], env: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
-        return tied.start(command, environment=env, **options)
+        return tied.start(command, environment={**env, "JAVA_HOME": str(java)}, **options)
 
     logging.getLogger().addFilter(lambda record: "KeyboardInterrupt while sending" not in str(record.msg))
     names = vars(java_gateway)

