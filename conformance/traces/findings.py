@@ -55,9 +55,9 @@ class Rebalance:
     cause: Cause
     member: str
     alternatives: tuple[Cause, ...]
-    follow_up: bool
     contributions: list[Contribution]
     lines: list[LogLine]
+    follow_up: bool = False
     generation: int = -1
     joined_ms: int = -1
     settled_ms: int = -1
@@ -69,9 +69,8 @@ class Rebalance:
     @property
     def evidence(self) -> list[LogLine]:
         """The lines that prove it, each once, in the order of the files."""
-        found = {(place.file, place.line): place for part in self.contributions for place in part.evidence}
-        found.update({(place.file, place.line): place for place in self.lines})
-        return [found[key] for key in sorted(found)]
+        places = [*self.lines, *(place for part in self.contributions for place in part.evidence)]
+        return sorted(dict.fromkeys(places), key=lambda place: (place.file, place.line))
 
     @property
     def duration_ms(self) -> int:

@@ -14,7 +14,6 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from groupspec.conformance.traces import causes
@@ -40,12 +39,12 @@ _ROLLING_RESTART: Final = 8
 # What a round takes anyway: members notice it with their next heartbeat.
 _NORMAL_WAIT_MS: Final = 4_000
 
-_DEPARTURES: Final[frozenset[Cause]] = frozenset({"leave", "session_timeout", "poll_timeout", "sync_timeout"})
-_EXPULSIONS: Final = _DEPARTURES - {"leave"}
+_EXPULSIONS: Final[frozenset[Cause]] = frozenset({"session_timeout", "poll_timeout", "sync_timeout"})
+_DEPARTURES: Final = _EXPULSIONS | {"leave"}
 
 
 class RebalanceExplainer:
-    """Walks the events once.
+    """Walks the events once: each has a method `_on_KIND`, or says nothing about membership.
 
     What needs the future (did the member come back?) is settled when it comes, or in `finish`.
 
@@ -76,9 +75,9 @@ class RebalanceExplainer:
 
     def read(self, event: LogEvent) -> None:
         """Take the next event; those of other groups must not be passed."""
-        handler = _HANDLERS.get(event.kind)
+        handler = getattr(self, f"_on_{event.kind}", None)
         if handler is not None:
-            handler(self, event)
+            handler(event)
         if event.group:
             self._host = event.source or self._host
 
@@ -94,51 +93,51 @@ class RebalanceExplainer:
     def _on_rebalance(self, event: LogEvent) -> None:
         if self._open is not None:
             self._close(self._open, "interrupted")
-        parts, follow_up = self._beginning(event)
+        parts, follow_up = self._rejoined(event) if "rejoined" in event.reason else (self._beginning(event), False)
+        self._open = self._add(event, parts, event.generation, event.at_ms)
+        self._open.follow_up, self._open.loaded = follow_up, self._loaded
+        self._interrupted = False
+        self._loaded = -1
+        self._departing.clear()
+
+    def _add(self, event: LogEvent, parts: list[Contribution], old_generation: int, at_ms: int) -> Rebalance:
+        """One more rebalance; what began it is the first of its parts."""
         first = parts[0]
         rebalance = Rebalance(
             group=event.group,
-            old_generation=event.generation,
-            at_ms=event.at_ms,
+            old_generation=old_generation,
+            at_ms=at_ms,
             cause=first.cause,
             member=first.member,
             alternatives=first.alternatives,
-            follow_up=follow_up,
             contributions=parts,
             lines=[event.place],
         )
-        self._open = rebalance
-        self._interrupted = False
-        rebalance.loaded = self._loaded
-        self._loaded = -1
-        self._departing.clear()
         self._found.rebalances.append(rebalance)
+        return rebalance
 
-    def _beginning(self, event: LogEvent) -> tuple[list[Contribution], bool]:
-        if event.reason == "added":
-            return [self._joined(event, event.member_ids[0], event.instance_id)], False
-        if event.reason == "left":
-            return [self._left(event, member_id, event.said) for member_id in event.member_ids] or [
-                self._unknown(event)
-            ], False
-        if event.reason == "session_expired":
-            return [self._expelled(event, event.member_ids[0], "session_timeout")], False
-        if event.reason == "sync_expired":
-            return [self._expelled(event, member_id, "sync_timeout") for member_id in event.member_ids] or [
-                self._unknown(event)
-            ], False
-        if event.reason == "static_updated":
-            return [self._joined(event, event.member_ids[0], event.instance_id)], False
-        if event.reason == "static_protocol":
-            return [self._part(event, event.member_ids[0], "subscription_change")], False
-        if event.reason in {"store_failed", "over_capacity"}:
-            return [Contribution("began", "coordinator_restart", "", "", event.at_ms, (), [event.place])], False
-        if event.reason in {"leader_rejoined", "member_rejoined"}:
-            return self._rejoined(event)
-        return [self._unknown(event)], False
+    def _beginning(self, event: LogEvent) -> list[Contribution]:
+        members = event.member_ids
+        match event.reason:
+            case "added" | "static_updated":
+                return [self._joined(event)]
+            case "left":
+                parts = [self._ended(event, member_id, *causes.of_leave(event.said)) for member_id in members]
+            case "session_expired":
+                parts = [self._ended(event, members[0], "session_timeout", self._or_the_coordinator(event))]
+            case "sync_expired":
+                parts = [self._ended(event, member_id, "sync_timeout") for member_id in members]
+            case "static_protocol":
+                parts = [self._part(event, members[0], "subscription_change")]
+            case "store_failed" | "over_capacity":
+                parts = [Contribution("began", "coordinator_restart", "", "", event.at_ms, (), [event.place])]
+            case _:
+                parts = []
+        return parts or [self._part(event, members[0] if members else "", "unknown")]
 
-    def _joined(self, event: LogEvent, member_id: str, instance_id: str = "") -> Contribution:
-        part = self._part(event, member_id, "join", instance_id=instance_id)
+    def _joined(self, event: LogEvent) -> Contribution:
+        member_id = event.member_ids[0]
+        part = self._part(event, member_id, "join")
         part.evidence[:0] = self._arriving.pop(member_id, [])
         client = self._client(member_id)
         before = self._gone.pop(client, None)
@@ -166,9 +165,7 @@ class RebalanceExplainer:
             part.alternatives = ("rejoin",)
 
     def _was_a_poll_timeout(self, left: Contribution) -> bool:
-        """A member that left without a word, came back soon, and cannot have polled in the rounds before.
-
-        None were so late.
+        """Whether a member that left without a word and came back soon cannot have polled in the rounds before.
 
         A restarted process does the same. But a member joins only inside poll(): where the group was rebalanced less
         than max.poll.interval.ms before it left, it had polled since. And whoever restarts one instance restarts the
@@ -190,83 +187,57 @@ class RebalanceExplainer:
             if rebalance.contributions[0] is part:
                 rebalance.cause, rebalance.alternatives = cause, alternatives
 
-    def _left(self, event: LogEvent, member_id: str, said: str) -> Contribution:
+    def _ended(
+        self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...] = ()
+    ) -> Contribution:
+        """The part of a member that is gone; its own line may have come before this one."""
         told = next((part for part in self._departing if part.member_id == member_id), None)
         if told is not None:
             told.evidence.append(event.place)
             return told
-        cause, alternatives = causes.of_leave(said)
-        part = self._part(event, member_id, cause, alternatives)
-        self._went(part)
-        return part
-
-    def _expelled(self, event: LogEvent, member_id: str, cause: Cause) -> Contribution:
-        told = next((part for part in self._departing if part.member_id == member_id), None)
-        if told is not None:
-            told.evidence.append(event.place)
-            return told
-        part = self._part(
-            event, member_id, cause, self._or_the_coordinator(event) if cause == "session_timeout" else ()
-        )
-        self._went(part)
-        return part
+        return self._went(event, member_id, cause, alternatives)
 
     def _or_the_coordinator(self, event: LogEvent) -> tuple[Cause, ...]:
+        """After a failover every member has a fresh session: one expelled now may not have found the coordinator."""
         return ("coordinator_restart",) if self._interrupted or self._loaded_lately(event) else ()
 
     def _loaded_lately(self, event: LogEvent) -> bool:
         return event.at_ms - self._loaded_ms < _LOADED_LATELY_MS
 
     def _rejoined(self, event: LogEvent) -> tuple[list[Contribution], bool]:
+        """A member joins again; and whether that completes a cooperative rebalance."""
         member_id = event.member_ids[0]
         said = causes.of_rejoin(event.said) if event.said else None
-        if self._interrupted and said != "follow_up":
-            return [self._part(event, member_id, "coordinator_restart")], False
-        since = event.at_ms - self._last.settled_ms if self._last and self._last.settled_ms >= 0 else None
-        silent: tuple[Cause, ...] = (
-            ("metadata_change", "subscription_change", "enforced")
-            if event.reason == "leader_rejoined"
-            else ("subscription_change", "metadata_change")
-        )
-        soon = since is not None and since <= self._window_ms
-        if said == "follow_up" or (said is None and soon):
-            if self._last is None:
+        last = self._last
+        silent: tuple[Cause, ...] = ("subscription_change", "metadata_change")
+        if event.reason == "leader_rejoined":
+            silent = ("metadata_change", "subscription_change", "enforced")
+        alternatives = silent if said is None else ()
+        soon = last is not None and last.settled_ms >= 0 and event.at_ms - last.settled_ms <= self._window_ms
+        if said == "follow_up" or (said is None and soon and not self._interrupted):
+            if last is None:
                 return [self._part(event, member_id, "unknown")], True
-            first = self._last
-            alternatives = silent if said is None else ()
-            return [
-                Contribution("began", first.cause, first.member, "", event.at_ms, alternatives, [event.place])
-            ], True
+            first = (last.cause, last.member)
+            return [Contribution("began", *first, "", event.at_ms, alternatives, [event.place])], True
+        if self._interrupted:
+            return [self._part(event, member_id, "coordinator_restart")], False
         if self._loaded_lately(event) and said in {None, "unknown"}:
-            return [self._part(event, member_id, "coordinator_restart", silent if said is None else ())], False
+            return [self._part(event, member_id, "coordinator_restart", alternatives)], False
         if said is None:
             return [self._part(event, member_id, silent[0], silent[1:])], False
         return [self._part(event, member_id, said)], False
 
     def _part(
-        self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...] = (), instance_id: str = ""
+        self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...] = ()
     ) -> Contribution:
-        if instance_id or event.instance_id:
-            self._instance_of[member_id] = instance_id or event.instance_id
+        if event.instance_id:
+            self._instance_of[member_id] = event.instance_id
         member = self._names.of(member_id, self._instance_of.get(member_id, ""), event.client_id)
         return Contribution("began", cause, member, member_id, event.at_ms, alternatives, [event.place])
 
-    def _unknown(self, event: LogEvent) -> Contribution:
-        member_id = event.member_ids[0] if event.member_ids else ""
-        return self._part(event, member_id, "unknown")
-
     # Members come and go while it is under way, or before it begins
 
-    def _on_member_id_given(self, event: LogEvent) -> None:
-        self._arrive(event)
-
     def _on_joining(self, event: LogEvent) -> None:
-        self._arrive(event)
-
-    def _on_static_new(self, event: LogEvent) -> None:
-        self._arrive(event)
-
-    def _arrive(self, event: LogEvent) -> None:
         member_id = event.member_ids[0]
         self._instances.update({event.instance_id} - {""})
         self._arriving.setdefault(member_id, []).append(event.place)
@@ -274,57 +245,59 @@ class RebalanceExplainer:
             return
         known = next((part for part in self._open.contributions if part.member_id == member_id), None)
         if known is None:
-            part = self._joined(event, member_id, event.instance_id)
+            part = self._joined(event)
             part.role = "merged"
             part.evidence = [event.place]
             self._open.contributions.append(part)
         else:
             known.evidence.append(event.place)
 
+    _on_member_id_given = _on_static_new = _on_joining
+
     def _on_static_replaced(self, event: LogEvent) -> None:
         self._instances.add(event.instance_id)
-        what = f"static member {event.instance_id} came back and took its place again: no rebalance needed"
+        self._note(event, f"static member {event.instance_id} came back and took its place again: no rebalance needed")
+
+    def _note(self, event: LogEvent, what: str) -> None:
         self._found.notes.append(Note(event.at_ms, what, event.place))
 
     def _on_left(self, event: LogEvent) -> None:
-        cause, alternatives = causes.of_leave(event.said)
-        self._depart(event, event.member_ids[0], cause, alternatives)
+        self._depart(event, *causes.of_leave(event.said))
 
     def _on_session_expired(self, event: LogEvent) -> None:
-        # After a failover every member has a fresh session: one expelled now may just not have found the coordinator.
-        self._depart(event, event.member_ids[0], "session_timeout", self._or_the_coordinator(event))
+        self._depart(event, "session_timeout", self._or_the_coordinator(event))
 
     def _on_dropped(self, event: LogEvent) -> None:
         # Still heartbeating (else its session had ended first), and not joining within the longest rebalance timeout.
-        for member_id in event.member_ids:
-            self._depart(event, member_id, "poll_timeout", ())
+        self._depart(event, "poll_timeout")
 
     def _on_sync_expired(self, event: LogEvent) -> None:
-        for member_id in event.member_ids:
-            self._depart(event, member_id, "sync_timeout", ())
+        self._depart(event, "sync_timeout")
 
-    def _depart(self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...]) -> None:
-        named = self._already_named(member_id)
-        if named is not None:  # the Scala coordinator prints the reason first and the member's line after it
-            named.evidence.append(event.place)
-            return
-        part = self._part(event, member_id, cause, alternatives)
-        self._went(part)
-        if self._open is None:
-            self._departing.append(part)
-        else:
-            part.role = "merged"
-            self._open.contributions.append(part)
+    def _depart(self, event: LogEvent, cause: Cause, alternatives: tuple[Cause, ...] = ()) -> None:
+        for member_id in event.member_ids:
+            named = self._already_named(member_id)
+            if named is not None:  # the Scala coordinator prints the reason first and the member's line after it
+                named.evidence.append(event.place)
+                continue
+            part = self._went(event, member_id, cause, alternatives)
+            if self._open is None:
+                self._departing.append(part)
+            else:
+                part.role = "merged"
+                self._open.contributions.append(part)
 
     def _already_named(self, member_id: str) -> Contribution | None:
         rebalance = self._open or self._last
         parts = rebalance.contributions if rebalance is not None else []
         return next((part for part in parts if part.member_id == member_id and part.cause in _DEPARTURES), None)
 
-    def _went(self, part: Contribution) -> None:
+    def _went(self, event: LogEvent, member_id: str, cause: Cause, alternatives: tuple[Cause, ...]) -> Contribution:
+        part = self._part(event, member_id, cause, alternatives)
         last = self._last
         part.quiet_ms = part.at_ms - last.settled_ms if last is not None and last.settled_ms >= 0 else 0
-        self._gone[self._client(part.member_id)] = part
+        self._gone[self._client(member_id)] = part
+        return part
 
     # It ends
 
@@ -336,7 +309,10 @@ class RebalanceExplainer:
         rebalance.generation = event.generation
         rebalance.members = event.count
         rebalance.joined_ms = event.at_ms
-        self._mark_waited_for(rebalance, event.at_ms)
+        for part in rebalance.contributions:
+            just_gone = part.cause in _DEPARTURES and event.at_ms - part.at_ms <= _WAITED_FOR_MS
+            if part.role == "merged" and just_gone and part.at_ms - rebalance.at_ms >= _NORMAL_WAIT_MS:
+                part.role = "waited_for"
         self._close(rebalance, "completed")
 
     def _on_assigned(self, event: LogEvent) -> None:
@@ -358,27 +334,19 @@ class RebalanceExplainer:
         rebalance.outcome = outcome
         self._last, self._open = rebalance, None
 
-    def _mark_waited_for(self, rebalance: Rebalance, at_ms: int) -> None:
-        for part in rebalance.contributions:
-            ended_it = part.role == "merged" and part.cause in _DEPARTURES and at_ms - part.at_ms <= _WAITED_FOR_MS
-            if ended_it and part.at_ms - rebalance.at_ms >= _NORMAL_WAIT_MS:
-                part.role = "waited_for"
-
     def _blame_the_one_waited_for(self, rebalance: Rebalance) -> None:
         """A round that stood still for a member that polls no more has that member to blame, unless it came back."""
-        for part in rebalance.contributions:
-            if part.role != "waited_for":
-                continue
-            began = rebalance.contributions[0]
-            if part.cause == "poll_timeout" and self._seen_joining.get(self._client(part.member_id), -1) < part.at_ms:
-                part.cause = "abandoned_consumer"
-                # The log cannot tell a consumer object that was dropped from one that is stuck in its work.
-                part.alternatives = ("poll_timeout",)
-                rebalance.cause, rebalance.member = part.cause, part.member
-                rebalance.alternatives = tuple(dict.fromkeys((began.cause, *part.alternatives)))
-            elif "poll_timeout" in part.alternatives:
-                rebalance.alternatives = tuple(dict.fromkeys((*rebalance.alternatives, "abandoned_consumer")))
+        part = next((part for part in rebalance.contributions if part.role == "waited_for"), None)
+        if part is None:
             return
+        if part.cause == "poll_timeout" and self._seen_joining.get(self._client(part.member_id), -1) < part.at_ms:
+            part.cause = "abandoned_consumer"
+            # The log cannot tell a consumer object that was dropped from one that is stuck in its work.
+            part.alternatives = ("poll_timeout",)
+            rebalance.cause, rebalance.member = part.cause, part.member
+            rebalance.alternatives = tuple(dict.fromkeys((rebalance.contributions[0].cause, *part.alternatives)))
+        elif "poll_timeout" in part.alternatives:
+            rebalance.alternatives = tuple(dict.fromkeys((*rebalance.alternatives, "abandoned_consumer")))
 
     # The coordinator itself
 
@@ -388,23 +356,22 @@ class RebalanceExplainer:
 
     def _on_fenced(self, event: LogEvent) -> None:
         if event.instance_id in self._instances:  # the line does not name the group
-            what = f"a second client runs with group.instance.id {event.instance_id}: the older one was fenced off"
-            self._found.notes.append(Note(event.at_ms, what, event.place))
+            again = f"a second client runs with group.instance.id {event.instance_id}"
+            self._note(event, f"{again}: the older one was fenced off")
 
     def _on_unloaded(self, event: LogEvent) -> None:
         self._lose_coordinator(event, "the coordinator gave the group up (shutdown, or its partition moved)")
 
     def _on_loaded(self, event: LogEvent) -> None:
         self._loaded, self._loaded_ms = event.count, event.at_ms
-        what = f"the group was loaded by broker {event.source or '?'}"
-        self._found.notes.append(Note(event.at_ms, what, event.place))
+        self._note(event, f"the group was loaded by broker {event.source or '?'}")
 
     def _on_started(self, event: LogEvent) -> None:
         if event.source == self._host and self._host:
             self._lose_coordinator(event, f"broker {event.source}, the group's coordinator, started anew")
 
     def _lose_coordinator(self, event: LogEvent, what: str) -> None:
-        self._found.notes.append(Note(event.at_ms, what, event.place))
+        self._note(event, what)
         unsettled = self._open is not None or (self._last is not None and self._last.settled_ms < 0)
         if self._open is not None:
             self._open.lines.append(event.place)
@@ -414,16 +381,17 @@ class RebalanceExplainer:
     # Groups of the consumer protocol (KIP-848): each epoch is one rebalance, announced after what caused it
 
     def _on_epoch_joined(self, event: LogEvent) -> None:
-        self._departing.append(self._joined(event, event.member_ids[0], event.instance_id))
+        self._departing.append(self._joined(event))
 
     def _on_epoch_left(self, event: LogEvent) -> None:
         # A member whose poll timeout expired leaves with the same request as one that closes.
-        self._depart(event, event.member_ids[0], "leave", ("poll_timeout",))
+        self._depart(event, "leave", ("poll_timeout",))
 
     def _on_epoch_fenced(self, event: LogEvent) -> None:
-        fenced: dict[str, Cause] = {"session_expired": "session_timeout", "rebalance_timeout": "poll_timeout"}
-        alternatives = self._or_the_coordinator(event) if event.reason == "session_expired" else ()
-        self._depart(event, event.member_ids[0], fenced.get(event.reason, "unknown"), alternatives)
+        if event.reason == "session_expired":
+            self._depart(event, "session_timeout", self._or_the_coordinator(event))
+        else:
+            self._depart(event, "poll_timeout" if event.reason == "rebalance_timeout" else "unknown")
 
     def _on_epoch_subscription(self, event: LogEvent) -> None:
         self._departing.append(self._part(event, event.member_ids[0], "subscription_change"))
@@ -436,26 +404,12 @@ class RebalanceExplainer:
         parts = [part for part in parts if part.cause != "subscription_change" or part.member_id not in joined]
         for part in parts[1:]:
             part.role = "merged"
-        first = parts[0]
-        rebalance = Rebalance(
-            group=event.group,
-            old_generation=event.generation - 1,
-            at_ms=first.at_ms,
-            cause=first.cause,
-            member=first.member,
-            alternatives=first.alternatives,
-            follow_up=False,
-            contributions=parts,
-            lines=[event.place],
-            generation=event.generation,
-            joined_ms=event.at_ms,
-            settled_ms=event.at_ms,
-            outcome="completed",
-            consumer_protocol=True,
-        )
+        rebalance = self._add(event, parts, event.generation - 1, parts[0].at_ms)
+        rebalance.generation = event.generation
+        rebalance.joined_ms = rebalance.settled_ms = event.at_ms
+        rebalance.consumer_protocol = True
+        rebalance.outcome, self._last = "completed", rebalance
         self._departing = []
-        self._last = rebalance
-        self._found.rebalances.append(rebalance)
 
 
 def _blame_the_coordinator(rebalance: Rebalance) -> None:
@@ -464,29 +418,3 @@ def _blame_the_coordinator(rebalance: Rebalance) -> None:
     if 1 < rebalance.loaded == len(expelled):
         rebalance.alternatives = ("session_timeout",)
         rebalance.cause, rebalance.member = "coordinator_restart", ""
-
-
-_HANDLERS: Final[Mapping[str, Callable[[RebalanceExplainer, LogEvent], None]]] = {
-    "rebalance": RebalanceExplainer._on_rebalance,
-    "member_id_given": RebalanceExplainer._on_member_id_given,
-    "joining": RebalanceExplainer._on_joining,
-    "static_new": RebalanceExplainer._on_static_new,
-    "static_replaced": RebalanceExplainer._on_static_replaced,
-    "left": RebalanceExplainer._on_left,
-    "session_expired": RebalanceExplainer._on_session_expired,
-    "dropped": RebalanceExplainer._on_dropped,
-    "sync_expired": RebalanceExplainer._on_sync_expired,
-    "formed": RebalanceExplainer._on_formed,
-    "assigned": RebalanceExplainer._on_assigned,
-    "empty": RebalanceExplainer._on_empty,
-    "nobody_rejoined": RebalanceExplainer._on_nobody_rejoined,
-    "fenced": RebalanceExplainer._on_fenced,
-    "unloaded": RebalanceExplainer._on_unloaded,
-    "loaded": RebalanceExplainer._on_loaded,
-    "started": RebalanceExplainer._on_started,
-    "epoch_joined": RebalanceExplainer._on_epoch_joined,
-    "epoch_left": RebalanceExplainer._on_epoch_left,
-    "epoch_fenced": RebalanceExplainer._on_epoch_fenced,
-    "epoch_subscription": RebalanceExplainer._on_epoch_subscription,
-    "epoch_bumped": RebalanceExplainer._on_epoch_bumped,
-}

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import causes
-from groupspec.conformance.traces.dialects import Clock, LogEvent, LogLine
+from groupspec.conformance.traces.dialects import Clock, LogEvent
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
 from groupspec.conformance.traces.findings import Explanation, Rebalance
 from groupspec.conformance.traces.member_names import MemberNames
@@ -24,27 +26,32 @@ _LOGGERS: Final = "the loggers org.apache.kafka.coordinator.group (Kafka 3: kafk
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An explanation, and the account of the logs that it rests on.
+    """Explanations, and the account of the logs that they rest on.
 
     Attributes:
-        explanation: `rebalances`, in order, each with its cause, member and the lines that prove it; notes.
+        explanations: One of each group that was asked for, the worst first: the one that stood still longest.
         logs: What was read; `doubts()` says what was not understood.
     """
 
-    explanation: Explanation
+    explanations: list[Explanation]
     logs: Logs
+
+    @property
+    def explanation(self) -> Explanation:
+        """The worst group's: `rebalances`, in order, each with its cause, member and the lines that prove it; notes."""
+        return self.explanations[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked.
 
-    group                 the group's id
+    group                 the group's id; None: all groups that the logs name
     max_poll_interval_ms  max.poll.interval.ms of its members; logs do not say it
     since                 from the time of the last line to the first that is wanted (milliseconds since 1970)
     """
 
-    group: str
+    group: str | None
     max_poll_interval_ms: int = 300_000
     since: Callable[[int], int] = lambda _: 0
 
@@ -52,23 +59,25 @@ class Question:
 def explain_logs(
     question: Question, paths: Sequence[Path], clock: Clock, megabytes_read: Callable[[int], None] = lambda _: None
 ) -> Answer:
-    """Explain every rebalance of a group that the logs show.
+    """Explain every rebalance of a group, or of all groups, that the logs show.
 
     Raises:
         UsageProblem: no file can be read as a log that we know, or the logs do not name the group.
     """
     logs = read_logs(log_files(paths), clock, question.group, megabytes_read)
     groups = logs.groups()
-    if question.group not in groups and not logs.doubts():
+    found = explain(question, logs.events)
+    if not found or (question.group is not None and question.group not in groups and not logs.doubts()):
+        of_group = "any group" if question.group is None else f"group {question.group}"
         raise UsageProblem(
-            f"the logs have nothing about group {question.group}",
+            f"the logs have nothing about {of_group}",
             where=", ".join(logs.parsed),
             found=", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items())) or _no_group(logs),
             next_step="check the group's id, and pass the log of the broker that coordinates the group"
             if groups
             else f"pass the log of the broker that coordinates the group, with {_LOGGERS} at level INFO",
         )
-    return Answer(explain(question, logs.events), logs)
+    return Answer(found, logs)
 
 
 def _no_group(logs: Logs) -> str:
@@ -78,21 +87,36 @@ def _no_group(logs: Logs) -> str:
     return "no line of level INFO, and the coordinator writes of its groups at that level"
 
 
-def explain(question: Question, events: Iterable[LogEvent]) -> Explanation:
-    """Explain every rebalance of a group; `events` are those of all groups, in the order of time.
+def explain(question: Question, events: Sequence[LogEvent]) -> list[Explanation]:
+    """Explain every rebalance of the groups asked for; `events` are those of all groups, in the order of time.
 
     What happened before `since` is read, since it may be the cause, and left out of the explanation.
     """
-    mine = [event for event in events if event.group in {question.group, ""}]
-    cooperative = any(_proves_cooperative(event) for event in mine)
-    story = RebalanceExplainer(question.group, MemberNames(mine), cooperative, question.max_poll_interval_ms)
-    for event in mine:
+    groups = {event.group for event in events} - {""} if question.group is None else {question.group}
+    by_group: dict[str, list[LogEvent]] = {group: [] for group in sorted(groups)}
+    for event in events:
+        for group in [event.group] if event.group else by_group:  # what names none is of the whole broker
+            if group in by_group:
+                by_group[group].append(event)
+    first_ms = question.since(max((own[-1].at_ms for own in by_group.values() if own), default=0))
+    found = [_explain(group, own, question.max_poll_interval_ms, first_ms) for group, own in by_group.items()]
+    return sorted(found, key=_rank)
+
+
+def _explain(group: str, events: Sequence[LogEvent], max_poll_interval_ms: int, first_ms: int) -> Explanation:
+    cooperative = any(_proves_cooperative(event) for event in events)
+    story = RebalanceExplainer(group, MemberNames(events), cooperative, max_poll_interval_ms)
+    for event in events:
         story.read(event)
     found = story.finish()
-    first_ms = question.since(mine[-1].at_ms if mine else 0)
     found.rebalances = [rebalance for rebalance in found.rebalances if rebalance.at_ms >= first_ms]
     found.notes = [note for note in found.notes if note.at_ms >= first_ms]
     return found
+
+
+def _rank(found: Explanation) -> tuple[int, int]:
+    """The worst first: how long it stood still, and how often it rebalanced (all that is known under KIP-848)."""
+    return -sum(max(rebalance.duration_ms, 0) for rebalance in found.rebalances), -len(found.rebalances)
 
 
 def _proves_cooperative(event: LogEvent) -> bool:
@@ -113,64 +137,42 @@ def advice(rebalance: Rebalance) -> str:
 
 def as_json(answer: Answer, seconds: float) -> dict[str, object]:
     """The machine-readable result; its schema is conformance/reports/schemas/trace-why.json."""
-    found, logs = answer.explanation, answer.logs
-    return {
-        "group": found.group,
-        "groups": sorted(logs.groups()),
-        "doubts": logs.doubts(),
-        "repeated": logs.repeated,
-        "rebalances": [_rebalance_json(rebalance) for rebalance in found.rebalances],
-        "notes": [{"at_ms": note.at_ms, "what": note.what, **_place(note.place)} for note in found.notes],
-        "files": [
-            {
-                "file": file,
-                "dialect": parsed.dialect,
-                "variant": parsed.variant,
-                "lines": parsed.lines,
-                "understood": parsed.understood,
-                "harmless": parsed.harmless,
-                "other": parsed.other,
-                "continuation": parsed.continuation,
-                "not_understood": parsed.not_understood,
-                "cut_off": parsed.cut_off,
-                "samples": [_place(place) for place in parsed.samples],
-            }
-            for file, parsed in logs.parsed.items()
-        ],
-        "skipped": [{"file": left.file, "dialect": left.dialect, "why": left.why} for left in logs.skipped],
-        "seconds": seconds,
-    }
+    found, logs = answer.explanations, answer.logs
+    result: dict[str, object] = msgspec.to_builtins(
+        {
+            "group": found[0].group if len(found) == 1 else "",
+            "groups": sorted(logs.groups()),
+            "doubts": logs.doubts(),
+            "repeated": logs.repeated,
+            "rebalances": [_rebalance_json(rebalance) for one in found for rebalance in one.rebalances],
+            "notes": [
+                {"at_ms": note.at_ms, "what": note.what, **msgspec.to_builtins(note.place)}
+                for one in found
+                for note in one.notes
+            ],
+            "files": [{"file": file, **_fields(parsed, _ACCOUNT)} for file, parsed in logs.parsed.items()],
+            "skipped": [_fields(left, "file dialect why") for left in logs.skipped],
+            "seconds": seconds,
+        }
+    )
+    return result
 
 
 def _rebalance_json(rebalance: Rebalance) -> dict[str, object]:
     return {
-        "group": rebalance.group,
-        "generation": rebalance.generation,
-        "old_generation": rebalance.old_generation,
-        "at_ms": rebalance.at_ms,
-        "cause": rebalance.cause,
-        "member": rebalance.member,
-        "alternatives": list(rebalance.alternatives),
-        "follow_up": rebalance.follow_up,
-        "outcome": rebalance.outcome,
-        "members": rebalance.members,
-        "duration_ms": rebalance.duration_ms,
-        "contributions": [
-            {
-                "role": part.role,
-                "cause": part.cause,
-                "member": part.member,
-                "member_id": part.member_id,
-                "at_ms": part.at_ms,
-                "alternatives": list(part.alternatives),
-                "back_after_ms": part.back_after_ms,
-            }
-            for part in rebalance.contributions
-        ],
-        "evidence": [_place(place) for place in rebalance.evidence],
+        **_fields(rebalance, _REBALANCE),
+        "contributions": [_fields(part, _CONTRIBUTION) for part in rebalance.contributions],
+        "evidence": rebalance.evidence,
         "advice": advice(rebalance),
     }
 
 
-def _place(place: LogLine) -> dict[str, object]:
-    return {"file": place.file, "line": place.line, "text": place.text}
+def _fields(thing: object, names: str) -> dict[str, object]:
+    return {name: getattr(thing, name) for name in names.split()}
+
+
+_ACCOUNT: Final = "dialect variant lines understood harmless other continuation not_understood cut_off samples"
+_REBALANCE: Final = (
+    "group generation old_generation at_ms cause member alternatives follow_up outcome members duration_ms"
+)
+_CONTRIBUTION: Final = "role cause member member_id at_ms alternatives back_after_ms"

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.dialects import ParsedLog
-from groupspec.conformance.traces.findings import Contribution, Rebalance
+from groupspec.conformance.traces.findings import Contribution, Explanation, Rebalance
 from groupspec.conformance.traces.why import Answer, advice
 
 # Piped output is read in editors and tickets: it gets more room than the 80 columns of no terminal.
@@ -24,23 +24,26 @@ _TROUBLE = {"session_timeout", "poll_timeout", "sync_timeout", "abandoned_consum
 
 
 def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, last: int = 0) -> None:
-    """Print the explanation.
+    """Print the explanation; of several groups a ranking, and the explanation of the worst.
 
     Args:
         answer: What was found.
         console: Where to.
         zone: That of the times shown.
         evidence: Whether the log lines are shown.
-        last: How many rebalances are shown one by one, the last ones; 0: all. The summary counts all.
+        last: How many rebalances are shown one by one, the last ones, and how many groups; 0: all. The summary counts
+            all.
     """
     found = answer.explanation
     if not console.is_terminal:
         console.width = max(console.width, _PIPED_WIDTH)
+    if len(answer.explanations) > 1:
+        _show_ranking(answer.explanations, console, last)
     doubts = answer.logs.doubts()
     sure = "" if found.rebalances or not doubts else " that could be read (see below)"
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found.rebalances)}{sure}")
     if answer.logs.repeated:
-        console.print(f"{answer.logs.repeated} line(s) of the group were found in more than one file, and count once.")
+        console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
     numbered = list(enumerate(found.rebalances, start=1))[-last:]
     if len(numbered) < len(found.rebalances):
         console.print(f"Below: the last {len(numbered)} of {len(found.rebalances)} (--last 0 shows all).")
@@ -58,17 +61,39 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
         console.print(Text(f"not sure: {doubt}", "bold yellow"))
 
 
+def _show_ranking(found: list[Explanation], console: Console, most: int) -> None:
+    restless = [one for one in found if one.rebalances]
+    shown = restless[: most or None]
+    console.print(f"{len(found)} groups, {len(restless)} of them rebalanced; the worst first:")
+    table = Table("group", box=None, pad_edge=False, header_style="bold")
+    table.add_column("rebalances", justify="right")
+    table.add_column("took", no_wrap=True)
+    table.add_column("most often", overflow="fold")
+    for one in shown:
+        took = _in_all(one.rebalances).replace(" in all", "")
+        most_often = "".join(_begun(one.rebalances)[:1])
+        table.add_row(Text(one.group), str(len(one.rebalances)), took, Text(most_often))
+    console.print(table)
+    if len(shown) < len(restless):
+        console.print(f"... and {len(restless) - len(shown)} more (--last 0 shows all).")
+    console.print("In full below: the worst; `groupspec trace why GROUP PATH` explains another.\n")
+
+
 def _summary(rebalances: list[Rebalance]) -> str:
     if not rebalances:
         return "no rebalance in these logs"
-    begun = Counter((rebalance.cause, rebalance.member) for rebalance in rebalances if not rebalance.follow_up)
-    listed = ", ".join(
-        f"{escape(cause)}{f' by {escape(member)}' if member else ''}{f' x{count}' if count > 1 else ''}"
-        for (cause, member), count in begun.most_common()
-    )
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
     second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
-    return f"{len(rebalances)} rebalance(s){second}, {_in_all(rebalances)}: {listed}"
+    return f"{len(rebalances)} rebalance(s){second}, {_in_all(rebalances)}: {escape(', '.join(_begun(rebalances)))}"
+
+
+def _begun(rebalances: list[Rebalance]) -> list[str]:
+    """What began them, most often first: `session_timeout by m1 x3`."""
+    begun = Counter((rebalance.cause, rebalance.member) for rebalance in rebalances if not rebalance.follow_up)
+    return [
+        f"{cause}{f' by {member}' if member else ''}{f' x{count}' if count > 1 else ''}"
+        for (cause, member), count in begun.most_common()
+    ]
 
 
 def _in_all(rebalances: list[Rebalance]) -> str:

@@ -20,7 +20,8 @@ from groupspec.conformance.traces.why_text import show
 
 @click.command("why")
 @click.argument("group")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(path_type=Path))
+@click.option("--all-groups", is_flag=True, help="Rank all groups of the logs; what would be GROUP is a PATH.")
 @click.option("--timezone", "zone_name", default="UTC", help="The time zone that the logs print: a name, or +02:00.")
 @click.option(
     "--since",
@@ -28,7 +29,12 @@ from groupspec.conformance.traces.why_text import show
     metavar="TIME",
     help="Only rebalances since then: '2026-03-01 12:00', or 2h before the last line.",
 )
-@click.option("--last", default=20, type=click.IntRange(0), help="Show the last N one by one; 0: all. --json has all.")
+@click.option(
+    "--last",
+    default=20,
+    type=click.IntRange(0),
+    help="Show the last N one by one, or the N worst groups; 0: all. --json has all.",
+)
 @click.option(
     "--max-poll-interval-ms",
     default=300_000,
@@ -40,6 +46,7 @@ from groupspec.conformance.traces.why_text import show
 def command(
     group: str,
     paths: tuple[Path, ...],
+    all_groups: bool,
     zone_name: str,
     since_text: str | None,
     last: int,
@@ -50,15 +57,23 @@ def command(
 
     PATH is the log of the broker that coordinates the group (Apache Kafka 4.x, also 3.x; .gz too), a folder of logs, or
     - for standard input. It may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON
-    lines. Lines that several files hold count once.
+    lines. Lines that are there twice, in several files or one file behind itself, count once.
+
+    --all-groups ranks all groups by the time that they spent in rebalances, and explains the worst.
 
     Example: groupspec trace why orders-service /var/log/kafka/server.log --since 2h
+
+    Example: groupspec trace why --all-groups /var/log/kafka/server.log
 
     Exit code 0 when the group was found; 2 when no path is a log that can be explained, or none names the group; 4 when
     the answer is not sure: lines that may concern the group were not understood, or a file ends early.
     """
     clock = Clock(_zone(zone_name))
-    question = Question(group, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)
+    asked = None if all_groups else group
+    question = Question(asked, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)
+    paths = (Path(group), *paths) if all_groups else paths
+    if not paths:
+        raise click.UsageError("Missing argument 'PATH…'.")
     files = log_files(paths)
     started = time.perf_counter()
     with progress("reading logs (MiB)", size_bytes(files) >> 20) as steps:

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from groupspec.conformance.traces.dialects.base import LogEvent, LogLine, ParsedLog
+from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, LogLine, ParsedLog
 from groupspec.conformance.traces.dialects.layouts import message_in, unwrap
-from groupspec.conformance.traces.dialects.templates import compiled
-from groupspec.conformance.traces.dialects.times import Clock
+from groupspec.conformance.traces.dialects.times import Clock, is_stamped
 from groupspec.spec.datafile import Record, read_record
 
 JAVA: Final = "4.x (Java coordinator)"
@@ -51,6 +50,31 @@ _INFO: Final = re.compile(r"\bINFO\b|level\W{1,5}info\b|\"level\": ?6\b")
 _NOT_PROVIDED: Final = {"not provided", "null", "none", ""}
 
 
+_PIECE: Final = re.compile(r"\[\[|\]\]|\{\.\.\.\}|\{\w+\}")
+_GAPS: Final = {
+    "[[": "(?:",
+    "]]": ")?",
+    "{...}": ".*?",
+    "{generation}": r"(?P<generation>-?\d+)",
+    "{count}": r"(?P<count>-?\d+)",
+}
+
+
+def _compiled(template: str) -> re.Pattern[str]:
+    """The expression that a whole message of this template matches.
+
+    `{member}` is a gap (any text, as short as possible), `{generation}` and `{count}` are numbers, `{...}` is a gap
+    without a name, `[[…]]` may be missing. Everything else stands for itself, so a template can be compared with the
+    program's source.
+    """
+    pattern, done = "", 0
+    for piece in _PIECE.finditer(template):
+        gap = _GAPS.get(piece[0], f"(?P<{piece[0][1:-1]}>.*?)")
+        pattern += re.escape(template[done : piece.start()]) + gap
+        done = piece.end()
+    return re.compile(pattern + re.escape(template[done:]), re.DOTALL)
+
+
 class _Messages(Record, frozen=True):
     """`broker.toml`."""
 
@@ -60,23 +84,20 @@ class _Messages(Record, frozen=True):
 
 
 _MESSAGES: Final = read_record(Path(__file__).with_suffix(".toml"), _Messages)
-_REASONS: Final = tuple((kind, compiled(template)) for kind, template in _MESSAGES.reasons)
-_LINES: Final = tuple((kind, compiled(template)) for kind, template in _MESSAGES.lines)
+_REASONS: Final = tuple((kind, _compiled(template)) for kind, template in _MESSAGES.reasons)
+_LINES: Final = tuple((kind, _compiled(template)) for kind, template in _MESSAGES.lines)
 _HARMLESS: Final = re.compile("|".join(_MESSAGES.harmless))
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerCoordinatorLog:
+class BrokerCoordinatorLog(Dialect):
     """Lines with `[GroupCoordinator id=1 topic=__consumer_offsets partition=0]`, or with `[GroupCoordinator 1]:`."""
 
-    name: str = "broker group-coordinator log"
+    def __init__(self) -> None:
+        super().__init__("broker group-coordinator log", _BROKER_LINE)
 
     def sniff(self, lines: Sequence[str]) -> float:
         """The share of lines that a broker writes; one coordinator line is enough to be sure."""
-        written = [line for line in lines if line.strip()]
-        if any(_COORDINATOR.search(line) for line in written):
-            return 1.0
-        return sum(1 for line in written if _BROKER_LINE.search(line)) / max(1, len(written))
+        return 1.0 if any(_COORDINATOR.search(line) for line in lines) else super().sniff(lines)
 
     def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog:
         """The events of the group (None: of all groups) in the log.
@@ -89,7 +110,7 @@ class BrokerCoordinatorLog:
             log.has_info = log.has_info or _INFO.search(line) is not None
             if _MARKS[0] in line or _MARKS[1] in line:
                 _read_line(LogLine(file, number, line), clock, group, log)
-            elif clock.is_stamped(line[:80]):
+            elif is_stamped(line[:80]):
                 log.other += 1
             else:
                 log.continuation += 1

@@ -4,8 +4,9 @@ A folder stands for every file in it, since rotated logs lie side by side. Text 
 that are not valid are shown as escapes and never stop the reading. Logs packed by gzip are read as they are; other
 packings are named and refused. A path `-` is standard input.
 
-The same lines often come in several files: a copy beside its .gz, `kubectl logs` twice, two collectors. A line of the
-group with the same time and message that another file holds too counts once. Within one file two equal lines are two.
+The same lines often come twice: a copy beside its .gz, `kubectl logs` again, two collectors, one file behind itself in
+a stream. A line of the group with the same time and message that another file holds too, or the same file before its
+times went back, counts once. Else two equal lines are two.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Logs:
     """Everything that was read.
 
     The accounts of the files, those left out, and the group's events in the order of time. `repeated` lines of the
-    group were found in a second file, and count once.
+    group were found a second time, and count once.
     """
 
     parsed: dict[str, ParsedLog] = field(default_factory=dict)
@@ -134,16 +135,21 @@ def read_logs(
 
 
 def _merged(by_file: Collection[list[LogEvent]]) -> tuple[list[LogEvent], int]:
-    """The events of all files in the order of time, each once, and how many were found in a second file.
+    """The events of all files in the order of time, each once, and how many were found a second time.
 
-    What two files hold is told by time, broker and message: what stands around the message depends on the collector.
+    What is a copy is told by time, broker and message: what stands around the message depends on the collector. It may
+    be in another file, or behind a step back in time (`cat a.log a.log`).
     """
     merged: list[LogEvent] = []
     kept: Counter[tuple[int, str, str]] = Counter()
     # The file that begins first, and of copies the fullest: lines of one millisecond then keep the order of the log.
     for events in sorted(filter(None, by_file), key=lambda events: (events[0].at_ms, -len(events))):
         here: Counter[tuple[int, str, str]] = Counter()
+        before_ms = events[0].at_ms
         for event in events:
+            if event.at_ms < before_ms:
+                here.clear()
+            before_ms = event.at_ms
             line = event.at_ms, event.source, event.place.text
             here[line] += 1
             if here[line] > kept[line]:

@@ -1,6 +1,4 @@
-"""Times as log layouts print them.
-
-With a date or as seconds since 1970, with a zone, with the zone's name, or with none.
+"""Times as log layouts print them: a date or seconds since 1970; a zone, its name, or none.
 
 A time without a zone is read in the zone that the user gives (UTC unless told otherwise); a zone in the line wins. A
 zone's name that stands for several offsets (`CST`) is no guess to make: it is read only if the given zone has that name
@@ -41,6 +39,11 @@ _FORMS: Final = tuple(
 _LOOKS_STAMPED: Final = re.compile(r"\d\d:\d\d:\d\d|\d{10}")
 
 
+def is_stamped(head: str) -> bool:
+    """Whether `head` looks as if it held a time stamp of any form."""
+    return _LOOKS_STAMPED.search(head) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """Reads the time stamps of log lines.
@@ -52,10 +55,6 @@ class Clock:
     zone: tzinfo = UTC
     latest: datetime | None = None
 
-    def is_stamped(self, head: str) -> bool:
-        """Whether `head` looks as if it held a time stamp of any form."""
-        return _LOOKS_STAMPED.search(head) is not None
-
     def read(self, head: str) -> int | None:
         """Milliseconds since 1970 of the time stamp in `head`; None when there is none, or no valid one.
 
@@ -63,11 +62,8 @@ class Clock:
             UsageProblem: the line names a time zone that can mean several offsets, and `zone` does not settle it.
         """
         for form in _FORMS:
-            found = None
-            for found in form.finditer(head):  # noqa: B007 - the last one is wanted
-                pass
-            if found is not None:
-                return self._moment(found)
+            if matches := list(form.finditer(head)):
+                return self._moment(matches[-1])
         return None
 
     def _moment(self, found: re.Match[str]) -> int | None:
@@ -76,16 +72,10 @@ class Clock:
         if "epoch" in said:
             return round((int(said["epoch"]) + fraction.total_seconds()) * 1000)
         month = int(said["number"]) if "number" in said else _MONTHS.index(said["month"]) + 1
-        digits = said["time"].replace(":", "")
+        year = int(said["year"]) if "year" in said else self._year(month, int(said["day"]))
+        clock = said["time"].replace(":", "")
         try:
-            moment = datetime(
-                int(said["year"]) if "year" in said else self._year(month, int(said["day"])),
-                month,
-                int(said["day"]),
-                int(digits[:2]),
-                int(digits[2:4]),
-                int(digits[4:]),
-            )
+            moment = datetime(year, month, int(said["day"]), int(clock[:2]), int(clock[2:4]), int(clock[4:]))
         except ValueError:
             return None
         zone = self._zone(said.get("zone") or "", moment)
@@ -96,18 +86,13 @@ class Clock:
         return latest.year - ((month, day) > (latest.month, latest.day))
 
     def _zone(self, name: str, moment: datetime) -> tzinfo:
-        """The zone that a line prints: an offset, a place, an abbreviation.
-
-        The one that the user gave if it prints none.
-        """
+        """The zone that a line prints (an offset, a place, an abbreviation), else the one that the user gave."""
         if not name:
             return self.zone
         if name in {"Z", "UTC", "GMT"}:
             return UTC
         if name[0] in "+-":
-            digits = name[1:].replace(":", "").ljust(4, "0")
-            offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-            return timezone(-offset if name[0] == "-" else offset)
+            return datetime.strptime(name.replace(":", "").ljust(5, "0"), "%z").tzinfo or self.zone
         if "/" in name:
             try:
                 return ZoneInfo(name)
@@ -139,9 +124,7 @@ def _abbreviations() -> dict[str, frozenset[timedelta]]:
     for name in available_timezones():
         for month in (1, 7):
             moment = datetime(year, month, 1, tzinfo=ZoneInfo(name))
-            offset = moment.utcoffset()
-            if offset is not None:
-                found.setdefault(str(moment.tzname()), set()).add(offset)
+            found.setdefault(str(moment.tzname()), set()).add(moment.utcoffset() or timedelta())
     return {name: frozenset(offsets) for name, offsets in found.items()}
 
 

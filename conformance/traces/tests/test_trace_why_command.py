@@ -109,6 +109,8 @@ def copies(folder: Path) -> None:
     (folder / "server.log.gz").write_bytes(gzip.compress("".join(lines).encode()))
     (folder / "begin.log").write_text("".join(lines[: 2 * third]))
     (folder / "end.log").write_text("".join(f"2026-11-21T07:59:59.5Z stdout F {line}" for line in lines[half:]))
+    (folder / "twice.log").write_text("".join([*lines, *lines]))
+    (folder / "again.log").write_text("".join([*lines[: 2 * third], *lines[third:]]))
     (folder / "docker.log").write_text("".join(json.dumps({"log": line, "stream": "stdout"}) + "\n" for line in lines))
 
 
@@ -119,16 +121,18 @@ def copies(folder: Path) -> None:
         ["copy.log", "server.log.gz"],
         ["begin.log", "end.log"],
         ["end.log", "docker.log"],
+        ["twice.log"],
+        ["again.log"],
         [],
     ],
 )
-def test_lines_that_several_files_hold_count_once(
+def test_lines_that_are_there_twice_count_once(
     names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copies(tmp_path / "logs")
     alone, together = tmp_path / "alone.json", tmp_path / "together.json"
     run("g1", CAPTURE, "--json", alone)
-    assert "more than one file" not in capsys.readouterr().out
+    assert "more than once" not in capsys.readouterr().out
     run("g1", *([tmp_path / "logs" / name for name in names] or [tmp_path / "logs"]), "--json", together)
     one, many = json.loads(alone.read_text()), json.loads(together.read_text())
     assert [without_places(each) for each in many["rebalances"]] == [without_places(each) for each in one["rebalances"]]
@@ -136,7 +140,7 @@ def test_lines_that_several_files_hold_count_once(
         (note["at_ms"], note["what"]) for note in one["notes"]
     ]
     assert (one["repeated"], many["repeated"] > 0) == (0, True)
-    assert f"{many['repeated']} line(s) of the group were found in more than one file" in capsys.readouterr().out
+    assert f"{many['repeated']} line(s) of the group were found more than once" in capsys.readouterr().out
 
 
 def without_places(rebalance: dict[str, object]) -> dict[str, object]:
@@ -368,3 +372,39 @@ def test_a_result_that_cannot_be_written_is_refused(log: BrokerLog, tmp_path: Pa
     file = tmp_path / "server.log"
     file.write_text(log.text())
     assert "cannot write" in refused(GROUP, file, "--json", tmp_path)
+
+
+def test_all_groups_are_ranked_and_the_worst_is_explained(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calm = [line.replace(GROUP, "calm") for line in log.lines[:4]]
+    slow = BrokerLog()
+    slow.join("a", 0, 1)
+    slow.prepare(1, f"removing member {member_id('a')} on heartbeat expiration.")
+    slow.form(2, 1, after_ms=30_000)
+    started = "[2026-03-01 11:59:00,000] INFO [GroupCoordinator id=1] Starting up. (x.y)"
+    lines = [started, *calm, *log.lines, *(line.replace(GROUP, "slow") for line in slow.lines)]
+    file, result_file = tmp_path / "server.log", tmp_path / "why.json"
+    file.write_text("\n".join(lines))
+    assert run("--all-groups", file, "--json", result_file) == 0
+    shown = capsys.readouterr().out
+    ranked = [line.split()[:2] for line in shown.splitlines() if line.startswith(("slow ", "calm ", f"{GROUP} "))]
+    assert ranked == [["slow", "2"], [GROUP, "3"], ["calm", "1"]]
+    assert "3 groups, 3 of them rebalanced; the worst first:" in shown
+    assert "Group slow: 2 rebalance(s)" in shown
+    result = json.loads(result_file.read_text())
+    assert (result["group"], [one["group"] for one in result["rebalances"]]) == (
+        "",
+        ["slow"] * 2 + [GROUP] * 3 + ["calm"],
+    )
+    assert run("--all-groups", file, "--last", "1", "--brief") == 0
+    assert "... and 2 more (--last 0 shows all)" in capsys.readouterr().out
+    assert run("slow", file, "--json", result_file) == 0
+    alone = json.loads(result_file.read_text())["rebalances"]
+    assert alone == result["rebalances"][:2]
+
+
+def test_all_groups_of_a_log_that_names_none_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    file.write_text("[2026-03-01 11:00:00,000] INFO [Broker id=1] Something (kafka.server.BrokerServer)\n")
+    assert "the logs have nothing about any group" in refused("--all-groups", file)

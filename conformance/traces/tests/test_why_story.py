@@ -16,7 +16,8 @@ OF_THE_GROUP = Question(GROUP)
 def told(log: BrokerLog, question: Question = OF_THE_GROUP, not_understood: int = 0) -> Explanation:
     parsed = BrokerCoordinatorLog().parse("server.log", log.lines, Clock())
     assert parsed.not_understood == not_understood, parsed.samples
-    return explain(question, parsed.events)
+    [found] = explain(question, parsed.events)
+    return found
 
 
 def last(log: BrokerLog) -> Rebalance:
