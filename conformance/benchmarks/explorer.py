@@ -17,10 +17,11 @@ from dataclasses import replace
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Benchmark, Figure
-from groupspec.conformance.engines import EngineLimits, EngineRun, run_engine
+from groupspec.conformance.engines import EngineRun, run_engine
 from groupspec.conformance.errors import InternalProblem
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model
+from groupspec.spec.explorer import Limits
 
 MODEL: Final = "base-cooperative-deployed-2"
 RUNS: Final = 3
@@ -71,7 +72,7 @@ def _on_one_core() -> Iterator[None]:
 def _one(engine: str, model: Model) -> EngineRun:
     safety = replace(model, properties=tuple(claim for claim in model.properties if claim.kind != "leads_to"))
     with _on_one_core():
-        run = run_engine(engine, safety, EngineLimits(max_seconds=300))
+        run = run_engine(engine, safety, Limits(max_seconds=300))
     if run.outcome in ("failed", "inconclusive"):
         raise InternalProblem(f"{engine} did not explore {MODEL}: {run.problem}")
     return run

@@ -11,14 +11,14 @@ from groupspec.conformance.commands._machines import scope_options
 from groupspec.conformance.commands._verify_models import about, fitting, require_sound_tables, size
 from groupspec.conformance.commands._verify_mutants import verify_mutation, verify_scores
 from groupspec.conformance.commands._verify_text import SIGNS, as_json, lines, never_possible
-from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, counts, run_engine
+from groupspec.conformance.engines import ENGINES, EngineRun, counts, run_engine
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import MODELS, ROOT
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model, ModelMaker
-from groupspec.spec.explorer import Trace
+from groupspec.spec.explorer import Limits, Trace
 
 EXITS = {"failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE, "ok": EXIT_OK}
 """Worst first."""
@@ -93,7 +93,7 @@ def command(
     require_sound_tables()
     most = MEMBERS_BY_DEFAULT if members is None and model is None else None
     chosen = [maker() for maker in fitting(model, members, rebalance, profile, most)]
-    limits = EngineLimits(max_states, max_seconds, max_memory)
+    limits = Limits(max_states, max_seconds, max_memory)
     judged: list[Judgement] = []
     with progress("verifying", total=len(chosen) * len(engines)) as steps:
         for each in chosen:
@@ -130,7 +130,7 @@ def _list(makers: Sequence[ModelMaker]) -> None:
 
 
 def _run(
-    engine: str, model: Model, limits: EngineLimits, fold: bool, safety: bool, steps: Steps
+    engine: str, model: Model, limits: Limits, fold: bool, safety: bool, steps: Steps
 ) -> tuple[EngineRun, dict[str, Trace]]:
     if engine == "python":
         run, found = run_explorer(model, limits, fold, lambda where: steps.now(str(where)))

@@ -4,7 +4,7 @@ Three programs by different authors, given the same model in three languages, mu
 states. What agrees is then not only this project's explorer but the reading of the model's language.
 """
 
-from groupspec.conformance.engines.result import EngineLimits, EngineRun, Outcome
+from groupspec.conformance.engines.result import EngineRun, Outcome
 from groupspec.conformance.engines.running import ENGINES, run_engine
 
-__all__ = ["ENGINES", "EngineLimits", "EngineRun", "Outcome", "run_engine"]
+__all__ = ["ENGINES", "EngineRun", "Outcome", "run_engine"]

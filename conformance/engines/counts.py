@@ -37,11 +37,11 @@ class Count:
     features: tuple[str, ...]
     variables: tuple[str, ...]
     actions: int
-    counted: str
-    states: int
-    edges: int
-    depth: int
-    complete: bool
+    counted: str = ""
+    states: int = 0
+    edges: int = 0
+    depth: int = 0
+    complete: bool = False
     folded: bool = False
 
 
@@ -70,34 +70,23 @@ def counts(known: Mapping[str, Count]) -> list[Count]:
 def as_counted(model: Model, found: Exploration | EngineRun, folded: bool = False) -> Count:
     """What an exploration of the model says."""
     complete = (found.verdict if isinstance(found, Exploration) else found.outcome) == "complete"
-    return _entry(model, model.hash, found.states, found.edges or 0, found.depth or 0, complete, folded)
+    numbers = (found.states, found.edges or 0, found.depth or 0, complete, folded)
+    return Count(*_described(model), model.hash, *numbers)
+
+
+def _described(model: Model) -> tuple[str, str, int, tuple[str, ...], tuple[str, ...], int]:
+    """The first fields of a count."""
+    variables = tuple(variable.name for variable in model.variables)
+    features = tuple(sorted(model.scope.features))
+    return model.name, model.hash, model.sizes["members"], features, variables, len(model.actions)
 
 
 def _count(model: Model, last: Count | None) -> Count:
-    if last is not None and last.counted == model.hash:
-        return _entry(model, last.counted, last.states, last.edges, last.depth, last.complete, last.folded)
-    if not is_large(model):
+    if not is_large(model) and (last is None or last.counted != model.hash):
         return as_counted(model, explore(model, limits=Limits(max_states=MAX_STATES, max_seconds=MAX_SECONDS)))
     if last is None:
-        return _entry(model, "", 0, 0, 0, False, False)
-    return _entry(model, last.counted, last.states, last.edges, last.depth, last.complete, last.folded)
-
-
-def _entry(model: Model, counted: str, states: int, edges: int, depth: int, complete: bool, folded: bool) -> Count:
-    return Count(
-        model.name,
-        model.hash,
-        model.sizes["members"],
-        tuple(sorted(model.scope.features)),
-        tuple(variable.name for variable in model.variables),
-        len(model.actions),
-        counted,
-        states,
-        edges,
-        depth,
-        complete,
-        folded,
-    )
+        return Count(*_described(model))
+    return Count(*_described(model), last.counted, last.states, last.edges, last.depth, last.complete, last.folded)
 
 
 def record(file: Path, model: Model, run: EngineRun, folded: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupspec.conformance.engines.result import Answer, EngineLimits, EngineRun, model_problem
+from groupspec.conformance.engines.result import Answer, EngineRun, model_problem
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model, ModelProperty
 from groupspec.spec.compiler.model_check import ModelError
@@ -18,7 +18,7 @@ MAX_LIVELY_STATES = 500_000
 
 def run_explorer(
     model: Model,
-    limits: EngineLimits,
+    limits: Limits,
     fold: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[EngineRun, Exploration]:
@@ -27,9 +27,8 @@ def run_explorer(
     Raises:
         UsageProblem: it cannot be done as asked: a model that is none.
     """
-    allowed = Limits(limits.max_states, limits.max_seconds, limits.max_memory)
     try:
-        found = explore(model, limits=allowed, fold=fold, progress=progress)
+        found = explore(model, limits=limits, fold=fold, progress=progress)
     except ExplorerProblem as problem:
         raise UsageProblem(problem.what, problem.where, problem.allowed, problem.next_step) from problem
     except ModelError as problem:

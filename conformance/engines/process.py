@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from groupspec.conformance import tied
+from groupspec.conformance.errors import UsageProblem
 
 MAX_OUTPUT = 4 << 20
 """Characters of a program's output that are read; the rest is cut off in the middle."""
+
+START_LIMIT_S = 60.0
 
 LOOK_EACH_S = 1.0
 """How often a program's output is looked at while it runs, if somebody wants to know."""
@@ -67,6 +71,30 @@ def run_bounded(
         finally:
             tied.end(process)
     return Ended(code, _text(written), time.monotonic() - begun)
+
+
+def require_version(program: str, found: str, minimum: tuple[int, int], where: str, install: str) -> None:
+    """Accepts a version, or raises.
+
+    Raises:
+        UsageProblem: it is older than `minimum`.
+    """
+    if tuple(int(part) for part in found.split(".")[:2]) < minimum:
+        wanted = ".".join(map(str, minimum))
+        raise UsageProblem(f"{program} {found} is too old", where, f"{wanted} or later", install)
+
+
+def said_at_start(program: str, command: Sequence[str], where: str, install: str) -> Ended:
+    """What a program says when it is asked who it is.
+
+    Raises:
+        UsageProblem: it cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="groupspec-engine-") as folder:
+        try:
+            return run_bounded(command, Path(folder), START_LIMIT_S)
+        except OSError as problem:
+            raise UsageProblem(f"{program} does not start: {problem}", where, next_step=install) from problem
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float | None, look: Callable[[], None] | None) -> int | None:

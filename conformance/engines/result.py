@@ -1,34 +1,18 @@
-"""What an engine is allowed, and what it found."""
+"""What an engine found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from groupspec.conformance.engines.process import Ended
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import ModelProperty
 from groupspec.spec.compiler.model_check import ModelError
 
 Outcome: TypeAlias = Literal["complete", "inconclusive", "failed", "absent"]
 Answer: TypeAlias = Literal["holds", "violated", "not expressed", "not decided"]
-
-GIB = 1 << 30
-
-
-@dataclass(frozen=True)
-class EngineLimits:
-    """When an engine is stopped.
-
-    Attributes:
-        max_states: Distinct states; the explorer alone can be told.
-        max_seconds: For one run of the engine; making and compiling its input is not counted, and bounded elsewhere.
-        max_memory: Bytes.
-    """
-
-    max_states: int | None = None
-    max_seconds: float | None = 600.0
-    max_memory: int = 6 * GIB
 
 
 @dataclass(frozen=True)
@@ -86,6 +70,19 @@ def watched(claim: ModelProperty, seen: Set[tuple[str, str]], complete: bool) ->
             return "holds" if ("reached", claim.id) in seen else "violated" if complete else "not decided"
         case _:
             return "not expressed"
+
+
+def at_a_limit(run: EngineRun, ended: Ended, out_of_memory: bool, about: str = "") -> EngineRun | None:
+    """The run of a program that its time or its memory has ended; None if neither has."""
+    if ended.code is not None and not out_of_memory:
+        return None
+    what, more = (
+        (f"its time was up after {ended.seconds:.0f} s", "--max-seconds")
+        if ended.code is None
+        else ("out of memory", "--max-memory")
+    )
+    said = f"{what}; {about}{run.states:,} states were found: allow more with {more}"
+    return replace(run, outcome="inconclusive", problem=said)
 
 
 def model_problem(found: ModelError) -> UsageProblem:

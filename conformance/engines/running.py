@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from groupspec.conformance.engines import explorer, spin, tlc
-from groupspec.conformance.engines.result import EngineLimits, EngineRun, model_problem
+from groupspec.conformance.engines.result import EngineRun, model_problem
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.model_check import ModelError
+from groupspec.spec.explorer import Limits
 
 _GO_ON = "that says nothing about the model: try another build of this engine, or do without it: --engine python"
 
@@ -19,7 +20,7 @@ ENGINES = (explorer.ENGINE, tlc.ENGINE, spin.ENGINE)
 def run_engine(
     engine: str,
     model: Model,
-    limits: EngineLimits | None = None,
+    limits: Limits | None = None,
     liveness: bool = True,
     now: Callable[[str], None] | None = None,
 ) -> EngineRun:
@@ -28,14 +29,14 @@ def run_engine(
     Args:
         engine: Its name.
         model: What is explored.
-        limits: Of each run of the engine.
+        limits: Of each run of the engine; ten minutes when None.
         liveness: With leads-to properties, if the engine can check them.
         now: Is told how far TLC is; it takes longest.
 
     Raises:
         UsageProblem: the model is none.
     """
-    limits = limits or EngineLimits()
+    limits = limits or Limits(max_seconds=600)
     if engine == explorer.ENGINE:
         return explorer.run_explorer(model, limits)[0]
     try:

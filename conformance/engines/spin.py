@@ -8,15 +8,15 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from groupspec.conformance.engines.process import Ended, run_bounded
-from groupspec.conformance.engines.result import EngineLimits, EngineRun, watched
+from groupspec.conformance.engines.process import Ended, require_version, run_bounded, said_at_start
+from groupspec.conformance.engines.result import EngineRun, at_a_limit, watched
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.promela import promela
+from groupspec.spec.explorer import Limits
 from groupspec.spec.explorer.native import Compiler, compiler
 
 ENGINE = "spin"
-START_LIMIT_S = 60.0
 TRANSLATE_LIMIT_S = 120.0
 COMPILE_LIMIT_S = 600.0
 MINIMUM = (6, 4)
@@ -50,18 +50,12 @@ def find_spin() -> Spin:
     program = shutil.which("spin")
     if program is None:
         raise UsageProblem("SPIN is not installed", "no `spin` on the PATH", next_step=INSTALL)
-    with tempfile.TemporaryDirectory(prefix="groupspec-spin-") as name:
-        try:
-            ended = run_bounded([program, "-V"], Path(name), START_LIMIT_S)
-        except OSError as problem:
-            raise UsageProblem(f"SPIN does not start: {problem}", program, next_step=INSTALL) from problem
+    ended = said_at_start("SPIN", [program, "-V"], program, INSTALL)
     version = re.search(r"Spin Version ([\d.]+)", ended.output)
     if not version:
         where = f"{program} -V: {ended.last_lines or 'says nothing'}"
         raise UsageProblem("this `spin` is not the model checker, or does not start", where, next_step=INSTALL)
-    if tuple(int(part) for part in version[1].split(".")[:2]) < MINIMUM:
-        wanted = ".".join(map(str, MINIMUM))
-        raise UsageProblem(f"SPIN {version[1]} is too old", program, f"{wanted} or later", INSTALL)
+    require_version("SPIN", version[1], MINIMUM, program, INSTALL)
     cc = compiler()
     if cc is None or cc.environment:  # SPIN calls gcc itself, too: the wheel's compiler does not help
         install = "install a C compiler (Debian: apt install gcc)"
@@ -69,7 +63,7 @@ def find_spin() -> Spin:
     return Spin(Path(program), cc, version[1])
 
 
-def run_spin(model: Model, limits: EngineLimits, spin: Spin | None = None) -> EngineRun:
+def run_spin(model: Model, limits: Limits, spin: Spin | None = None) -> EngineRun:
     """Every state of a model, its invariants and what must be reachable.
 
     Raises:
@@ -100,7 +94,7 @@ def run_spin(model: Model, limits: EngineLimits, spin: Spin | None = None) -> En
         return _search(model, folder, limits, failed)
 
 
-def _search(model: Model, folder: Path, limits: EngineLimits, run: EngineRun) -> EngineRun:
+def _search(model: Model, folder: Path, limits: Limits, run: EngineRun) -> EngineRun:
     depth, spent = FIRST_DEPTH, 0.0
     while True:
         left = None if limits.max_seconds is None else max(limits.max_seconds - spent, 1.0)
@@ -125,12 +119,8 @@ def _understand(model: Model, ended: Ended, run: EngineRun) -> EngineRun:
     progress = _PROGRESS.findall(ended.output)
     states = int(float(stored[1] if stored else progress[-1] if progress else 0))
     run = replace(run, properties=answers, states=states)
-    if ended.code is None:
-        said = f"its time was up after {ended.seconds:.0f} s; about {states:,} states were found"
-        return replace(run, outcome="inconclusive", problem=f"{said}: allow more with --max-seconds")
-    if limited:
-        said = f"out of memory; about {states:,} states were found: allow more with --max-memory"
-        return replace(run, outcome="inconclusive", problem=said)
+    if stopped := at_a_limit(run, ended, limited, "about "):
+        return stopped
     if not complete:
         return replace(run, problem=f"SPIN's program failed (exit code {ended.code}): {ended.last_lines}")
     # The step into the initial state is counted as a transition; in a dead end so is the one that changes nothing.

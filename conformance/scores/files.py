@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from groupspec.conformance.scores.trials import trials, tried
+from groupspec.conformance.scores.subjects import subjects
+from groupspec.conformance.scores.trials import tried
 
 FORMAT_VERSION: Final = 1
 """Of the data, as `verify --scores --json` writes them."""
@@ -40,7 +41,7 @@ def computed(
         known: What was computed before: models that have not changed since are taken from there.
     """
     before = known if known is not None and known["every"] == every else {"models": {}, "mutants": []}
-    models = {trial.subject.name: trial.hash for trial in trials()}
+    models = {subject.name: subject.hash for subject in subjects()}
     anew = tried([name for name, found in models.items() if before["models"].get(name) != found], every, said)
     rows = {
         name: anew[name] if name in anew else [row for row in before["mutants"] if row["model"] == name]
@@ -109,7 +110,7 @@ def problems(text: str) -> list[str]:
         data = read_scores(text)
     except ValueError as problem:
         return [f"scores.json can't be read: {problem}: groupspec verify --scores"]
-    expected = {trial.subject.name: trial.hash for trial in trials()}
+    expected = {subject.name: subject.hash for subject in subjects()}
     return [
         f"{name}: its tables, mutants or properties have changed since its scores were computed: groupspec "
         "verify --scores"

@@ -6,11 +6,12 @@ that is much quicker than a new model, and a hundred mutants can share one compi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
-from groupspec.conformance.scores.mutants import SpecMutant
+from groupspec.conformance.scores.mutants import SpecMutant, mutants
 from groupspec.spec import composition, member
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.specialise import REBALANCES
@@ -29,7 +30,7 @@ from groupspec.spec.composition.partial_evaluation import pruned
 PROFILE = "deployed"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """A model in which mutants of some machines are tried.
 
@@ -46,6 +47,24 @@ class Subject:
     machines: tuple[str, ...]
     make: Callable[[bool], Model]
     code: Callable[[Table, bool], MachineCode]
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of its machines."""
+        return tuple(tables()[name, self.rebalance or REBALANCES[0], PROFILE] for name in self.machines)
+
+    @cached_property
+    def mutants(self) -> tuple[SpecMutant, ...]:
+        """All mutants of its machines, in the order of the tables."""
+        return tuple(mutant for table in self.tables for mutant in mutants(table))
+
+    @cached_property
+    def hash(self) -> str:
+        """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
+        digest = hashlib.sha256((self.model.hash + self.observed.hash).encode())
+        for name in (*(table.hash for table in self.tables), *(mutant.id for mutant in self.mutants)):
+            digest.update(f"{name}\n".encode())
+        return digest.hexdigest()
 
     @cached_property
     def model(self) -> Model:
@@ -79,32 +98,21 @@ class Subject:
         return None if procedures == base.procedures else replace(base, procedures=procedures)
 
 
-def subjects() -> Iterator[Subject]:
+@cache
+def subjects() -> tuple[Subject, ...]:
     """Every model in which mutants are tried, the quickest first."""
-    yield _partition()
-    yield _commit()
-    for rebalance in REBALANCES:
-        yield _open_member(rebalance)
-    yield _group()
-
-
-def _partition() -> Subject:
-    return Subject(
-        "open-partition",
-        "",
-        (PARTITION,),
-        lambda _: composition.models()["open-partition"](),
-        lambda table, _: partition_code(table),
-    )
-
-
-def _commit() -> Subject:
-    return Subject(
-        "open-commit",
-        "",
-        (COMMIT,),
-        lambda _: composition.models()["open-commit"](),
-        lambda table, _: commit_code(table),
+    made = composition.models()
+    return (
+        Subject(
+            "open-partition",
+            "",
+            (PARTITION,),
+            lambda _: made["open-partition"](),
+            lambda table, _: partition_code(table),
+        ),
+        Subject("open-commit", "", (COMMIT,), lambda _: made["open-commit"](), lambda table, _: commit_code(table)),
+        *map(_open_member, REBALANCES),
+        Subject("open-group", "", (GROUP,), lambda observed: open_group_model(observed=observed), group_code),
     )
 
 
@@ -116,14 +124,4 @@ def _open_member(rebalance: str) -> Subject:
         member.MACHINES,
         lambda observed: open_member_model(rebalance, PROFILE, observed),
         lambda table, observed: machine_code(table, used, observed),
-    )
-
-
-def _group() -> Subject:
-    return Subject(
-        "open-group",
-        "",
-        (GROUP,),
-        lambda observed: open_group_model(observed=observed),
-        group_code,
     )

@@ -1,7 +1,4 @@
-"""What is tried.
-
-Each model with all the mutants of its machines, and what becomes of them on every processor at once.
-"""
+"""What becomes of the mutants of each model, on every processor at once."""
 
 from __future__ import annotations
 
@@ -11,62 +8,23 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from functools import cache, cached_property
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Final
 
 from groupspec.conformance.scores.killing import Score, scores
-from groupspec.conformance.scores.mutants import SpecMutant, mutants
-from groupspec.conformance.scores.subjects import PROFILE, Subject, subjects
+from groupspec.conformance.scores.subjects import Subject, subjects
 from groupspec.spec import explorer
-from groupspec.spec.compiler.table import Table
-from groupspec.spec.compiler.tables import tables
 from groupspec.spec.explorer.native import cache_folder
 
 AT_ONCE: Final = 100
 """So many mutants are a share: a process tries them, and takes the next share."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A model, and all the mutants of its machines.
-
-    Attributes:
-        subject: The model.
-        tables: Of its machines.
-        mutants: In the order of the tables.
-    """
-
-    subject: Subject
-    tables: tuple[Table, ...]
-    mutants: tuple[SpecMutant, ...]
-
-    @cached_property
-    def hash(self) -> str:
-        """Of all that decides what becomes of the mutants, but for the operators and the explorer."""
-        digest = hashlib.sha256((self.subject.model.hash + self.subject.observed.hash).encode())
-        for name in (*(table.hash for table in self.tables), *(mutant.id for mutant in self.mutants)):
-            digest.update(f"{name}\n".encode())
-        return digest.hexdigest()
-
-
-@cache
-def trials() -> tuple[Trial, ...]:
-    """Of every model, the quickest first."""
-    return tuple(_trial(subject) for subject in subjects())
-
-
-def _trial(subject: Subject) -> Trial:
-    used = tuple(tables()[name, subject.rebalance or "eager", PROFILE] for name in subject.machines)
-    return Trial(subject, used, tuple(mutant for table in used for mutant in mutants(table)))
-
-
-def score_row(trial: Trial, score: Score) -> dict[str, Any]:
+def score_row(subject: Subject, score: Score) -> dict[str, Any]:
     """One mutant, as it is committed."""
     return {
-        "model": trial.subject.name,
+        "model": subject.name,
         "id": score.mutant.id,
         "machine": score.mutant.machine,
         "operator": score.mutant.operator,
@@ -77,7 +35,7 @@ def score_row(trial: Trial, score: Score) -> dict[str, Any]:
 
 def tried(names: Sequence[str], every: int, said: Callable[[str], None]) -> dict[str, list[dict[str, Any]]]:
     """What became of the mutants of these models, by model; of one in `every` only. `said` is told after each share."""
-    wanted = {trial.subject.name: len(trial.mutants[::every]) for trial in trials() if trial.subject.name in names}
+    wanted = {subject.name: len(subject.mutants[::every]) for subject in subjects() if subject.name in names}
     shares = [
         (name, every, first, first + AT_ONCE) for name, number in wanted.items() for first in range(0, number, AT_ONCE)
     ]
@@ -96,21 +54,21 @@ def tried(names: Sequence[str], every: int, said: Callable[[str], None]) -> dict
 
 def _share(name: str, every: int, first: int, last: int) -> list[dict[str, Any]]:
     """One process's work, a minute or so; it is kept, so that whoever is interrupted goes on from there."""
-    trial = next(trial for trial in trials() if trial.subject.name == name)
-    kept = cache_folder() / f"scores-{_made_from(trial)}-{every}-{first}-{last}.json"
+    subject = next(subject for subject in subjects() if subject.name == name)
+    kept = cache_folder() / f"scores-{_made_from(subject)}-{every}-{first}-{last}.json"
     if kept.exists():
         known: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))
         return known
-    rows = [score_row(trial, score) for score in scores(trial.mutants[::every][first:last], [trial.subject])]
+    rows = [score_row(subject, score) for score in scores(subject.mutants[::every][first:last], [subject])]
     part = kept.with_suffix(f".{os.getpid()}")
     part.write_text(json.dumps(rows), encoding="utf-8")
     part.replace(kept)
     return rows
 
 
-def _made_from(trial: Trial) -> str:
+def _made_from(subject: Subject) -> str:
     """Of all that decides what becomes of the mutants, the operators and the explorer included."""
-    digest = hashlib.sha256(trial.hash.encode())
+    digest = hashlib.sha256(subject.hash.encode())
     for folder in (Path(__file__).parent, Path(explorer.__file__).parent):
         for source in sorted((*folder.glob("*.py"), *folder.glob("*.c"))):
             digest.update(source.read_bytes())

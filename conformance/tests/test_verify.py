@@ -16,13 +16,14 @@ from groupspec.conformance import cli, kills
 from groupspec.conformance.commands import verify
 from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_text import lines
-from groupspec.conformance.engines import EngineLimits, EngineRun
+from groupspec.conformance.engines import EngineRun
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.engines.result import Answer
 from groupspec.conformance.scores import files as scores
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
 from groupspec.spec.compiler.tests.toy_model import toy_model
+from groupspec.spec.explorer import Limits
 
 Captured = pytest.CaptureFixture[str]
 TOY = ModelMaker("toy-2", Scope("toy"), 2, toy_model)
@@ -100,7 +101,7 @@ def test_a_limit_leaves_it_inconclusive(tmp_path: Path, capsys: Captured) -> Non
 def test_a_missing_engine_is_named_and_proves_nothing(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def absent(engine: str, model: Model, limits: EngineLimits, liveness: bool, now: object) -> EngineRun:
+    def absent(engine: str, model: Model, limits: Limits, liveness: bool, now: object) -> EngineRun:
         return EngineRun(engine, "", model.name, "absent", problem="not installed; apt install it")
 
     monkeypatch.setattr(verify, "run_engine", absent)

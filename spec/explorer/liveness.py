@@ -21,11 +21,8 @@ from dataclasses import dataclass
 
 from groupspec.spec.compiler.model import Fairness, Model
 from groupspec.spec.explorer.c_source import c_source
-from groupspec.spec.explorer.exploration import ExplorerProblem
 from groupspec.spec.explorer.native import Steps, build
 from groupspec.spec.explorer.program import program
-
-MAX_STATES = 1_000_000
 
 Edges = tuple[tuple[int, int], ...]
 """(number of the alternative, target), without those that change nothing."""
@@ -50,11 +47,7 @@ class Graph:
     """Every state of a model, and every step between two different ones."""
 
     def __init__(self, model: Model) -> None:
-        """Visits every state.
-
-        Raises:
-            ExplorerProblem: the model has more than `MAX_STATES`, or there is no C compiler.
-        """
+        """Visits every state."""
         prepared = program(model)
         steps = Steps(prepared, build(c_source(prepared)))
         alternatives = prepared.layout.alternatives
@@ -73,13 +66,6 @@ class Graph:
                 if after != source:
                     edges.append((number, known[after]))
             self.edges.append(tuple(edges))
-            if len(self.states) > MAX_STATES:
-                raise ExplorerProblem(
-                    "the model has too many states for its liveness to be checked here",
-                    f"model {model.name}",
-                    f"at most {MAX_STATES:,} states",
-                    "let TLC check it: groupspec verify --engine tlc",
-                )
 
     def broken(self) -> dict[str, Stays]:
         """The leads_to properties that do not hold, with a way to break each."""

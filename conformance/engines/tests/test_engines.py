@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from groupspec.conformance.engines import ENGINES, EngineLimits, EngineRun, run_engine, spin, tlc, tlc_program
+from groupspec.conformance.engines import ENGINES, EngineRun, run_engine, spin, tlc, tlc_program
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import UsageProblem
@@ -18,10 +18,11 @@ from groupspec.spec.compiler.model import Fairness, Model, ModelProperty
 from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.compiler.tla import tla
 from groupspec.spec.compiler.tla_text import module_name
+from groupspec.spec.explorer import Limits
 from groupspec.spec.explorer.native import Compiler
 
-LIMITS = EngineLimits(max_seconds=120, max_memory=1 << 30)
-WORKS = EngineLimits(max_seconds=60, max_memory=1 << 30)
+LIMITS = Limits(max_seconds=120, max_memory=1 << 30)
+WORKS = Limits(max_seconds=60, max_memory=1 << 30)
 
 
 def everything(model: Model) -> dict[str, EngineRun]:
@@ -250,8 +251,8 @@ def test_a_tlc_that_ends_badly_is_no_verdict(does: str, outcome: str, said: str,
     assert "holds" not in run.properties.values()
 
 
-def is_ended(run: Callable[[EngineLimits], EngineRun]) -> None:
-    found = run(EngineLimits(max_seconds=0.2, max_memory=1 << 30))
+def is_ended(run: Callable[[Limits], EngineRun]) -> None:
+    found = run(Limits(max_seconds=0.2, max_memory=1 << 30))
     assert found.outcome == "inconclusive"
     assert "its time was up" in found.problem
     assert "--max-seconds" in found.problem

@@ -11,22 +11,23 @@ from dataclasses import replace
 
 import pytest
 
-from groupspec.conformance.engines import EngineLimits, EngineRun, run_engine
+from groupspec.conformance.engines import EngineRun, run_engine
 from groupspec.conformance.engines.counts import is_large
 from groupspec.conformance.engines.judge import Judgement
-from groupspec.conformance.engines.tlc_liveness import check_liveness
+from groupspec.conformance.engines.tlc import check_liveness
 from groupspec.conformance.engines.tlc_program import find_tlc
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model
+from groupspec.spec.explorer import Limits
 
-LIMITS = EngineLimits(max_seconds=900, max_memory=3 << 30)
+LIMITS = Limits(max_seconds=900, max_memory=3 << 30)
 AT_ONCE = 2
 """TLC has one worker, so that two models can be checked at once; each may need 3 GiB."""
 
 
 def models_of(most_states: int) -> Iterator[tuple[Model, EngineRun]]:
     """The models that three engines go through, and what the explorer found."""
-    limits = EngineLimits(max_states=2 * most_states, max_seconds=300)
+    limits = Limits(max_states=2 * most_states, max_seconds=300)
     for make in composition.models().values():
         model = make()
         if not is_large(model):

@@ -12,7 +12,8 @@ import pytest
 
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.killing import scores
-from groupspec.conformance.scores.trials import score_row, trials
+from groupspec.conformance.scores.subjects import subjects
+from groupspec.conformance.scores.trials import score_row
 
 SAMPLE = 40
 """One mutant in so many is tried anew."""
@@ -58,7 +59,7 @@ NOTICES_NOTHING = {
 
 def test_each_safety_property_notices_a_mutant_or_is_known_not_to() -> None:
     noticed = {name for row in committed()["mutants"] for name in row["by"]}
-    claimed = {p.id for trial in trials() for p in trial.subject.model.properties if p.kind == "invariant"}
+    claimed = {p.id for subject in subjects() for p in subject.model.properties if p.kind == "invariant"}
     assert claimed - noticed == set(NOTICES_NOTHING)
 
 
@@ -70,6 +71,6 @@ def test_nobody_survives() -> None:
 @pytest.mark.exhaustive
 def test_a_sample_tried_anew_ends_as_committed() -> None:
     expected = {(row["model"], row["id"]): row for row in committed()["mutants"]}
-    for trial in trials():
-        for score in scores(trial.mutants[::SAMPLE], [trial.subject]):
-            assert score_row(trial, score) == expected[trial.subject.name, score.mutant.id]
+    for subject in subjects():
+        for score in scores(subject.mutants[::SAMPLE], [subject]):
+            assert score_row(subject, score) == expected[subject.name, score.mutant.id]

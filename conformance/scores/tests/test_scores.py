@@ -13,7 +13,7 @@ from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
 from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.scores.subjects import subjects
-from groupspec.conformance.scores.trials import score_row, trials, tried
+from groupspec.conformance.scores.trials import score_row, tried
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.explorer import equivalent
@@ -83,7 +83,7 @@ def test_two_members_are_told_apart_by_what_they_say() -> None:
 
 
 def test_each_machine_is_tried_in_every_model_of_its_own() -> None:
-    tried = {trial.subject.name: {mutant.machine for mutant in trial.mutants} for trial in trials()}
+    tried = {s.name: {mutant.machine for mutant in s.mutants} for s in subjects()}
     assert tried == {s.name: set(s.machines) for s in subjects()}
     assert set().union(*tried.values()) == set(files.MACHINES)
 
@@ -110,7 +110,7 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
     for text, said in (("{", "Expecting property name"), (json.dumps({"format": 0}), "it has another format")):
         [problem] = files.problems(text)
         assert problem.startswith(f"scores.json can't be read: {said}")
-    current = {trial.subject.name: trial.hash for trial in trials()}
+    current = {subject.name: subject.hash for subject in subjects()}
     data = {"format": files.FORMAT_VERSION, "every": 40, "models": current, "mutants": []}
     assert files.problems(files.scores_text(data)) == []
     data["models"] = {**current, "open-partition": "old", "gone": "old"}
@@ -119,11 +119,11 @@ def test_committed_scores_are_judged_by_format_and_hash() -> None:
 
 
 def test_what_has_not_changed_is_not_computed_again() -> None:
-    rows = [{"model": trial.subject.name, "id": "as it was"} for trial in trials()]
+    rows = [{"model": subject.name, "id": "as it was"} for subject in subjects()]
     known = {
         "format": files.FORMAT_VERSION,
         "every": 40,
-        "models": {t.subject.name: t.hash for t in trials()},
+        "models": {subject.name: subject.hash for subject in subjects()},
         "mutants": rows,
     }
     assert files.computed(40, known=known) == known
@@ -134,9 +134,9 @@ def test_what_has_not_changed_is_not_computed_again() -> None:
 
 
 def test_the_page_says_the_same_as_the_data(of_partition: list[Score]) -> None:
-    trial = next(trial for trial in trials() if trial.subject.name == "open-partition")
-    rows = [score_row(trial, score) for score in of_partition]
-    data = {"format": files.FORMAT_VERSION, "every": 1, "models": {"open-partition": trial.hash}, "mutants": rows}
+    subject = next(subject for subject in subjects() if subject.name == "open-partition")
+    rows = [score_row(subject, score) for score in of_partition]
+    data = {"format": files.FORMAT_VERSION, "every": 1, "models": {"open-partition": subject.hash}, "mutants": rows}
     assert files.read_scores(files.scores_text(data)) == data
     page = scores_markdown(data)
     assert f"| subscription | {len(rows)} |" in page
