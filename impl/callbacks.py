@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from groupspec.impl.core.events import (
-    AssignPartitions,
-    CallbackKind,
-    CallbackStarted,
-    ConsumerEvent,
-    Error,
-    PartitionsAssigned,
-    PartitionsRevoked,
-    RevokePartitions,
-)
+from groupspec.impl.core import events
+from groupspec.impl.core.events import CallbackKind, ConsumerEvent
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.listener import NoListener, RebalanceListener
@@ -56,9 +48,9 @@ class Callbacks:
         self.run_commit_callbacks()
         self._fetch()
         while (event := self._next_waiting()) is not None:
-            if isinstance(event, RevokePartitions):
+            if isinstance(event, events.RevokePartitions):
                 self._revoke()
-            elif isinstance(event, AssignPartitions):
+            elif isinstance(event, events.AssignPartitions):
                 self._assign(event)
             self._fetch()
 
@@ -75,19 +67,19 @@ class Callbacks:
         callback = self._subscription.start_callback()
         if callback is None:
             return
-        self._driver.submit(CallbackStarted())
+        self._driver.submit(events.CallbackStarted())
         lost = callback.kind is CallbackKind.LOST
         run = self.listener.on_partitions_lost if lost else self.listener.on_partitions_revoked
         try:
             self._run(run, callback.partitions)
         finally:
-            self._driver.submit(PartitionsRevoked())
+            self._driver.submit(events.PartitionsRevoked())
 
-    def _assign(self, event: AssignPartitions) -> None:
+    def _assign(self, event: events.AssignPartitions) -> None:
         try:
             self._run(self.listener.on_partitions_assigned, event.partitions)
         finally:
-            self._driver.submit(PartitionsAssigned())
+            self._driver.submit(events.PartitionsAssigned())
 
     def _run(self, run: Callable[[list[TopicPartition]], None], partitions: tuple[TopicPartition, ...]) -> None:
         if self._silent:
@@ -159,7 +151,7 @@ class Callbacks:
         """Take what the core has sent; errors are put aside, callbacks stay in line."""
         while (event := self._driver.next_consumer_event()) is not None:
             with self._lock:
-                if isinstance(event, Error):
+                if isinstance(event, events.Error):
                     self._errors.append(event.error)
                 else:
                     self._waiting.append(event)

@@ -22,21 +22,10 @@ from typing import Final, Self, TypedDict, Unpack, cast
 from groupspec.impl import arguments
 from groupspec.impl.arguments import Offsets
 from groupspec.impl.callbacks import Callbacks, CommitCallback
+from groupspec.impl.core import events
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
-from groupspec.impl.core.events import (
-    Assign,
-    Close,
-    Commit,
-    Fetch,
-    FetchCommitted,
-    PartitionsAssigned,
-    PartitionsRevoked,
-    Poll,
-    Subscribe,
-    Unsubscribe,
-)
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.transport import Transport
@@ -167,7 +156,7 @@ class Consumer:
             self._choose("topics")
             self._topics = frozenset(wanted)
             self._callbacks.listener = told
-            self._driver.submit(Subscribe(wanted))
+            self._driver.submit(events.Subscribe(wanted))
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these, without the group's help (rule D8). None: unsubscribe."""
@@ -178,7 +167,7 @@ class Consumer:
         with self._call_guard.use("assign()"):
             self._need_background()
             self._choose("partitions")
-            self._driver.submit(Assign(wanted))
+            self._driver.submit(events.Assign(wanted))
             if not self._driver.settle(self._runtime.now_ms() + API_TIMEOUT_MS):
                 raise KafkaTimeoutError(f"assign(): the background thread has not answered in {API_TIMEOUT_MS} ms")
             self._report_failure()
@@ -189,7 +178,7 @@ class Consumer:
         with self._call_guard.use("unsubscribe()"):
             self._call_guard.refuse_in_callback("unsubscribe()")
             self._need_background()
-            future = self._driver.call(Unsubscribe)
+            future = self._driver.call(events.Unsubscribe)
             while not future.done:
                 self._callbacks.serve()
                 in_time = self._driver.wait_until(
@@ -235,7 +224,7 @@ class Consumer:
             self._call_guard.refuse_in_callback("poll()")
             self._need_background()
             self._subscription.poll_started()
-            self._driver.submit(Poll(raises=self._callbacks.has_error()))
+            self._driver.submit(events.Poll(raises=self._callbacks.has_error()))
             self._callbacks.raise_error()
             return self._poll_until(self._runtime.now_ms() + timeout_ms)
 
@@ -247,10 +236,10 @@ class Consumer:
             self._call_guard.check_interrupted()
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
-            self._driver.submit(Fetch())
+            self._driver.submit(events.Fetch())
             records = self._records.take(self._config.max_poll_records)
             if records and not self._subscription.returnable():
-                self._driver.submit(Fetch())  # the next ones come while the application works on these
+                self._driver.submit(events.Fetch())  # the next ones come while the application works on these
             if records or self._runtime.now_ms() >= deadline_ms:
                 return records
             self._wait_for_news(deadline_ms)
@@ -261,7 +250,7 @@ class Consumer:
         while not self._driver.wait_until(self._has_news, min(deadline_ms, self._runtime.now_ms() + interval_ms)):
             if self._runtime.now_ms() >= deadline_ms:
                 return
-            self._driver.submit(Poll())
+            self._driver.submit(events.Poll())
         self._report_failure()
 
     def _has_news(self) -> bool:
@@ -294,7 +283,7 @@ class Consumer:
             deadline_ms = self._runtime.now_ms() + timeout_ms
             if (position := self._subscription.position(partition)) is None:
                 self._subscription.want_position(partition)
-                self._driver.submit(Fetch())
+                self._driver.submit(events.Fetch())
             while position is None:
                 self._call_guard.check_interrupted()
                 if not self._driver.wait_until(lambda: self._has_position(partition), deadline_ms):
@@ -347,7 +336,7 @@ class Consumer:
         with self._call_guard.use("commit()"):
             deadline_ms = self._runtime.now_ms() + timeout_ms
             chosen = self._subscription.returned_positions() if given is None else given
-            self._await("commit()", lambda number: Commit(chosen, number, deadline_ms), deadline_ms)
+            self._await("commit()", lambda number: events.Commit(chosen, number, deadline_ms), deadline_ms)
 
     def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
         """The same without waiting: tried once; `callback(offsets, error)` runs in a later poll, commit or close."""
@@ -356,7 +345,7 @@ class Consumer:
         with self._call_guard.use("commit_async()"):
             self._need_background()
             chosen = self._subscription.returned_positions() if given is None else given
-            self._callbacks.expect(chosen, self._driver.call(lambda number: Commit(chosen, number)), callback)
+            self._callbacks.expect(chosen, self._driver.call(lambda number: events.Commit(chosen, number)), callback)
 
     def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int = API_TIMEOUT_MS
@@ -368,10 +357,12 @@ class Consumer:
         )
         with self._call_guard.use("committed()"):
             deadline_ms = self._runtime.now_ms() + timeout_ms
-            found = self._await("committed()", lambda number: FetchCommitted(wanted, number, deadline_ms), deadline_ms)
+            found = self._await(
+                "committed()", lambda number: events.FetchCommitted(wanted, number, deadline_ms), deadline_ms
+            )
             return dict(cast("Mapping[TopicPartition, OffsetAndMetadata | None]", found))
 
-    def _await(self, call: str, event: Callable[[int], Commit | FetchCommitted], deadline_ms: int) -> object:
+    def _await(self, call: str, event: Callable[[int], events.ServerEvent], deadline_ms: int) -> object:
         """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6)."""
         self._need_background()
         self._call_guard.check_interrupted()
@@ -430,11 +421,11 @@ class Consumer:
         self._callbacks.raise_first()
 
     def _say_good_bye(self, deadline_ms: int, alone: bool, processed: bool) -> None:
-        future = self._driver.call(lambda number: Close(number, deadline_ms, processed))
+        future = self._driver.call(lambda number: events.Close(number, deadline_ms, processed))
         if not alone:  # the other thread sits in a callback: answer for it, or nothing would ever go on (rule L2)
             self._callbacks.answer_without_running()
-            self._driver.submit(PartitionsRevoked())
-            self._driver.submit(PartitionsAssigned())
+            self._driver.submit(events.PartitionsRevoked())
+            self._driver.submit(events.PartitionsAssigned())
         while not future.done and self._driver.failure() is None:
             self._callbacks.serve()
             if not self._driver.wait_until(

@@ -10,48 +10,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 
+from groupspec.impl.core import messages
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description, InputEvent, Output, Poll, ResponseReceived, SendRequest
-from groupspec.impl.core.messages import (
-    Broker,
-    ErrorCode,
-    FetchedOffset,
-    FetchedPartition,
-    FetchRequest,
-    FetchResponse,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinedMember,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    ListedOffset,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    MetadataRequest,
-    MetadataResponse,
-    NoAnswer,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    PartitionMetadata,
-    Request,
-    Response,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TopicMetadata,
-    TopicPartition,
-)
+from groupspec.impl.core.messages import ErrorCode, Request, Response, TopicPartition
 from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.trace import TraceSink
 
-BROKERS = (Broker(1, "localhost", 9092), Broker(2, "localhost", 9093))
+BROKERS = (messages.Broker(1, "localhost", 9092), messages.Broker(2, "localhost", 9093))
 COORDINATOR_NODE = 2
 HIGH_WATERMARK = 100
 OF_A_PARTITION = (
@@ -100,63 +68,69 @@ class ScriptedCoordinator:
             ValueError: there is no answer for this kind of request.
         """
         if error in (ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT):
-            return NoAnswer(error)
+            return messages.NoAnswer(error)
         match request:
-            case FindCoordinatorRequest():
-                found = FindCoordinatorResponse(error, COORDINATOR_NODE, "localhost", 9093)
-                return FindCoordinatorResponse(error) if error else found
-            case JoinGroupRequest():
+            case messages.FindCoordinatorRequest():
+                found = messages.FindCoordinatorResponse(error, COORDINATOR_NODE, "localhost", 9093)
+                return messages.FindCoordinatorResponse(error) if error else found
+            case messages.JoinGroupRequest():
                 return self._joined(request, error)
-            case SyncGroupRequest():
-                return SyncGroupResponse(error, b"" if error else encode_assignment(Assignment(tuple(assigned))))
-            case HeartbeatRequest():
-                return HeartbeatResponse(error)
-            case LeaveGroupRequest():
-                return LeaveGroupResponse(error)
-            case OffsetCommitRequest():
-                return OffsetCommitResponse(dict.fromkeys(request.offsets, error))
-            case OffsetFetchRequest() if error and error not in OF_A_PARTITION:
-                return OffsetFetchResponse({}, error)
-            case OffsetFetchRequest():
-                offset = FetchedOffset(-1 if error else self.committed, error=error)
-                return OffsetFetchResponse(dict.fromkeys(request.partitions, offset))
-            case ListOffsetsRequest():
-                return ListOffsetsResponse(dict.fromkeys(request.timestamps, ListedOffset(self.listed, error)))
-            case FetchRequest():
-                fetched = FetchedPartition(b"" if error else self.records, HIGH_WATERMARK, error)
-                return FetchResponse(dict.fromkeys(request.offsets, fetched))
-            case MetadataRequest():
+            case messages.SyncGroupRequest():
+                return messages.SyncGroupResponse(
+                    error, b"" if error else encode_assignment(Assignment(tuple(assigned)))
+                )
+            case messages.HeartbeatRequest():
+                return messages.HeartbeatResponse(error)
+            case messages.LeaveGroupRequest():
+                return messages.LeaveGroupResponse(error)
+            case messages.OffsetCommitRequest():
+                return messages.OffsetCommitResponse(dict.fromkeys(request.offsets, error))
+            case messages.OffsetFetchRequest() if error and error not in OF_A_PARTITION:
+                return messages.OffsetFetchResponse({}, error)
+            case messages.OffsetFetchRequest():
+                offset = messages.FetchedOffset(-1 if error else self.committed, error=error)
+                return messages.OffsetFetchResponse(dict.fromkeys(request.partitions, offset))
+            case messages.ListOffsetsRequest():
+                return messages.ListOffsetsResponse(
+                    dict.fromkeys(request.timestamps, messages.ListedOffset(self.listed, error))
+                )
+            case messages.FetchRequest():
+                fetched = messages.FetchedPartition(b"" if error else self.records, HIGH_WATERMARK, error)
+                return messages.FetchResponse(dict.fromkeys(request.offsets, fetched))
+            case messages.MetadataRequest():
                 return self.metadata(request.topics, error)
             case _:
                 raise ValueError(f"no answer for {api_of(request)}")
 
-    def _joined(self, request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
+    def _joined(self, request: messages.JoinGroupRequest, error: ErrorCode) -> messages.JoinGroupResponse:
         if error is ErrorCode.MEMBER_ID_REQUIRED:
-            return JoinGroupResponse(error, member_id=self._new_id())
+            return messages.JoinGroupResponse(error, member_id=self._new_id())
         if error:
-            return JoinGroupResponse(error, member_id=request.member_id)
+            return messages.JoinGroupResponse(error, member_id=request.member_id)
         self.generation += 1
         member_id = request.member_id or self._new_id()
         name, metadata = request.protocols[0]
         if self.leader:
-            return JoinGroupResponse(error, self.generation, name, self.leader, member_id)
-        itself = JoinedMember(member_id, request.group_instance_id, metadata)
-        return JoinGroupResponse(error, self.generation, name, member_id, member_id, (itself,))
+            return messages.JoinGroupResponse(error, self.generation, name, self.leader, member_id)
+        itself = messages.JoinedMember(member_id, request.group_instance_id, metadata)
+        return messages.JoinGroupResponse(error, self.generation, name, member_id, member_id, (itself,))
 
     def _new_id(self) -> str:
         self.members += 1
         return f"member-{self.members}"
 
-    def metadata(self, wanted: Iterable[str] | None, error: ErrorCode = ErrorCode.NONE) -> MetadataResponse:
+    def metadata(self, wanted: Iterable[str] | None, error: ErrorCode = ErrorCode.NONE) -> messages.MetadataResponse:
         """What a broker knows of these topics; None: of all."""
         topics = (self._topic(topic, error) for topic in (self.topics or () if wanted is None else wanted))
-        return MetadataResponse(BROKERS, tuple(topics))
+        return messages.MetadataResponse(BROKERS, tuple(topics))
 
-    def _topic(self, topic: str, error: ErrorCode) -> TopicMetadata:
+    def _topic(self, topic: str, error: ErrorCode) -> messages.TopicMetadata:
         if not error and self.topics is not None and topic not in self.topics:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         numbers = range(0 if error else self.partitions if self.topics is None else self.topics[topic])
-        return TopicMetadata(topic, tuple(PartitionMetadata(n, self.leads or 1 + n % 2) for n in numbers), error)
+        return messages.TopicMetadata(
+            topic, tuple(messages.PartitionMetadata(n, self.leads or 1 + n % 2) for n in numbers), error
+        )
 
 
 class ScriptedCore:
@@ -199,7 +173,7 @@ class ScriptedCore:
 
     def reactions(self, output: Output) -> list[InputEvent]:
         """What the surroundings do at once: metadata is answered."""
-        if isinstance(output, SendRequest) and isinstance(output.request, MetadataRequest):
+        if isinstance(output, SendRequest) and isinstance(output.request, messages.MetadataRequest):
             return [self.answered(output)]
         return []
 

@@ -10,38 +10,21 @@ from dataclasses import dataclass, replace
 
 from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.topics import Topics
-from groupspec.impl.core.messages import (
-    ApiVersionsRequest,
-    Broker,
-    ErrorCode,
-    FetchRequest,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListOffsetsRequest,
-    MetadataRequest,
-    MetadataResponse,
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-    Request,
-    SyncGroupRequest,
-)
+from groupspec.impl.core import messages
+from groupspec.impl.core.messages import Broker, ErrorCode, Request
 from groupspec.impl.network.answers import answer_with_error
 from groupspec.impl.network.codec import Answer
 from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
 
-GroupRequest = (
-    JoinGroupRequest
-    | SyncGroupRequest
-    | HeartbeatRequest
-    | LeaveGroupRequest
-    | OffsetCommitRequest
-    | OffsetFetchRequest
+MemberRequest = (
+    messages.JoinGroupRequest
+    | messages.SyncGroupRequest
+    | messages.HeartbeatRequest
+    | messages.LeaveGroupRequest
+    | messages.OffsetCommitRequest
 )
-MemberRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetCommitRequest
+GroupRequest = MemberRequest | messages.OffsetFetchRequest
 
 _PRODUCE = VersionRange(3, 9)
 """Advertised because librdkafka takes its absence for a broker from before record batches; never served."""
@@ -92,39 +75,41 @@ class Cluster:
 
     def answer(self, request: Request, caller: Caller) -> Answer:
         """What a well-behaved cluster answers. A Fetch is answered with what is there, without waiting for more."""
-        if isinstance(request, ApiVersionsRequest):
+        if isinstance(request, messages.ApiVersionsRequest):
             return self.advertised()
-        if isinstance(request, MetadataRequest):
+        if isinstance(request, messages.MetadataRequest):
             names = self.topics.names if request.topics is None else request.topics
-            return MetadataResponse(tuple(self.addresses), self.topics.metadata(names), self.addresses[0].node_id)
-        if isinstance(request, FindCoordinatorRequest):
+            return messages.MetadataResponse(
+                tuple(self.addresses), self.topics.metadata(names), self.addresses[0].node_id
+            )
+        if isinstance(request, messages.FindCoordinatorRequest):
             return self._find_coordinator(request)
-        if isinstance(request, ListOffsetsRequest):
+        if isinstance(request, messages.ListOffsetsRequest):
             return self.topics.list_offsets(request, caller.node)
-        if isinstance(request, FetchRequest):
+        if isinstance(request, messages.FetchRequest):
             return self.topics.fetch(request, caller.node)
         return self._of_group(request, caller)
 
-    def _find_coordinator(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    def _find_coordinator(self, request: messages.FindCoordinatorRequest) -> messages.FindCoordinatorResponse:
         if not request.group_id:
-            return FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID)
+            return messages.FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID)
         where = self.addresses[self.coordinator - 1]
-        return FindCoordinatorResponse(ErrorCode.NONE, where.node_id, where.host, where.port)
+        return messages.FindCoordinatorResponse(ErrorCode.NONE, where.node_id, where.host, where.port)
 
     def _of_group(self, request: GroupRequest, caller: Caller) -> Answer:
         """A request to a group's coordinator: another broker refuses it (rule G13)."""
         if caller.node != self.coordinator:
             return answer_with_error(request, ErrorCode.NOT_COORDINATOR)
         group = self.group(request.group_id)
-        if isinstance(request, JoinGroupRequest):
+        if isinstance(request, messages.JoinGroupRequest):
             return group.join(request, caller.version, caller.client_id, caller.now_ms)
-        if isinstance(request, SyncGroupRequest):
+        if isinstance(request, messages.SyncGroupRequest):
             return group.sync(request, caller.now_ms)
-        if isinstance(request, HeartbeatRequest):
+        if isinstance(request, messages.HeartbeatRequest):
             return group.heartbeat(request, caller.now_ms)
-        if isinstance(request, LeaveGroupRequest):
+        if isinstance(request, messages.LeaveGroupRequest):
             return group.leave(request)
-        if isinstance(request, OffsetCommitRequest):
+        if isinstance(request, messages.OffsetCommitRequest):
             return group.commit(request, caller.now_ms)
         return group.fetch_offsets(request)
 
@@ -132,7 +117,7 @@ class Cluster:
         """Say this error because a script wants it, and let the group's state follow."""
         if isinstance(request, MemberRequest):
             group = self.group(request.group_id)
-            if isinstance(request, JoinGroupRequest) and error is ErrorCode.MEMBER_ID_REQUIRED:
+            if isinstance(request, messages.JoinGroupRequest) and error is ErrorCode.MEMBER_ID_REQUIRED:
                 return answer_with_error(replace(request, member_id=group.hand_out_id(client_id)), error)
             group.said(error, request.member_id)
         return answer_with_error(request, error)

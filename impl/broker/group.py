@@ -14,23 +14,12 @@ from dataclasses import dataclass
 from uuid import NAMESPACE_OID, uuid5
 
 from groupspec.impl.broker.phantom import Phantom
+from groupspec.impl.core import messages
 from groupspec.impl.core.messages import (
     ErrorCode,
-    FetchedOffset,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinedMember,
     JoinGroupRequest,
     JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
     OffsetAndMetadata,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
     TopicPartition,
 )
 from groupspec.impl.core.protocol import MalformedProtocolData, decode_assignment
@@ -210,7 +199,7 @@ class Group:
     def _joined(self, leads: bool, *, leader: str | None = None, skip_assignment: bool = False) -> JoinGroupResponse:
         assert self.member is not None
         metadata = self._metadata()
-        members = [JoinedMember(self.member.member_id, self.member.group_instance_id, metadata)]
+        members = [messages.JoinedMember(self.member.member_id, self.member.group_instance_id, metadata)]
         if self.phantom is not None:
             members.append(self.phantom.joined(metadata))
         return JoinGroupResponse(
@@ -246,28 +235,28 @@ class Group:
 
     # SyncGroup, Heartbeat, LeaveGroup --------------------------------------------------------------------------------
 
-    def sync(self, request: SyncGroupRequest, now_ms: int) -> SyncGroupResponse:
+    def sync(self, request: messages.SyncGroupRequest, now_ms: int) -> messages.SyncGroupResponse:
         """A member wants its assignment; the leader brings everybody's. In Stable the answer is at hand (rule G9)."""
         error = self._identity_error(request.member_id, request.group_instance_id)
         if error is ErrorCode.NONE:
             error = self._sync_error(request)
         if error is not ErrorCode.NONE:
-            return SyncGroupResponse(error)
+            return messages.SyncGroupResponse(error)
         assert self.member is not None
         self.member.last_seen_ms = now_ms
         if self.state == COMPLETING_REBALANCE:
             self._take_assignment(request)
             self.state = STABLE
-        return SyncGroupResponse(ErrorCode.NONE, self.assignment, request.protocol_type, self.protocol_name)
+        return messages.SyncGroupResponse(ErrorCode.NONE, self.assignment, request.protocol_type, self.protocol_name)
 
-    def _sync_error(self, request: SyncGroupRequest) -> ErrorCode:
+    def _sync_error(self, request: messages.SyncGroupRequest) -> ErrorCode:
         if request.generation != self.generation:
             return ErrorCode.ILLEGAL_GENERATION
         if request.protocol_name and request.protocol_name != self.protocol_name:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return ErrorCode.REBALANCE_IN_PROGRESS if self.state == PREPARING_REBALANCE else ErrorCode.NONE
 
-    def _take_assignment(self, request: SyncGroupRequest) -> None:
+    def _take_assignment(self, request: messages.SyncGroupRequest) -> None:
         if self.phantom is not None and self.leader == self.phantom.member_id:
             self.assignment = self.phantom.assign_to_client(self._metadata(), self._partitions_of, self.generation)
             return
@@ -276,27 +265,27 @@ class Group:
         if self.phantom is not None:
             self.phantom.was_assigned(assignments.get(self.phantom.member_id, b""), self.generation)
 
-    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> HeartbeatResponse:
+    def heartbeat(self, request: messages.HeartbeatRequest, now_ms: int) -> messages.HeartbeatResponse:
         """A sign of life; the answer is the state's (rule G7)."""
         error = self._member_error(request.member_id, request.group_instance_id, request.generation)
         if error is ErrorCode.NONE and self.member is not None:
             self.member.last_seen_ms = now_ms
             if self.state == PREPARING_REBALANCE:
                 error = ErrorCode.REBALANCE_IN_PROGRESS
-        return HeartbeatResponse(error)
+        return messages.HeartbeatResponse(error)
 
-    def leave(self, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    def leave(self, request: messages.LeaveGroupRequest) -> messages.LeaveGroupResponse:
         """A member goes. Without a member id, the instance id says which (as an administrator does it)."""
         if request.member_id in self._pending_ids:
             self._pending_ids.discard(request.member_id)
-            return LeaveGroupResponse(ErrorCode.NONE)
+            return messages.LeaveGroupResponse(ErrorCode.NONE)
         member_id = request.member_id
         if not member_id and request.group_instance_id and self.member is not None:
             member_id = self.member.member_id
         error = self._identity_error(member_id, request.group_instance_id)
         if error is ErrorCode.NONE:
             self._remove_member()
-        return LeaveGroupResponse(error)
+        return messages.LeaveGroupResponse(error)
 
     def _remove_member(self) -> None:
         self.member = None
@@ -307,11 +296,11 @@ class Group:
 
     # Offsets ---------------------------------------------------------------------------------------------------------
 
-    def commit(self, request: OffsetCommitRequest, now_ms: int) -> OffsetCommitResponse:
+    def commit(self, request: messages.OffsetCommitRequest, now_ms: int) -> messages.OffsetCommitResponse:
         """Positions to remember."""
         error = self._commit_error(request)
         if error is not ErrorCode.NONE:
-            return OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
+            return messages.OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
         if self.member is not None and self.member.member_id == request.member_id:
             self.member.last_seen_ms = now_ms
         errors = {}
@@ -320,9 +309,9 @@ class Group:
             errors[partition] = ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if known:
                 self.offsets[partition] = position
-        return OffsetCommitResponse(errors)
+        return messages.OffsetCommitResponse(errors)
 
-    def _commit_error(self, request: OffsetCommitRequest) -> ErrorCode:
+    def _commit_error(self, request: messages.OffsetCommitRequest) -> ErrorCode:
         anonymous = request.generation < 0 and not request.member_id and request.group_instance_id is None
         if request.generation < 0 and self.member is None:
             return ErrorCode.NONE
@@ -333,16 +322,16 @@ class Group:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return error
 
-    def fetch_offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
+    def fetch_offsets(self, request: messages.OffsetFetchRequest) -> messages.OffsetFetchResponse:
         """The remembered positions: of these partitions, or all."""
         wanted = request.partitions or tuple(sorted(self.offsets))
-        return OffsetFetchResponse({partition: self._position(partition) for partition in wanted})
+        return messages.OffsetFetchResponse({partition: self._position(partition) for partition in wanted})
 
-    def _position(self, partition: TopicPartition) -> FetchedOffset:
+    def _position(self, partition: TopicPartition) -> messages.FetchedOffset:
         position = self.offsets.get(partition)
         if position is None:
-            return FetchedOffset(-1)
-        return FetchedOffset(position.offset, position.metadata, position.leader_epoch)
+            return messages.FetchedOffset(-1)
+        return messages.FetchedOffset(position.offset, position.metadata, position.leader_epoch)
 
     # Who is asking ---------------------------------------------------------------------------------------------------
 

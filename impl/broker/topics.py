@@ -6,18 +6,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from groupspec.impl.core.messages import (
-    ErrorCode,
-    FetchedPartition,
-    FetchRequest,
-    FetchResponse,
-    ListedOffset,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    PartitionMetadata,
-    TopicMetadata,
-    TopicPartition,
-)
+from groupspec.impl.core import messages
+from groupspec.impl.core.messages import ErrorCode, TopicPartition
 from groupspec.impl.network.records import NewRecord, encode_records
 
 LATEST = -1
@@ -89,48 +79,51 @@ class Topics:
         """The offset that the next record will have."""
         return self._partitions[partition].end
 
-    def metadata(self, names: Sequence[str]) -> tuple[TopicMetadata, ...]:
+    def metadata(self, names: Sequence[str]) -> tuple[messages.TopicMetadata, ...]:
         """The metadata of these topics."""
         return tuple(self._metadata_of(name) for name in names)
 
-    def _metadata_of(self, name: str) -> TopicMetadata:
+    def _metadata_of(self, name: str) -> messages.TopicMetadata:
         if name not in self._counts:
-            return TopicMetadata(name, (), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return messages.TopicMetadata(name, (), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         numbers = range(self._counts[name])
-        return TopicMetadata(
-            name, tuple(PartitionMetadata(number, self.leader_of(TopicPartition(name, number))) for number in numbers)
+        return messages.TopicMetadata(
+            name,
+            tuple(
+                messages.PartitionMetadata(number, self.leader_of(TopicPartition(name, number))) for number in numbers
+            ),
         )
 
-    def list_offsets(self, request: ListOffsetsRequest, node: int) -> ListOffsetsResponse:
+    def list_offsets(self, request: messages.ListOffsetsRequest, node: int) -> messages.ListOffsetsResponse:
         """Beginnings, ends; any other timestamp is before the first record."""
 
-        def listed(partition: TopicPartition) -> ListedOffset:
+        def listed(partition: TopicPartition) -> messages.ListedOffset:
             error = self._error(partition, node)
             if error is not ErrorCode.NONE:
-                return ListedOffset(-1, error)
-            return ListedOffset(self.end_of(partition) if request.timestamps[partition] == LATEST else 0)
+                return messages.ListedOffset(-1, error)
+            return messages.ListedOffset(self.end_of(partition) if request.timestamps[partition] == LATEST else 0)
 
-        return ListOffsetsResponse({partition: listed(partition) for partition in request.timestamps})
+        return messages.ListOffsetsResponse({partition: listed(partition) for partition in request.timestamps})
 
-    def fetch(self, request: FetchRequest, node: int) -> FetchResponse:
+    def fetch(self, request: messages.FetchRequest, node: int) -> messages.FetchResponse:
         """Records, as many as the limits allow; the first partition that has any gets some in any case."""
         left = request.max_bytes
-        fetched: dict[TopicPartition, FetchedPartition] = {}
+        fetched: dict[TopicPartition, messages.FetchedPartition] = {}
         for partition, offset in request.offsets.items():
             error = self._error(partition, node)
             if error is not ErrorCode.NONE:
-                fetched[partition] = FetchedPartition(b"", -1, error)
+                fetched[partition] = messages.FetchedPartition(b"", -1, error)
                 continue
             end = self.end_of(partition)
             if not 0 <= offset <= end:
-                fetched[partition] = FetchedPartition(b"", -1, ErrorCode.OFFSET_OUT_OF_RANGE)
+                fetched[partition] = messages.FetchedPartition(b"", -1, ErrorCode.OFFSET_OUT_OF_RANGE)
                 continue
             data = b""
             if left > 0:
                 data = self._partitions[partition].read(offset, min(left, request.max_partition_bytes))
             left -= len(data)
-            fetched[partition] = FetchedPartition(data, end)
-        return FetchResponse(fetched)
+            fetched[partition] = messages.FetchedPartition(data, end)
+        return messages.FetchResponse(fetched)
 
     def _error(self, partition: TopicPartition, node: int) -> ErrorCode:
         if partition not in self._partitions:
@@ -138,7 +131,7 @@ class Topics:
         return ErrorCode.NONE if self.leader_of(partition) == node else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def is_worth_answering(response: FetchResponse, min_bytes: int) -> bool:
+def is_worth_answering(response: messages.FetchResponse, min_bytes: int) -> bool:
     """Whether a Fetch has enough, asks for nothing, or fails: if not, it waits for more (at most its max_wait_ms)."""
     size = sum(len(fetched.record_bytes) for fetched in response.partitions.values())
     wrong = any(fetched.error is not ErrorCode.NONE for fetched in response.partitions.values())

@@ -316,12 +316,9 @@ class Commits:
 
     def deadline_over(self) -> None:
         """The earliest time limit has passed: commits with that limit fail (rule M3)."""
-        deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]
-        limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
-        for operation in list(self._queue):
-            if operation.deadline_ms is not None and operation.deadline_ms <= limit_ms:
-                why = self._connection.why_unknown()
-                self._finish(operation, KafkaTimeoutError(f"The commit was not answered in time{why}"))
+        for operation in self._context.overdue(self._queue):
+            why = self._connection.why_unknown()
+            self._finish(operation, KafkaTimeoutError(f"The commit was not answered in time{why}"))
         self._watch_deadlines()
 
     def lookup_failed(self, code: ErrorCode) -> None:
@@ -393,11 +390,7 @@ class Commits:
             self._membership.commit_settled()
 
     def _watch_deadlines(self) -> None:
-        deadlines = [o.deadline_ms for o in self._queue if o.deadline_ms is not None]
-        if deadlines:
-            self._context.timers.arm("commit_deadline", min(deadlines))
-        else:
-            self._context.timers.disarm("commit_deadline")
+        self._context.arm_earliest("commit_deadline", self._queue)
 
 
 def _commit_failed(code: ErrorCode) -> CommitFailedError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import Error, Output
@@ -33,6 +34,15 @@ class Identity:
 
 
 NOBODY = Identity()
+
+
+class Waiting(Protocol):
+    """What waits until its deadline; None: for ever."""
+
+    deadline_ms: int | None
+
+
+W = TypeVar("W", bound=Waiting)
 
 
 class Context:
@@ -84,6 +94,20 @@ class Context:
     def arm(self, timer: str, delay_ms: int) -> None:
         """Start a timer from now on."""
         self.timers.arm(timer, self.now_ms + delay_ms)
+
+    def arm_earliest(self, timer: str, waiting: Iterable[Waiting]) -> None:
+        """Have a timer run out at the first deadline of these; stop it if none has one."""
+        deadlines = [one.deadline_ms for one in waiting if one.deadline_ms is not None]
+        if deadlines:
+            self.timers.arm(timer, min(deadlines))
+        else:
+            self.timers.disarm(timer)
+
+    def overdue(self, waiting: Iterable[W]) -> list[W]:
+        """Those whose deadline has passed. The earliest has in any case: its timer has fired, if before its time."""
+        limited = [(one.deadline_ms, one) for one in waiting if one.deadline_ms is not None]
+        limit_ms = max(self.now_ms, min((deadline_ms for deadline_ms, _ in limited), default=0))
+        return [one for deadline_ms, one in limited if deadline_ms <= limit_ms]
 
     def note(
         self,

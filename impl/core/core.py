@@ -11,20 +11,12 @@ are, and how they hang together.
 
 from __future__ import annotations
 
+from groupspec.impl.core import events
 from groupspec.impl.core.answers import Answer, answers_in
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.dispatch import dispatch, dispatch_late, is_late
-from groupspec.impl.core.events import (
-    Close,
-    Commit,
-    FetchCommitted,
-    InputEvent,
-    Output,
-    ResponseReceived,
-    TimerExpired,
-    Unsubscribe,
-)
+from groupspec.impl.core.events import InputEvent, Output
 from groupspec.impl.core.messages import ErrorCode, JoinGroupResponse, Response
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.requests import Sent
@@ -65,7 +57,7 @@ class Core(Parts):
         for name in self.timers.due(now_ms):
             deadline_ms = self.timers.deadline_ms(name)
             if deadline_ms is not None and is_expired(deadline_ms, now_ms):  # an earlier one may have moved it
-                outputs += self.handle(TimerExpired(name), now_ms)
+                outputs += self.handle(events.TimerExpired(name), now_ms)
         return outputs
 
     def next_deadline_ms(self) -> int | None:
@@ -75,9 +67,9 @@ class Core(Parts):
     # One event -------------------------------------------------------------------------------------------------------
 
     def _take(self, event: InputEvent) -> None:
-        if isinstance(event, ResponseReceived):
+        if isinstance(event, events.ResponseReceived):
             self.answer(self.requests.look_up(event.request_id, event.response), event.response)
-        elif isinstance(event, TimerExpired):
+        elif isinstance(event, events.TimerExpired):
             dispatch(self, "TimerExpired", event.timer, event)
         else:
             dispatch(self, type(event).__name__, "", event)
@@ -106,7 +98,7 @@ class Core(Parts):
 
     def _refuse(self, event: InputEvent) -> None:
         """After the end: futures are completed; everything else is ignored."""
-        if isinstance(event, Commit | FetchCommitted):
+        if isinstance(event, events.Commit | events.FetchCommitted):
             self.leaving.refuse(event.future_id)
-        elif isinstance(event, Close | Unsubscribe):
+        elif isinstance(event, events.Close | events.Unsubscribe):
             self.leaving.acknowledge(event.future_id)

@@ -12,36 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from groupspec.impl.core import events, messages
 from groupspec.impl.core.answers import Answer
-from groupspec.impl.core.events import (
-    Assign,
-    CallbackStarted,
-    Close,
-    Commit,
-    EnforceRebalance,
-    Fetch,
-    FetchCommitted,
-    MetadataUpdate,
-    PartitionsAssigned,
-    PartitionsRevoked,
-    Poll,
-    ServerEvent,
-    Start,
-    Subscribe,
-    TimerExpired,
-    Unsubscribe,
-)
-from groupspec.impl.core.messages import (
-    ErrorCode,
-    FetchResponse,
-    FindCoordinatorResponse,
-    JoinGroupResponse,
-    ListOffsetsResponse,
-    MetadataResponse,
-    OffsetFetchResponse,
-    Response,
-    SyncGroupResponse,
-)
+from groupspec.impl.core.events import ServerEvent, TimerExpired
+from groupspec.impl.core.messages import ErrorCode, Response
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.requests import Sent
 
@@ -77,20 +51,20 @@ def full(kind: type[R], act: Callable[[Parts, R, Answer], None]) -> Handler:
 # fmt: off
 _TABLE: dict[Key, Handler] = {
     # The application
-    ("Start", ""): on(Start, lambda core, e: core.start()),
-    ("Subscribe", ""): on(Subscribe, lambda core, e: core.membership.subscribe(e)),
-    ("Unsubscribe", ""): on(Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
-    ("Assign", ""): on(Assign, lambda core, e: core.assign(e)),
-    ("Poll", ""): on(Poll, lambda core, e: core.polled(e.raises)),
-    ("Fetch", ""): on(Fetch, lambda core, e: core.demand()),
-    ("Commit", ""): on(Commit, lambda core, e: core.commits.commit(e)),
-    ("FetchCommitted", ""): on(FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
-    ("MetadataUpdate", ""): on(MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
-    ("EnforceRebalance", ""): on(EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
-    ("CallbackStarted", ""): on(CallbackStarted, lambda core, e: core.membership.callback_started()),
-    ("PartitionsRevoked", ""): on(PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
-    ("PartitionsAssigned", ""): on(PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
-    ("Close", ""): on(Close, lambda core, e: core.leaving.close(e)),
+    ("Start", ""): on(events.Start, lambda core, e: core.start()),
+    ("Subscribe", ""): on(events.Subscribe, lambda core, e: core.membership.subscribe(e)),
+    ("Unsubscribe", ""): on(events.Unsubscribe, lambda core, e: core.leaving.unsubscribe(e)),
+    ("Assign", ""): on(events.Assign, lambda core, e: core.assign(e)),
+    ("Poll", ""): on(events.Poll, lambda core, e: core.polled(e.raises)),
+    ("Fetch", ""): on(events.Fetch, lambda core, e: core.demand()),
+    ("Commit", ""): on(events.Commit, lambda core, e: core.commits.commit(e)),
+    ("FetchCommitted", ""): on(events.FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
+    ("MetadataUpdate", ""): on(events.MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
+    ("EnforceRebalance", ""): on(events.EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
+    ("CallbackStarted", ""): on(events.CallbackStarted, lambda core, e: core.membership.callback_started()),
+    ("PartitionsRevoked", ""): on(events.PartitionsRevoked, lambda core, e: core.membership.partitions_revoked()),
+    ("PartitionsAssigned", ""): on(events.PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
+    ("Close", ""): on(events.Close, lambda core, e: core.leaving.close(e)),
     # Time
     ("TimerExpired", "lookup_backoff join_backoff commit_backoff offsets_backoff fetch_backoff"):
         on(TimerExpired, lambda core, e: core.timers.disarm(e.timer)),  # the next try may be made
@@ -103,15 +77,16 @@ _TABLE: dict[Key, Handler] = {
     ("TimerExpired", "metadata"): on(TimerExpired, lambda core, e: core.metadata.timer_expired()),
     ("TimerExpired", "close_deadline"): on(TimerExpired, lambda core, e: core.leaving.deadline_over()),
     # FindCoordinator
-    ("FindCoordinator", "NONE"): full(FindCoordinatorResponse, lambda core, r, a: core.connection.found(r)),
+    ("FindCoordinator", "NONE"): full(messages.FindCoordinatorResponse, lambda core, r, a: core.connection.found(r)),
     ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS NOT_COORDINATOR "
                         "REQUEST_TIMED_OUT NETWORK_EXCEPTION DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.connection.lookup_failed(a.error)),
     ("FindCoordinator", "GROUP_AUTHORIZATION_FAILED INVALID_GROUP_ID other"):
         on(Answer, lambda core, a: core.connection.lookup_refused(a.error)),
     # JoinGroup
-    ("JoinGroup", "NONE"): full(JoinGroupResponse, lambda core, r, a: core.joining.join_accepted(r)),
-    ("JoinGroup", "MEMBER_ID_REQUIRED"): full(JoinGroupResponse, lambda core, r, a: core.joining.member_id_required(r)),
+    ("JoinGroup", "NONE"): full(messages.JoinGroupResponse, lambda core, r, a: core.joining.join_accepted(r)),
+    ("JoinGroup", "MEMBER_ID_REQUIRED"):
+        full(messages.JoinGroupResponse, lambda core, r, a: core.joining.member_id_required(r)),
     ("JoinGroup", "REBALANCE_IN_PROGRESS"): on(Answer, lambda core, a: core.joining.join_again()),
     ("JoinGroup", "UNKNOWN_MEMBER_ID"): on(Answer, lambda core, a: core.joining.identity_unknown()),
     ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"): on(Answer, lambda core, a: core.joining.join_later()),
@@ -123,7 +98,7 @@ _TABLE: dict[Key, Handler] = {
                   "ILLEGAL_GENERATION other"):
         on(Answer, lambda core, a: core.joining.refused(a.sent.api, a.error)),
     # SyncGroup
-    ("SyncGroup", "NONE"): full(SyncGroupResponse, lambda core, r, a: core.joining.sync_accepted(r)),
+    ("SyncGroup", "NONE"): full(messages.SyncGroupResponse, lambda core, r, a: core.joining.sync_accepted(r)),
     ("SyncGroup", "REBALANCE_IN_PROGRESS"): on(Answer, lambda core, a: core.joining.start_over()),
     ("SyncGroup", "UNKNOWN_MEMBER_ID"): on(Answer, lambda core, a: core.joining.identity_unknown()),
     ("SyncGroup", "ILLEGAL_GENERATION"): on(Answer, lambda core, a: core.joining.sync_generation_gone()),
@@ -164,7 +139,7 @@ _TABLE: dict[Key, Handler] = {
         on(Answer, lambda core, a: core.commits.refused(a.sent, a.error, a.partitions)),
     ("OffsetCommit", "late"): on(Answer, lambda core, a: core.commits.late(a.sent, a.error)),
     # OffsetFetch
-    ("OffsetFetch", "NONE"): full(OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
+    ("OffsetFetch", "NONE"): full(messages.OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS UNSTABLE_OFFSET_COMMIT REQUEST_TIMED_OUT"):
         on(Answer, lambda core, a: core.offsets.retriable(a.sent)),
     ("OffsetFetch", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
@@ -172,14 +147,15 @@ _TABLE: dict[Key, Handler] = {
     ("OffsetFetch", "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION other"):
         on(Answer, lambda core, a: core.offsets.refused(a.sent, a.error, a.partitions)),
     # ListOffsets
-    ("ListOffsets", "NONE"): full(ListOffsetsResponse, lambda core, r, a: core.offsets.listed(a.sent, r, a.partitions)),
+    ("ListOffsets", "NONE"):
+        full(messages.ListOffsetsResponse, lambda core, r, a: core.offsets.listed(a.sent, r, a.partitions)),
     ("ListOffsets", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
                     "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.offsets.leader_moved(a.sent, a.partitions)),
     ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED other"):
         on(Answer, lambda core, a: core.offsets.reset_refused(a.sent, a.error, a.partitions)),
     # Fetch
-    ("Fetch", "NONE"): full(FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
+    ("Fetch", "NONE"): full(messages.FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
     ("Fetch", "OFFSET_OUT_OF_RANGE"): on(Answer, lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
     ("Fetch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
               "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"):
@@ -189,7 +165,7 @@ _TABLE: dict[Key, Handler] = {
     ("Fetch", "TOPIC_AUTHORIZATION_FAILED other"):
         on(Answer, lambda core, a: core.fetching.refused(a.sent, a.error, a.partitions)),
     # Metadata
-    ("Metadata", "NONE"): full(MetadataResponse, lambda core, r, a: core.metadata.received(r)),
+    ("Metadata", "NONE"): full(messages.MetadataResponse, lambda core, r, a: core.metadata.received(r)),
     ("Metadata", "DISCONNECTED TIMED_OUT"): on(Answer, lambda core, a: core.metadata.failed()),
     ("Metadata", "UNKNOWN_TOPIC_OR_PARTITION"): on(Answer, lambda core, a: core.metadata.topic_missing(a.topics)),
     ("Metadata", "LEADER_NOT_AVAILABLE"): on(Answer, lambda core, a: core.metadata.topic_not_ready(a.topics)),

@@ -7,7 +7,6 @@ polls again (everything else: it has been told). The identity survives what says
 
 from __future__ import annotations
 
-from groupspec.impl.core.assignors.userdata import encode_sticky_user_data
 from groupspec.impl.core.connection import Connection
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.errors import KafkaError, error_for
@@ -26,6 +25,7 @@ from groupspec.impl.core.protocol import (
     MalformedProtocolData,
     Subscription,
     decode_assignment,
+    encode_sticky_user_data,
     encode_subscription,
 )
 from groupspec.impl.core.rebalance import Rebalance, RebalanceState

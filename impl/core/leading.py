@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groupspec.impl.core.assignors import ASSIGNORS, Subscriber
-from groupspec.impl.core.assignors.userdata import decode_sticky_user_data
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.messages import JoinedMember, JoinGroupResponse
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.protocol import (
     Assignment,
     MalformedProtocolData,
+    decode_sticky_user_data,
     decode_subscription,
     encode_assignment,
 )

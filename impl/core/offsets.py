@@ -249,12 +249,9 @@ class Offsets:
 
     def deadline_over(self) -> None:
         """The earliest time limit has passed."""
-        deadlines = [q.deadline_ms for q in self._questions if q.deadline_ms is not None]
-        limit_ms = max(self._context.now_ms, min(deadlines, default=self._context.now_ms))
-        for question in list(self._questions):
-            if question.deadline_ms is not None and question.deadline_ms <= limit_ms:
-                why = self._connection.why_unknown()
-                self._end(question, error=KafkaTimeoutError(f"The committed offsets were not answered in time{why}"))
+        for question in self._context.overdue(self._questions):
+            why = self._connection.why_unknown()
+            self._end(question, error=KafkaTimeoutError(f"The committed offsets were not answered in time{why}"))
         self._watch_deadlines()
 
     def lookup_refused(self, error: KafkaError) -> None:
@@ -288,11 +285,7 @@ class Offsets:
         self._context.arm("offsets_backoff", self._context.config.retry_backoff_ms)
 
     def _watch_deadlines(self) -> None:
-        deadlines = [q.deadline_ms for q in self._questions if q.deadline_ms is not None]
-        if deadlines:
-            self._context.timers.arm("offsets_deadline", min(deadlines))
-        else:
-            self._context.timers.disarm("offsets_deadline")
+        self._context.arm_earliest("offsets_deadline", self._questions)
 
 
 def _as_result(response: OffsetFetchResponse) -> dict[TopicPartition, OffsetAndMetadata | None]:

@@ -107,6 +107,24 @@ def decode_assignment(data: bytes) -> Assignment:
     return Assignment(partitions, reader.nullable_bytes("user data"))
 
 
+def encode_sticky_user_data(previous: tuple[TopicPartition, ...], generation: int) -> bytes:
+    """The user data of the eager sticky assignor: the member's previous assignment, and its generation.
+
+    Version 1 of StickyAssignor's user data. An eager member owns nothing when it joins, so this is the only way for
+    the leader to know what it had.
+    """
+    return _topic_partitions(previous) + _int32(generation)
+
+
+def decode_sticky_user_data(data: bytes | None) -> tuple[tuple[TopicPartition, ...], int]:
+    """Previous assignment and generation; nothing and -1 if there is none. Raises MalformedProtocolData."""
+    if data is None:
+        return (), -1
+    reader = _Reader(data, "sticky user data")
+    previous = reader.topic_partitions("previous assignment")
+    return previous, -1 if reader.is_at_end() else reader.int32("generation")  # version 0 has no generation
+
+
 # Writing -------------------------------------------------------------------------------------------------------------
 
 
@@ -163,6 +181,9 @@ class _Reader:
         if version < 0:
             raise MalformedProtocolData(f"{self._blob}: version {version} is negative")
         return version
+
+    def is_at_end(self) -> bool:
+        return self._at == len(self._data)
 
     def int32(self, field: str) -> int:
         return int.from_bytes(self._take(4, field), "big", signed=True)

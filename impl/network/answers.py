@@ -2,35 +2,8 @@
 
 from __future__ import annotations
 
-from groupspec.impl.core.messages import (
-    ApiVersionsRequest,
-    ErrorCode,
-    FetchedOffset,
-    FetchedPartition,
-    FetchRequest,
-    FetchResponse,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    ListedOffset,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    MetadataRequest,
-    MetadataResponse,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    Request,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TopicMetadata,
-)
+from groupspec.impl.core import messages
+from groupspec.impl.core.messages import ErrorCode, Request
 from groupspec.impl.network.codec import Answer
 from groupspec.impl.network.versions import ApiVersionsResponse
 
@@ -58,40 +31,44 @@ def error_code(code: ErrorCode | str | int) -> ErrorCode:
 def answer_with_error(request: Request, error: ErrorCode) -> Answer:
     """The answer to this request that says nothing but the error, wherever its API has room for one."""
     match request:
-        case ApiVersionsRequest():
+        case messages.ApiVersionsRequest():
             return ApiVersionsResponse({}, error)
-        case MetadataRequest():
-            topics = tuple(TopicMetadata(topic, (), error) for topic in request.topics or ())
-            return MetadataResponse((), topics, error=error)
-        case FindCoordinatorRequest():
-            return FindCoordinatorResponse(error)
-        case JoinGroupRequest():
-            return JoinGroupResponse(error, member_id=request.member_id, protocol_type=None)
-        case SyncGroupRequest():
-            return SyncGroupResponse(error)
-        case HeartbeatRequest():
-            return HeartbeatResponse(error)
-        case LeaveGroupRequest():
-            return LeaveGroupResponse(error)
-        case OffsetCommitRequest():
-            return OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
-        case OffsetFetchRequest():
-            return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(-1, error=error)), error)
-        case ListOffsetsRequest():
-            return ListOffsetsResponse(dict.fromkeys(request.timestamps, ListedOffset(-1, error)), error)
-        case FetchRequest():
-            return FetchResponse(dict.fromkeys(request.offsets, FetchedPartition(b"", -1, error)))
+        case messages.MetadataRequest():
+            topics = tuple(messages.TopicMetadata(topic, (), error) for topic in request.topics or ())
+            return messages.MetadataResponse((), topics, error=error)
+        case messages.FindCoordinatorRequest():
+            return messages.FindCoordinatorResponse(error)
+        case messages.JoinGroupRequest():
+            return messages.JoinGroupResponse(error, member_id=request.member_id, protocol_type=None)
+        case messages.SyncGroupRequest():
+            return messages.SyncGroupResponse(error)
+        case messages.HeartbeatRequest():
+            return messages.HeartbeatResponse(error)
+        case messages.LeaveGroupRequest():
+            return messages.LeaveGroupResponse(error)
+        case messages.OffsetCommitRequest():
+            return messages.OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
+        case messages.OffsetFetchRequest():
+            return messages.OffsetFetchResponse(
+                dict.fromkeys(request.partitions, messages.FetchedOffset(-1, error=error)), error
+            )
+        case messages.ListOffsetsRequest():
+            return messages.ListOffsetsResponse(
+                dict.fromkeys(request.timestamps, messages.ListedOffset(-1, error)), error
+            )
+        case messages.FetchRequest():
+            return messages.FetchResponse(dict.fromkeys(request.offsets, messages.FetchedPartition(b"", -1, error)))
 
 
 def error_of(answer: Answer) -> ErrorCode:
     """The error that an answer is about: its own, or else the first of its parts'."""
     parts: list[ErrorCode] = []
-    if isinstance(answer, OffsetCommitResponse):
+    if isinstance(answer, messages.OffsetCommitResponse):
         parts = list(answer.errors.values())
-    elif isinstance(answer, OffsetFetchResponse | ListOffsetsResponse):
+    elif isinstance(answer, messages.OffsetFetchResponse | messages.ListOffsetsResponse):
         parts = [offset.error for offset in answer.offsets.values()]
-    elif isinstance(answer, FetchResponse):
+    elif isinstance(answer, messages.FetchResponse):
         parts = [fetched.error for fetched in answer.partitions.values()]
-    elif isinstance(answer, MetadataResponse):
+    elif isinstance(answer, messages.MetadataResponse):
         parts = [topic.error for topic in answer.topics]
     return next((error for error in (answer.error, *parts) if error is not ErrorCode.NONE), ErrorCode.NONE)

@@ -24,23 +24,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from groupspec.impl.core import events
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
-from groupspec.impl.core.events import (
-    AssignPartitions,
-    Closed,
-    CompleteFuture,
-    ConnectCoordinator,
-    ConsumerEvent,
-    DisconnectCoordinator,
-    Error,
-    Output,
-    ResponseReceived,
-    RevokePartitions,
-    SendRequest,
-    ServerEvent,
-    Start,
-)
+from groupspec.impl.core.events import ConsumerEvent, Output, ResponseReceived, SendRequest, ServerEvent
 from groupspec.impl.core.messages import ErrorCode, NoAnswer
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import EventCount, Queue, Runtime, Thread, wait_until
@@ -89,7 +76,7 @@ class BackgroundDriver:
                 return
             self._running = True
         if self._thread is None:
-            self.submit(Start())
+            self.submit(events.Start())
         self._thread = self._runtime.thread(self._run, "background")
         self._thread.start()
 
@@ -247,15 +234,15 @@ class BackgroundDriver:
         match output:
             case SendRequest():
                 self._send(output)
-            case ConnectCoordinator(node_id, host, port):
+            case events.ConnectCoordinator(node_id, host, port):
                 self._transport.connect_coordinator(node_id, host, port)
-            case DisconnectCoordinator():
+            case events.DisconnectCoordinator():
                 self._transport.disconnect_coordinator()
-            case Error() | RevokePartitions() | AssignPartitions():
+            case events.Error() | events.RevokePartitions() | events.AssignPartitions():
                 self._consumer_events.put(output)
-            case CompleteFuture(number, result, error):
+            case events.CompleteFuture(number, result, error):
                 self._futures.complete(number, result, error)
-            case Closed():
+            case events.Closed():
                 self._ended = True
 
     def _send(self, request: SendRequest) -> None:

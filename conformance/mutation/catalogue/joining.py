@@ -35,8 +35,7 @@ instead("J7-joins-before-callback", "J7 C3 Q4", Membership._is_prepared,
     "An eager member sends JoinGroup while its revocation callback is still due.")
 instead("J8-no-comparison", "J8", Leading.is_outdated, lambda _, self: False,
     "The leader does not notice that the partitions of its topics have changed.")
-instead("K2-keeps-what-moves", "K2", sticky.CooperativeStickyAssignor.withhold,
-    lambda _, self, shares, owners: shares,
+instead("K2-keeps-what-moves", "K2", sticky.withhold, lambda _, shares, owners: shares,
     "The cooperative assignor gives a partition away that its owner has not let go of.")
 # fmt: on
 

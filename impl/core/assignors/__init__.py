@@ -4,14 +4,17 @@ An assignor is a pure function: the same members, subscriptions and partition co
 Names and results are those of Kafka's (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor).
 """
 
+from groupspec.impl.core.assignors import base, sticky
 from groupspec.impl.core.assignors.base import Assignment, Assignor, Subscriber
-from groupspec.impl.core.assignors.ranges import RangeAssignor
-from groupspec.impl.core.assignors.roundrobin import RoundRobinAssignor
-from groupspec.impl.core.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 
 ASSIGNORS: dict[str, Assignor] = {
     assignor.name: assignor
-    for assignor in (RangeAssignor(), RoundRobinAssignor(), StickyAssignor(), CooperativeStickyAssignor())
+    for assignor in (
+        Assignor("range", base.divide_ranges),
+        Assignor("roundrobin", base.deal_in_turn),
+        Assignor("sticky", sticky.balanced_shares),
+        Assignor("cooperative-sticky", sticky.balanced_shares_without_moves, cooperative=True),
+    )
 }
 """Every assignor by its name in JoinGroup."""
 

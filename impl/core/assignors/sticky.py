@@ -12,46 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupspec.impl.core.assignors.base import (
-    Assignment,
-    Subscriber,
-    finished,
-    in_serving_order,
-    partitions_of,
-    subscribed_topics,
-)
+from groupspec.impl.core.assignors.base import Subscriber, in_serving_order, partitions_of, subscribed_topics
 from groupspec.impl.core.messages import TopicPartition
 
 Shares = dict[str, set[TopicPartition]]
 
 
-class StickyAssignor:
-    """Balance first, then stickiness; partitions move at once (eager)."""
-
-    name = "sticky"
-    cooperative = False
-
-    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
-        """The balanced assignment nearest to what the members own."""
-        return finished(balanced_shares(members, partition_counts))
+def balanced_shares_without_moves(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Shares:
+    """The balanced assignment without the partitions that change owner."""
+    return withhold(balanced_shares(members, partition_counts), valid_owners(members))
 
 
-class CooperativeStickyAssignor:
-    """The same division, without the partitions that another member still owns."""
-
-    name = "cooperative-sticky"
-    cooperative = True
-
-    def assign(self, members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Assignment:
-        """The balanced assignment without the partitions that change owner."""
-        return finished(self.withhold(balanced_shares(members, partition_counts), valid_owners(members)))
-
-    def withhold(self, shares: Shares, owners: Mapping[TopicPartition, str]) -> Shares:
-        """Take out every partition that another member still owns."""
-        return {
-            member_id: {partition for partition in share if owners.get(partition, member_id) == member_id}
-            for member_id, share in shares.items()
-        }
+def withhold(shares: Shares, owners: Mapping[TopicPartition, str]) -> Shares:
+    """Take out every partition that another member still owns."""
+    return {
+        member_id: {partition for partition in share if owners.get(partition, member_id) == member_id}
+        for member_id, share in shares.items()
+    }
 
 
 def valid_owners(members: Sequence[Subscriber]) -> dict[TopicPartition, str]:

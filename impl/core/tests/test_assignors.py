@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupspec.impl.core.assignors import ASSIGNORS, Assignment, Subscriber, sticky
-from groupspec.impl.core.assignors.userdata import decode_sticky_user_data, encode_sticky_user_data
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.core.protocol import MalformedProtocolData
+from groupspec.impl.core.protocol import MalformedProtocolData, decode_sticky_user_data, encode_sticky_user_data
 
 TOPICS = ("a", "b", "c")
 
