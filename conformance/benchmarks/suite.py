@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Benchmark, Figure
-from groupspec.conformance.stateful.routes import MEMBER, Goal
-from groupspec.conformance.stateful.suite import Coverage, Start, SuiteRun, goals, make_machine, run_machine, start_core
+from groupspec.conformance.stateful.lockstep import LockstepRun
+from groupspec.conformance.stateful.routes import MEMBER
+from groupspec.conformance.stateful.suite import Coverage, Start, goals, make_machine, run_machine, start_core
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 RUNS: Final = 5
@@ -22,27 +23,17 @@ REBALANCE: Final = "eager"
 GOAL: Final = 0.4
 
 
-class Nothing:
+class Nothing(LockstepRun):
     """A run that says yes to everything and does nothing."""
 
     def offer(self, offer: Offer, variant: int = 0) -> bool:
         """Nothing happens."""
         return True
 
-    def time_passes(self) -> None:
-        """Nothing is due."""
 
-    def fired(self) -> list[Goal]:
-        """Nothing."""
-        return []
-
-    def end(self) -> None:
-        """There is nothing to take down."""
-
-
-def start_nothing(target: str, member: Member, state: MemberState) -> SuiteRun:
+def start_nothing(target: str, member: Member, state: MemberState) -> LockstepRun:
     """A run of nothing."""
-    return Nothing()
+    return Nothing(member, state)
 
 
 def measure(now: Callable[[str], None]) -> list[Figure]:

@@ -9,21 +9,15 @@ cannot be is left out.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.stateful.routes import MEMBER, member_of
-from groupspec.conformance.vectors.making import spec_hash
-from groupspec.conformance.vectors.schema import FORMAT, VERSION
-from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS
-from groupspec.spec import vocabulary
+from groupspec.conformance.vectors.making import Line, code, file_text, state_codes
+from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.spec.compiler.member import IllegalEvent, MemberState, Offer
 from groupspec.spec.composition.projection import NotProjectable, Projection, project
 from groupspec.spec.explorer import Trace
-from groupspec.spec.terms import Variable
 from groupspec.spec.vocabulary import VARIABLES
 
 SUBJECT: Final = next(subject for subject in SUBJECTS if subject.name == "member")
@@ -56,120 +50,73 @@ def seen_by(trace: Trace, member: int) -> Projection:
         ) from missing
 
 
-@dataclass
 class _Way:
     """The deployed member, run along the events of a projection."""
 
-    seen: Projection
-    offers: list[Offer] = field(default_factory=list)
-    said: list[tuple[str, ...]] = field(default_factory=lambda: [()])
-    states: dict[MemberState, int] = field(default_factory=dict)
-    parents: list[list[int] | None] = field(default_factory=list)
-    does: dict[int, list[list[int]]] = field(default_factory=dict)
-    stays: dict[int, list[int]] = field(default_factory=dict)
-    never: dict[int, dict[str, list[int]]] = field(default_factory=dict)
-    run: list[list[int]] = field(default_factory=list)
-    rows: list[str] = field(default_factory=list)
+    def __init__(self, seen: Projection) -> None:
+        self.seen = seen
+        self.member = member_of(MEMBER, seen.rebalance)
+        self.offers: dict[Offer, int] = {}
+        self.said: dict[tuple[str, ...], int] = {(): 0}
+        self.states: dict[MemberState, int] = {}
+        self.parents: list[list[int] | None] = []
+        self.does: dict[int, list[list[int]]] = {}
+        self.stays: dict[int, list[int]] = {}
+        self.never: dict[int, dict[str, list[int]]] = {}
+        self.run: list[list[int]] = []
+        self.rows: list[str] = []
 
     def text(self) -> str:
-        self.member = member_of(MEMBER, self.seen.rebalance)
         here = self.member.initial(**self.seen.config)
         self._number(here, None)
         for event in self.seen.events:
             here = self._event(here, Offer(event.event, tuple(event.inputs.items())))
-        never = [list(self.never.get(number, {}).items()) for number in range(len(self.states))]
-        stays = [self.stays.get(number, []) for number in range(len(self.states))]
         lines = [self._state(state, number) for state, number in self.states.items()]
         lines.append({"pair": ["rebalance", *self.rows[-2:]], "start": 0, "run": self.run, "back": None})
-        body = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in lines)
-        header = self._header(hashlib.sha256(body.encode()).hexdigest(), stays, never)
-        return json.dumps(header, separators=(",", ":"), ensure_ascii=False) + "\n" + body
+        counts = {"states": len(self.states), "pairs": 1, "pair_steps": len(self.run), "pairs_without_way_home": 1}
+        config = {v.name: v.initial for v in VARIABLES.values() if v.kind == "config"} | dict(self.seen.config)
+        legend = {
+            "sent": self.said,
+            "stays": [self.stays.get(number, []) for number in range(len(self.states))],
+            "never": [list(self.never.get(number, {}).items()) for number in range(len(self.states))],
+        }
+        return file_text(SUBJECT, self.seen.rebalance, lines, RECIPE, [config], counts, self.offers, legend)
 
     def _event(self, here: MemberState, offer: Offer) -> MemberState:
         number = self.states[here]
         if not SUBJECT.can_be(self.member, here, offer):
             return here
-        code = self._code(offer)
+        event = code(self.offers, offer)
         try:
             reaction = self.member.react(here, offer.event, dict(offer.inputs))
         except IllegalEvent as illegal:
-            self.never.setdefault(number, {}).setdefault(" ".join(illegal.row.rules), []).append(code)
+            self.never.setdefault(number, {}).setdefault(" ".join(illegal.row.rules), []).append(event)
             return here
         sent = (*reaction.emitted, *SUBJECT.shows(self.member, here, offer))
-        if sent not in self.said:
-            self.said.append(sent)
-        target = self._number(reaction.state, [number, code])
-        step = [code, self.said.index(sent), target]
+        target = self._number(reaction.state, [number, event])
+        step = [event, code(self.said, sent), target]
         self.run.append(step)
         if sent or target != number:
             if step not in self.does.setdefault(number, []):
                 self.does[number].append(step)
         else:
-            self.stays.setdefault(number, []).append(code)
+            self.stays.setdefault(number, []).append(event)
         moved = (m for m in reaction.moves if m.machine == "rebalance" and m.row.kind == "transition")
         self.rows += [move.row.id for move in moved]
         return reaction.state
 
     def _number(self, state: MemberState, parent: list[int] | None) -> int:
         if state not in self.states:
-            self.states[state] = len(self.states)
             self.parents.append(parent)
-        return self.states[state]
+        return code(self.states, state)
 
-    def _code(self, offer: Offer) -> int:
-        if offer not in self.offers:
-            self.offers.append(offer)
-        return self.offers.index(offer)
-
-    def _state(self, state: MemberState, number: int) -> dict[str, object]:
-        tables = self.member.tables
+    def _state(self, state: MemberState, number: int) -> Line:
         return {
             "state": number,
             "from": self.parents[number],
             "config": 0,
-            "is": [tables[m].states.index(self.member.state_of(state, m)) for m in self.member.machines],
-            "has": "".join(str(v.domain.index(self.member.value_of(state, v.name))) for v in self._variables()),
+            **state_codes(self.member, state),
             "does": self.does.get(number, []),
             "stays": number,
             "never": number,
         }
-
-    def _variables(self) -> list[Variable]:
-        return [VARIABLES[name] for name in self.member.variables if VARIABLES[name].kind == "state"]
-
-    def _header(self, lines: str, stays: object, never: object) -> dict[str, object]:
-        counts = Counter(states=len(self.states), pairs=1, pair_steps=len(self.run), pairs_without_way_home=1)
-        config = {v.name: v.initial for v in VARIABLES.values() if v.kind == "config"} | dict(self.seen.config)
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "spec": spec_hash(SUBJECT, self.seen.rebalance),
-            "recipe": RECIPE,
-            "lines": lines,
-            "subject": SUBJECT.name,
-            "rebalance": self.seen.rebalance,
-            "profile": PROFILE,
-            "configurations": [config],
-            "home": dict(SUBJECT.home),
-            "counts": dict(counts),
-            "legend": {
-                "events": [_event(offer) for offer in self.offers],
-                "sent": self.said,
-                "stays": stays,
-                "never": never,
-                "states": {name: table.states for name, table in self.member.tables.items()},
-                "variables": {v.name: {"values": v.domain, "doc": v.doc} for v in self._variables()},
-            },
-        }
-
-
-def _event(offer: Offer) -> dict[str, object]:
-    event = vocabulary.EVENTS[offer.event]
-    told: dict[str, object] = {
-        "name": offer.event,
-        "inputs": dict(offer.inputs),
-        "kind": event.kind,
-        "doc": event.doc,
-    }
-    answers = [list(answer) for answer, name in vocabulary.RESPONSES.items() if name == offer.event]
-    return {**told, "answers": answers} if answers else told

@@ -19,10 +19,10 @@ import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from types import ModuleType
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 from unittest import mock
 
 from groupspec.conformance.errors import UsageProblem
@@ -150,7 +150,12 @@ def register(one: Mutant) -> None:
 
 
 def mutant(
-    identifier: str, rules: str, *targets: object, of_spec: bool = False, scenarios: str = ""
+    identifier: str,
+    rules: str,
+    *targets: object,
+    when: Literal["instead", "before", "after"] = "instead",
+    of_spec: bool = False,
+    scenarios: str = "",
 ) -> Callable[[Method], Method]:
     """Registers a mutant; the docstring of what is decorated says what is done then.
 
@@ -159,13 +164,18 @@ def mutant(
         rules: Their ids, separated by spaces.
         targets: What is replaced by the decorated function; see `Seam.replace`. Without any, the decorated function
             is given the `Seam` and makes the changes itself.
+        when: Whether the decorated function replaces a target, or is called before or after it with its arguments.
         of_spec: See `Mutant`.
         scenarios: Their ids, separated by spaces.
     """
 
     def registered(function: Method) -> Method:
+        def in_turn(original: Method, *arguments: object, **named: object) -> None:
+            for each in (original, function) if when == "after" else (function, original):
+                each(*arguments, **named)
+
         def change(seam: Seam) -> None:
-            seam.replacing(*targets)(function)
+            seam.replacing(*targets)(function if when == "instead" else in_turn)
 
         what = " ".join((function.__doc__ or "").split())
         made = change if targets else function
@@ -173,6 +183,10 @@ def mutant(
         return function
 
     return registered
+
+
+before: Final = partial(mutant, when="before")
+after: Final = partial(mutant, when="after")
 
 
 def instead(

@@ -8,23 +8,23 @@ exception: the run goes on with the next target, and says what it found.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.routes import Route, infeasible_transitions, pair_routes, transition_routes
+from groupspec.conformance.stateful.routes import infeasible_transitions, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
     REBALANCES,
     TARGETS,
     Coverage,
     Start,
+    cover,
     goals,
     make_machine,
     run_machine,
     start_background,
     start_core,
-    walk,
 )
 
 DRIVERS: Final[Mapping[str, Start]] = MappingProxyType({"core": start_core, "background": start_background})
@@ -83,7 +83,6 @@ def run_suite(
     examples: int,
     seed: int,
     now: Callable[[str], None] = lambda _: None,
-    start: Start | None = None,
 ) -> SuiteResult:
     """Runs it.
 
@@ -92,10 +91,8 @@ def run_suite(
         examples: Drawn examples for each target and protocol, after the routes.
         seed: Draws them.
         now: Told what is being done.
-        start: How a run begins; by default that of the driver.
     """
     result = SuiteResult(driver)
-    begin = start or DRIVERS[driver]
     for target in TARGETS:
         for rebalance in REBALANCES:
             now(f"{driver}: finding the routes of the {target}, {rebalance}")
@@ -104,7 +101,7 @@ def run_suite(
             result.preparing_seconds += time.perf_counter() - began
             now(f"{driver}: the {target}, {rebalance}")
             began = time.perf_counter()
-            coverage = _run(result, target, rebalance, begin, examples, seed)
+            coverage = _run(result, target, rebalance, DRIVERS[driver], examples, seed)
             result.seconds += time.perf_counter() - began
             _count(result, target, rebalance, coverage)
     return result
@@ -112,10 +109,7 @@ def run_suite(
 
 def _run(result: SuiteResult, target: str, rebalance: str, start: Start, examples: int, seed: int) -> Coverage:
     coverage = Coverage()
-    routes = goals(target, rebalance)
-    found = list(_walk(list(routes.values()), target, rebalance, start, coverage, 0))
-    # What could not be brought about in one way is tried in another: variants are different errors that mean the same.
-    found += _walk([routes[goal] for goal in coverage.missing(routes)], target, rebalance, start, coverage, 1)
+    found = list(cover(target, rebalance, start, coverage))
     try:
         if examples:
             run_machine(make_machine(target, rebalance, start, coverage), examples, seed_value=seed)
@@ -126,21 +120,6 @@ def _run(result: SuiteResult, target: str, rebalance: str, start: Start, example
         found = [*found[:MAX_FAILURES], f"{rebalance} {target}: and {len(found) - MAX_FAILURES} more"]
     result.failures += found
     return coverage
-
-
-def _walk(
-    routes: Sequence[Route], target: str, rebalance: str, start: Start, coverage: Coverage, variant: int
-) -> Iterator[str]:
-    """Runs routes; what is yielded are divergences."""
-    for route in routes:
-        try:
-            run, _ = walk(route, target, rebalance, start, variant)
-        except AssertionError as divergence:
-            yield f"{rebalance} {target}, route to {' then '.join(route.goal[1:])}: {divergence}"
-            continue
-        run.end()
-        coverage.note(run)
-        coverage.steps += len(route.offers)
 
 
 def _count(result: SuiteResult, target: str, rebalance: str, coverage: Coverage) -> None:

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
+from typing import Final
 
 from groupspec.conformance.stateful.answers import PARTITIONS, TOPICS
 from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
-from groupspec.conformance.stateful.lockstep import Observation, probe
-from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
+from groupspec.conformance.stateful.translation import (
+    ASKED,
+    EVENTS_OF,
+    MANUAL,
+    TIMERS,
+    Observation,
+    Sent,
+    Translation,
+    is_asked,
+    probe,
+)
+from groupspec.impl.consumer import Settings
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import SendRequest, UnsolicitedResponse
@@ -17,6 +28,9 @@ from groupspec.impl.core.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
+    LeaveGroupRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
     OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -39,10 +53,10 @@ SAMPLE_REQUESTS: Mapping[str, Request] = MappingProxyType(
 )
 """A request of each kind, to make the answer to a request that was never sent."""
 
-ANSWERED_BY_ITSELF = ("Metadata", "ListOffsets", "LeaveGroup", "OffsetFetch")
-"""Requests that no event of the member's machines answers: the adapter answers them at once."""
+ANSWERED_BY_ITSELF: Final = (MetadataRequest, ListOffsetsRequest, LeaveGroupRequest, OffsetFetchRequest)
+"""Requests that no event of the member's machines answers, but for the lookup of `ASKED`: they are answered at once."""
 
-_TIMER_OF = {event: timer for timer, event in TIMERS.items()}
+TIMER_OF: Final = {event: timer for timer, event in TIMERS.items()}
 NEVER_MS = 2**31 - 1
 """For timers that no event of the machines stands for."""
 
@@ -56,25 +70,35 @@ _NOTHING_ASSIGNED = (
 )
 
 
+def settings_for(member: Member, start: MemberState) -> Settings:
+    """The consumer's keyword arguments for one configuration of the model."""
+    return {
+        "group_id": "group",
+        "client_id": "member",
+        "group_instance_id": "instance" if member.value_of(start, "static") else None,
+        "enable_auto_commit": bool(member.value_of(start, "auto_commit")),
+        "partition_assignment_strategy": ("cooperative-sticky" if member.rebalance == "cooperative" else "range",),
+        "auto_offset_reset": "earliest",
+        "auto_commit_interval_ms": NEVER_MS,
+        "metadata_max_age_ms": NEVER_MS,
+    }
+
+
 def config_for(member: Member, start: MemberState) -> Config:
-    """The implementation's configuration for one configuration of the model."""
-    return Config(
-        group_id="group",
-        client_id="member",
-        group_instance_id="instance" if member.value_of(start, "static") else None,
-        enable_auto_commit=bool(member.value_of(start, "auto_commit")),
-        partition_assignment_strategy=("cooperative-sticky",) if member.rebalance == "cooperative" else ("range",),
-        auto_offset_reset="earliest",
-        auto_commit_interval_ms=NEVER_MS,
-        metadata_max_age_ms=NEVER_MS,
-    )
+    """The same as the core has it."""
+    return Config(**settings_for(member, start))
 
 
 class CoreAdapter(ScriptedCore):
-    """One core, and a coordinator that answers when told."""
+    """One core, and a coordinator that answers when told.
+
+    Attributes:
+        record: What has passed the core's front door since the last event.
+    """
 
     def __init__(self, member: Member, start: MemberState) -> None:
         self.member = member
+        self.start = start
         self.translation = Translation(member)
         self.record: list[Observation] = []
         self._futures = 0
@@ -89,7 +113,7 @@ class CoreAdapter(ScriptedCore):
         probe(self.core, self.record)
 
     def pass_time(self) -> list[Observation]:
-        """The clock jumps to the next deadline."""
+        """The timers that are due next expire, in their own order."""
         self.record.clear()
         deadline_ms = self.core.next_deadline_ms()
         if deadline_ms is not None:
@@ -98,12 +122,15 @@ class CoreAdapter(ScriptedCore):
         return list(self.record)
 
     def end(self) -> None:
-        """There is nothing to take down."""
+        """Take everything down: nothing, here."""
 
     # What can happen --------------------------------------------------------------------------------------------------
 
     def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
-        """Answers need a request that they can answer; a callback that nobody asked for can't end."""
+        """Whether this event can be brought about now; an illegal one is an answer to nothing.
+
+        Answers need a request that they can answer; a callback that nobody asked for can't end.
+        """
         if offer.event in EVENTS_OF:
             return illegal or self.correspondence.can_answer(offer, state, self.describe())
         if illegal:
@@ -119,17 +146,32 @@ class CoreAdapter(ScriptedCore):
     # Making it happen -------------------------------------------------------------------------------------------------
 
     def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
-        """Bring the event about, and give the record of what passed the core's front door."""
+        """Bring the event about, and give the record of what passed the core's front door.
+
+        `variant` picks one of several errors that mean the same.
+        """
         self.record.clear()
-        self.now_ms += 1
+        if offer.event == "started":
+            self._start()
+            return list(self.record)
+        self._tick()
         self._consume()
         if offer.event in EVENTS_OF:
             self._answer(offer, variant, state, illegal)
-        elif offer.event in _TIMER_OF:
-            self._timer_expires(_TIMER_OF[offer.event])
+        elif offer.event in TIMER_OF:
+            self._timer_expires(TIMER_OF[offer.event])
         else:
-            self._command(offer)
+            self._command(offer, variant)
         return list(self.record)
+
+    def _start(self) -> None:
+        self._tick()
+        if self.core.leaving.closed:
+            self.new_core()
+        self.do(impl.Start())
+
+    def _tick(self) -> None:
+        self.now_ms += 1
 
     def _consume(self) -> None:
         """The application reads on: of what is owned and not being revoked there is always something to commit."""
@@ -140,25 +182,18 @@ class CoreAdapter(ScriptedCore):
 
     def reactions(self, output: impl.Output) -> list[impl.InputEvent]:
         """What no event of the member's machines answers is answered at once."""
-        if isinstance(output, SendRequest):
-            sent = Sent(output.request_id, output.request, "", -1)
-            if sent.api in ANSWERED_BY_ITSELF and not sent.is_asked:
-                return [self.answered(output)]
+        if isinstance(output, SendRequest) and isinstance(output.request, ANSWERED_BY_ITSELF):
+            return [] if is_asked(output.request) else [self.answered(output)]
         return []
 
-    def _command(self, offer: Offer) -> None:
+    def _command(self, offer: Offer, variant: int) -> None:
+        """What the application does, as an event in the queue to the core."""
         self._futures += 1
         match offer.event:
-            case "started":
-                if self.core.leaving.closed:
-                    self.new_core()
-                self.do(impl.Start())
             case "stopped":
                 self.do(impl.Close(self._futures, self.now_ms + 10_000))
-            case "subscribed_to_topics":
-                self.do(impl.Subscribe(self.translation.topics or TOPICS))
-            case "subscription_changed":
-                self.do(impl.Subscribe(self.correspondence.topics(offer, self.describe()) or TOPICS))
+            case "subscribed_to_topics" | "subscription_changed":
+                self.do(impl.Subscribe(self._topics(offer)))
             case "application_polled":
                 self.subscription.poll_started()
                 self.do(impl.Poll())
@@ -178,6 +213,10 @@ class CoreAdapter(ScriptedCore):
                 self.do(impl.PartitionsAssigned())
             case _:
                 raise ValueError(f"no command for {offer.event}")
+
+    def _topics(self, offer: Offer) -> tuple[str, ...]:
+        changed = offer.event == "subscription_changed"
+        return (self.correspondence.topics(offer, self.describe()) if changed else self.translation.topics) or TOPICS
 
     def _timer_expires(self, timer: str) -> None:
         if self.core.timers.is_armed(timer):

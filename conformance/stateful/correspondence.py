@@ -1,8 +1,6 @@
 """Which request an answer would answer: what a member has sent, seen from the coordinator's side of the table.
 
-Both adapters, to the core and to the whole consumer, bring answers about in the same way; they differ only in how an
-event reaches the member. So this is theirs in common: which requests wait, which were given up, and what can be
-answered at all.
+Which requests wait for their answer, which were given up, and what can be answered at all.
 """
 
 from __future__ import annotations
@@ -15,8 +13,7 @@ from groupspec.conformance.stateful.answers import (
     error_named,
     topics_for,
 )
-from groupspec.conformance.stateful.lockstep import Observation
-from groupspec.conformance.stateful.translation import EVENTS_OF, Sent, Translation
+from groupspec.conformance.stateful.translation import EVENTS_OF, Observation, Sent, Translation, is_asked
 from groupspec.impl.core.events import Description, SendRequest
 from groupspec.impl.core.messages import Response, TopicPartition
 from groupspec.impl.scripted import ScriptedCoordinator
@@ -53,7 +50,7 @@ class Correspondence:
     def asked(self) -> Sent | None:
         """The question for a committed offset that waits for its answer."""
         sent = self.translation.sent.values()
-        return next((s for s in sent if s.is_asked and not s.answered and not s.given_up), None)
+        return next((s for s in sent if is_asked(s.request) and not s.answered and not s.given_up), None)
 
     def commit(self, state: MemberState, now: Description) -> Sent | None:
         """The commit whose answer is waited for: the one before a rebalance, else one of the application's."""
@@ -64,7 +61,7 @@ class Correspondence:
         """A request that went out and is waited for no more."""
         unanswered = [s for s in self.translation.sent.values() if s.api == api and not s.answered]
         if api == "OffsetFetch":
-            unanswered = [s for s in unanswered if s.is_asked]
+            unanswered = [s for s in unanswered if is_asked(s.request)]
         return next((s for s in unanswered if not self.translation.is_waited_for(state, s, now)), None)
 
     def _could_commit(self, state: MemberState, now: Description) -> bool:

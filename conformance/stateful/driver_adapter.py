@@ -10,34 +10,21 @@ offered.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from groupspec.conformance.stateful.answers import TOPICS
-from groupspec.conformance.stateful.core_adapter import config_for
-from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
-from groupspec.conformance.stateful.lockstep import Observation, probe
-from groupspec.conformance.stateful.translation import ASKED, EVENTS_OF, MANUAL, TIMERS, Sent, Translation
+from groupspec.conformance.stateful.core_adapter import ANSWERED_BY_ITSELF, TIMER_OF, CoreAdapter, settings_for
+from groupspec.conformance.stateful.translation import EVENTS_OF, Observation, is_asked, probe
 from groupspec.impl.consumer import Consumer, Settings
 from groupspec.impl.core import events as impl
-from groupspec.impl.core.config import Config
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description
-from groupspec.impl.core.messages import (
-    ErrorCode,
-    LeaveGroupRequest,
-    ListOffsetsRequest,
-    MetadataRequest,
-    OffsetAndMetadata,
-    OffsetFetchRequest,
-    Request,
-    Response,
-)
+from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
-from groupspec.impl.scripted import ScriptedCoordinator
 from groupspec.impl.testing import DrivenConsumer, RecordedDriver
-from groupspec.spec.compiler.member import Member, MemberState, Offer
+from groupspec.impl.trace import TraceSink
+from groupspec.spec.compiler.member import MemberState, Offer
 
-_TIMER_OF = {event: timer for timer, event in TIMERS.items()}
 _QUEUED = (
     "application_polled",
     "poll_raised",
@@ -48,21 +35,8 @@ _QUEUED = (
 )
 """Events that can be put into the server event queue whatever the application does."""
 
-_CALLS_POLL = ("application_polled", "callback_started", "partitions_assigned")
-
-
-def settings_for(config: Config) -> Settings:
-    """The same configuration, as the consumer's keyword arguments."""
-    return {
-        "group_id": config.group_id,
-        "client_id": config.client_id,
-        "group_instance_id": config.group_instance_id,
-        "enable_auto_commit": config.enable_auto_commit,
-        "partition_assignment_strategy": config.partition_assignment_strategy,
-        "auto_offset_reset": config.auto_offset_reset,
-        "auto_commit_interval_ms": config.auto_commit_interval_ms,
-        "metadata_max_age_ms": config.metadata_max_age_ms,
-    }
+_CALLBACK_DUE = {"callback_started": "REVOKING_PARTITION", "partitions_assigned": "ASSIGNING_PARTITIONS"}
+"""Events that a poll brings about, if the member is in this state and no callback runs."""
 
 
 class ProbedConsumer(DrivenConsumer):
@@ -76,59 +50,63 @@ class ProbedConsumer(DrivenConsumer):
         probe(core, self._record)
         return super()._make_driver(core, transport, runtime)
 
+    def take(self, event: impl.InputEvent) -> None:
+        """One event, by whoever brings it about in a consumer; returns when all is idle."""
+        match event:
+            case impl.ResponseReceived():
+                self.answer(event.request_id, event.response)
+            case impl.TimerExpired():
+                self.expire(event.timer)
+            case impl.Unsubscribe() | impl.Commit() | impl.FetchCommitted() as asked:
+                self.driver.call(lambda number: replace(asked, future_id=number))
+                self.settle()
+            case _:
+                self.submit(event)
 
-class DriverAdapter:
+
+class DriverAdapter(CoreAdapter):
     """One consumer with its threads, and a coordinator that answers when told."""
 
-    def __init__(self, member: Member, start: MemberState) -> None:
-        self.member = member
-        self.settings = settings_for(config_for(member, start))
-        self.translation = Translation(member)
-        self.coordinator = ScriptedCoordinator()
-        self.correspondence = Correspondence(member, self.translation, self.coordinator)
-        self.record: list[Observation] = []
-        self.driven: ProbedConsumer | None = None
-        self._offset = 10
+    driven: ProbedConsumer
+
+    def new_core(self, trace: TraceSink | None = None) -> None:
+        """There is no consumer before it is started."""
+        self._is_started = False
+
+    def describe(self) -> Description:
+        """The state of the consumer's core."""
+        return self.driven.describe()
+
+    def do(self, event: impl.InputEvent) -> list[impl.Output]:
+        """One event in its queue; what came out of the core is in `record`."""
+        self.driven.take(event)
+        return []
 
     def pass_time(self) -> list[Observation]:
         """The clock jumps to the next deadline."""
         self.record.clear()
-        if self.driven is not None:
+        if self._is_started:
             self.driven.runtime.advance_to_next_deadline()
         return list(self.record)
 
     def end(self) -> None:
         """Take the threads down."""
-        if self.driven is not None:
+        if self._is_started:
             self.driven.close()
-
-    @property
-    def _now(self) -> Description:
-        assert self.driven is not None
-        return self.driven.describe()
 
     # What can happen --------------------------------------------------------------------------------------------------
 
     def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
         """Whether a consumer with two threads could bring this about at this moment."""
-        if self.driven is None or self.driven.core.leaving.closed:
+        if not self._is_started or self.core.leaving.closed:
             return offer.event == "started"
-        if illegal or offer.event == "started":
+        if illegal or offer.event == "started" or not super().can(offer, state, illegal):
             return False
-        if offer.event in EVENTS_OF:
-            return self.correspondence.can_answer(offer, state, self._now)
-        if offer.event == "requests_settled":
-            return bool(self.member.value_of(state, "request_pending")) and self.driven.core.timers.is_armed(
-                "offsets_deadline"
-            )
-        if offer.event in _TIMER_OF:
-            return self.driven.core.timers.is_armed(_TIMER_OF[offer.event])
-        if offer.event == "subscription_changed" and not self.correspondence.can_change_topics(offer, state, self._now):
-            return False
-        return self._can_call(offer.event)
+        if offer.event in TIMER_OF:
+            return self.core.timers.is_armed(TIMER_OF[offer.event])
+        return offer.event in EVENTS_OF or self._can_call(offer.event)
 
     def _can_call(self, event: str) -> bool:
-        assert self.driven is not None
         inside = self.driven.listener.inside
         if event == "partitions_revoked":
             return inside is not None and inside.kind != "assigned"
@@ -138,145 +116,65 @@ class DriverAdapter:
             return True
         if self.driven.is_busy():
             return False
-        if event in ("callback_started", "partitions_assigned"):
-            due = "REVOKING_PARTITION" if event == "callback_started" else "ASSIGNING_PARTITIONS"
-            return self._now.rebalance == due
-        return True
+        return event not in _CALLBACK_DUE or self.describe().rebalance == _CALLBACK_DUE[event]
 
     # Making it happen -------------------------------------------------------------------------------------------------
-
-    def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
-        """Bring the event about, let everything run until it is idle, and give what passed the core's front door."""
-        self.record.clear()
-        if offer.event == "started":
-            self._start()
-            return list(self.record)
-        self._consume()
-        if offer.event in EVENTS_OF:
-            self._answer(offer, variant, state)
-        elif offer.event in _TIMER_OF:
-            self._expire(_TIMER_OF[offer.event])
-        else:
-            self._call(offer, variant)
-        return list(self.record)
 
     def _start(self) -> None:
         self.end()
         self.translation.sent.clear()
         self.translation.topics = ()
-        self.driven = ProbedConsumer(self.record, self.settings)
+        self.driven = ProbedConsumer(self.record, settings_for(self.member, self.start))
+        self.core, self.subscription = self.driven.core, self.driven.core.subscription
+        self._is_started = True
         self.driven.listener.park = True
-        for kind in (MetadataRequest, ListOffsetsRequest, LeaveGroupRequest, OffsetFetchRequest):
+        for kind in ANSWERED_BY_ITSELF:
             self.driven.transport.answer_always(kind, self._answer_by_itself)
 
     def _answer_by_itself(self, request: Request) -> Response | None:
-        if isinstance(request, OffsetFetchRequest) and ASKED in request.partitions:
-            return None
-        return self.coordinator.answer(request, ErrorCode.NONE)
+        return None if is_asked(request) else self.coordinator.answer(request)
 
-    def _consume(self) -> None:
-        """The application reads on: of what is owned and not being revoked there is always something to commit."""
-        assert self.driven is not None
-        self._offset += 1
-        for partition, described in self._now.partitions.items():
-            if described.state != "PENDING_REVOCATION":
-                self.driven.core.subscription.seek(partition, self._offset)
+    def _tick(self) -> None:
+        self.now_ms = self.driven.runtime.now_ms()
 
-    def _expire(self, timer: str) -> None:
-        assert self.driven is not None
+    def _timer_expires(self, timer: str) -> None:
         if timer == "offsets_deadline":
             self.driven.advance(2)
-            if not self.driven.core.timers.is_armed(timer):
+            if not self.core.timers.is_armed(timer):
                 return
         self.driven.expire(timer)
 
-    def _call(self, offer: Offer, variant: int) -> None:
+    def _command(self, offer: Offer, variant: int) -> None:
         """By a call of the application's; where one can't be made, or for an odd variant, by an event in its queue.
 
         An event may lie in the queue while a callback is due or runs: the polling thread is only the usual one to put
         it there.
         """
-        assert self.driven is not None
-        event, topics = offer.event, self.translation.topics or TOPICS
-        if event == "subscription_changed":
-            topics = self.correspondence.topics(offer, self._now) or TOPICS
-        inside = self.driven.listener.inside
+        event, topics = offer.event, self._topics(offer)
         queued = self.driven.is_busy() or variant % 2 == 1
-        if queued and event == "leave_requested":
-            self._ask(impl.Unsubscribe)
-            return
-        if queued and event == "subscription_changed":
-            self.driven.submit(impl.Subscribe(topics))
-            return
-        if event == "application_polled" and (queued or self.driven.driver.has_consumer_events()):
-            self.driven.core.subscription.poll_started()
-            self.driven.submit(impl.Poll())
-            return
-        if event in ("partitions_revoked", "partitions_assigned") and inside is not None:
+        calls: dict[str, Callable[[Consumer], object]] = {
+            "subscribed_to_topics": lambda consumer: consumer.subscribe(topics, self.driven.listener),
+            "subscription_changed": lambda consumer: consumer.subscribe(topics, self.driven.listener),
+            "leave_requested": lambda consumer: consumer.unsubscribe(),
+            "stopped": lambda consumer: consumer.close(10_000),
+        }
+        if event in ("partitions_revoked", "partitions_assigned") and self.driven.listener.inside is not None:
             self.driven.release()
-        elif event in _CALLS_POLL:
+        elif event in _CALLBACK_DUE:
             self._poll()
             inside = self.driven.listener.inside
-            if event != "application_polled" and inside is not None and inside.kind == "assigned":
+            if inside is not None and inside.kind == "assigned":
                 self.driven.release()  # for a revocation: a callback that was due before it
-        elif event == "poll_raised":
-            self.driven.submit(impl.Poll(raises=True))
-        elif event == "rejoin_requested":
-            self.driven.submit(impl.EnforceRebalance("a test wants it"))
-        elif event == "commit_or_fetch_requested":
-            deadline_ms = self.driven.runtime.now_ms() + 1
-            self._ask(lambda number: impl.FetchCommitted((ASKED,), number, deadline_ms))
-        else:
-            listener = self.driven.listener
-            calls: dict[str, Callable[[Consumer], object]] = {
-                "subscribed_to_topics": lambda consumer: consumer.subscribe(topics, listener),
-                "subscription_changed": lambda consumer: consumer.subscribe(topics, listener),
-                "leave_requested": lambda consumer: consumer.unsubscribe(),
-                "stopped": lambda consumer: consumer.close(10_000),
-            }
+        elif event == "application_polled" and not queued and not self.driven.driver.has_consumer_events():
+            self._poll()
+        elif event in calls and not (queued and event in _QUEUED):
             self.driven.begin(calls[event])
+        else:
+            super()._command(offer, variant)
 
     def _poll(self) -> None:
         """Poll until there is no error left to raise: the first poll may do nothing but that."""
-        assert self.driven is not None
         for _ in range(3):
             call = self.driven.begin(lambda consumer: consumer.poll(0))
             if not call.done or call.error is None:
                 return
-
-    def _ask(self, event: Callable[[int], impl.ServerEvent]) -> None:
-        assert self.driven is not None
-        self.driven.driver.call(event)
-        self.driven.settle()
-
-    # Answers ----------------------------------------------------------------------------------------------------------
-
-    def _answer(self, offer: Offer, variant: int, state: MemberState) -> None:
-        assert self.driven is not None
-        if topics := self.correspondence.topics_before(offer, self._now):
-            self.driven.submit(impl.Subscribe(topics))
-        now = self._now
-        sent = self._request_to_answer(offer, state)
-        self.driven.answer(sent.request_id, self.correspondence.response(sent, offer, variant, now))
-
-    def _request_to_answer(self, offer: Offer, state: MemberState) -> Sent:
-        api = api_answered_by(offer)
-        if not is_current(offer):
-            sent = self.correspondence.abandoned(api, state, self._now)
-        else:
-            sent = self.correspondence.waiting(api, state, self._now)
-            if sent is None:
-                self._have_sent(api)
-                self.correspondence.register(self.record)
-                sent = self.correspondence.waiting(api, state, self._now)
-        assert sent is not None, f"nothing to answer for {offer}"
-        return sent
-
-    def _have_sent(self, api: str) -> None:
-        """The application commits, or a question is asked again, so that there is something to answer."""
-        assert self.driven is not None
-        if api == "OffsetFetch":
-            self.driven.expire("offsets_backoff")
-        else:
-            offsets = {self._now.owned[0]: OffsetAndMetadata(self._offset, MANUAL)}
-            self._ask(lambda number: impl.Commit(offsets, number))

@@ -14,47 +14,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.routes import Goal
-from groupspec.conformance.stateful.translation import Translation
+from groupspec.conformance.stateful.translation import Observation, Translation
 from groupspec.impl.core import events as impl
-from groupspec.impl.core.events import Description, UnsolicitedResponse
+from groupspec.impl.core.events import Description
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import CONSUMER_EVENTS, REQUESTS
-
-
-@dataclass(frozen=True)
-class Observation:
-    """One input at the core's front door, what came out, and the description before and after."""
-
-    event: impl.InputEvent
-    outputs: tuple[impl.Output, ...]
-    before: Description
-    after: Description
-    refused: bool = False
-
-
-class Adapter(Protocol):
-    """Brings events about in one implementation."""
-
-    translation: Translation
-
-    def can(self, offer: Offer, state: MemberState, illegal: bool) -> bool:
-        """Whether this event can be brought about now. An illegal one is an answer to nothing."""
-
-    def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
-        """Bring it about, and say what passed the front door.
-
-        `variant` picks one of several errors that mean the same.
-        """
-
-    def pass_time(self) -> list[Observation]:
-        """Let the timers that are due next expire, in their own order."""
-
-    def end(self) -> None:
-        """Take everything down."""
 
 
 class Divergence(AssertionError):
@@ -75,6 +43,10 @@ class LockstepRun:
     state: MemberState
     history: list[str] = field(default_factory=list, init=False)
     moves: list[Move] = field(default_factory=list, init=False)
+
+    def offer(self, offer: Offer, variant: int = 0) -> bool:
+        """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened."""
+        raise NotImplementedError
 
     def react(self, offer: Offer) -> tuple[str, ...]:
         """The machine is told; what it emits.
@@ -123,7 +95,7 @@ class LockstepRun:
 class Lockstep(LockstepRun):
     """One run of model and implementation together."""
 
-    adapter: Adapter
+    adapter: CoreAdapter
 
     def offer(self, offer: Offer, variant: int = 0, illegal: bool | None = None) -> bool:
         """Let one event happen on both sides. False: it can't be brought about now, and nothing has happened.
@@ -170,7 +142,7 @@ class Lockstep(LockstepRun):
         if observation.refused:
             return self._follow_refusal(observation)
         named = self.adapter.translation.offers(self.state, observation.event, observation.before)
-        self._note_sent(observation)
+        self.adapter.translation.note(observation)
         emitted: list[str] = []
         for offer in named:
             try:
@@ -193,13 +165,6 @@ class Lockstep(LockstepRun):
                 ) from None
             return []
         raise self.divergence(f"the answer to {named}", "accepted", "refused as unsolicited")
-
-    def _note_sent(self, observation: Observation) -> None:
-        for output in observation.outputs:
-            if isinstance(output, impl.SendRequest):
-                self.adapter.translation.note_sent(output, observation.after)
-            elif isinstance(output, impl.DisconnectCoordinator):
-                self.adapter.translation.note_lost()
 
     def _compare(self, description: Description, named: Offer) -> None:
         observed = observations(description)
@@ -273,20 +238,3 @@ def observations(description: Description) -> dict[str, object]:
     for timer in ("heartbeat", "poll_interval", "join_backoff", "lookup_backoff", "commit_backoff", "commit_deadline"):
         seen[f"timer {timer}"] = timer in description.timers_ms
     return seen
-
-
-def probe(core: object, record: list[Observation]) -> None:
-    """Write every input of `core` down, with what comes out: `core.handle` is wrapped, nothing else is touched."""
-    handle, describe = core.handle, core.describe  # type: ignore[attr-defined]
-
-    def watched(event: impl.InputEvent, now_ms: int) -> list[impl.Output]:
-        before = describe()
-        try:
-            outputs: list[impl.Output] = handle(event, now_ms)
-        except UnsolicitedResponse:
-            record.append(Observation(event, (), before, describe(), refused=True))
-            raise
-        record.append(Observation(event, tuple(outputs), before, describe()))
-        return outputs
-
-    core.handle = watched  # type: ignore[attr-defined]

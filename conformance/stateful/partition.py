@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
-from groupspec.conformance.stateful.core_adapter import config_for
+from groupspec.conformance.stateful.core_adapter import settings_for
 from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.impl.core import events as impl
+from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import PartitionDescription, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -47,7 +48,8 @@ class PartitionAdapter(ScriptedCore):
         self.emitted: list[str] = []
         self._offset = 100
         self._in_group = False
-        super().__init__(config_for(member, start), ScriptedCoordinator())
+        self.settings = settings_for(member, start)
+        super().__init__(Config(**self.settings), ScriptedCoordinator())
 
     # What can happen --------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ by name, its coming and going by whether the member has it.
 from __future__ import annotations
 
 from groupspec.conformance.stateful.answers import TOPIC
-from groupspec.conformance.stateful.driver_adapter import ProbedConsumer, settings_for
-from groupspec.conformance.stateful.lockstep import Observation
+from groupspec.conformance.stateful.driver_adapter import ProbedConsumer
 from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter
+from groupspec.conformance.stateful.translation import Observation
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import (
@@ -34,7 +34,7 @@ class PartitionDriverAdapter(PartitionAdapter):
         self.unanswered = []
         self._seen = 0
         self._silently = False  # callbacks are answered by events in the queue, and not inside a poll
-        self.driven = ProbedConsumer(self.record, {**settings_for(self.config), "max_poll_records": 1})
+        self.driven = ProbedConsumer(self.record, {**self.settings, "max_poll_records": 1})
         self.driven.transport.answer_always(MetadataRequest, self.coordinator.answer)
 
     def can(self, offer: Offer) -> bool:
@@ -107,26 +107,17 @@ class PartitionDriverAdapter(PartitionAdapter):
     def do(self, event: impl.InputEvent) -> list[impl.Output]:
         """One event, by whoever brings it about in a consumer; what came out of the core is in `record`."""
         match event:
-            case impl.Start():
-                pass
             case impl.Subscribe():
                 self.driven.call(lambda consumer: consumer.subscribe([TOPIC], self.driven.listener))
-            case impl.Unsubscribe():
-                self.driven.driver.call(impl.Unsubscribe)
-                self.driven.settle()
-            case impl.ResponseReceived():
-                self.driven.answer(event.request_id, event.response)
             case impl.CallbackStarted() | impl.PartitionsRevoked() | impl.PartitionsAssigned() if self._silently:
                 self._drain()
                 self.driven.submit(event)
             case impl.CallbackStarted() | impl.PartitionsAssigned():
                 self._poll_consumer()
-            case impl.PartitionsRevoked():
-                pass  # the poll that began the callback has ended it too
-            case impl.ServerEvent():
-                self.driven.submit(event)
-            case impl.TimerExpired():
-                self.driven.expire(event.timer)
+            case impl.Start() | impl.PartitionsRevoked():
+                pass  # the consumer starts by itself; the poll that began the callback has ended it too
+            case _:
+                self.driven.take(event)
         self._note_sent()
         return []
 

@@ -14,14 +14,17 @@ them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 from groupspec.spec.compiler.table import Row
 from groupspec.spec.compiler.tables import tables
+
+Node = TypeVar("Node")
+Step = TypeVar("Step")
 
 Goal = tuple[str, ...]
 """(machine, row) for a transition, (machine, row, row) for a pair."""
@@ -90,12 +93,7 @@ class Exploration:
 
     def way_to(self, state: MemberState) -> tuple[Offer, ...]:
         """The shortest run that ends in `state`."""
-        way: list[Offer] = []
-        step = self.parents[state]
-        while step is not None:
-            way.append(step[1])
-            step = self.parents[step[0]]
-        return tuple(reversed(way))
+        return tuple(way(self.parents, state))
 
     def transitions(self) -> dict[Goal, tuple[Offer, ...]]:
         """Every transition that fires in some run, with the shortest run that fires it."""
@@ -108,34 +106,42 @@ class Exploration:
 
     def pairs(self, machine: str) -> dict[Goal, tuple[Offer, ...]]:
         """Every pair of transitions of `machine` that fire consecutively in some run, with the shortest such run."""
-        found: dict[Goal, tuple[Offer, ...]] = {}
-        start = (self.start, "")
-        parents: dict[tuple[MemberState, str], tuple[tuple[MemberState, str], Offer] | None] = {start: None}
-        queue = deque([start])
-        while queue:
-            node = queue.popleft()
-            for edge in self.edges[node[0]]:
-                last = node[1]
-                for row in (move.row.id for move in edge.moves if move.machine == machine):
-                    if last and (machine, last, row) not in found:
-                        found[machine, last, row] = (*_way(parents, node), edge.offer)
-                    last = row
-                if (edge.target, last) not in parents:
-                    parents[edge.target, last] = (node, edge.offer)
-                    queue.append((edge.target, last))
-        return found
+        found = consecutive(self.start, self.edges.__getitem__, machine)
+        return {goal: tuple(run) for goal, run in found.items()}
 
 
-def _way(
-    parents: Mapping[tuple[MemberState, str], tuple[tuple[MemberState, str], Offer] | None],
-    node: tuple[MemberState, str],
-) -> tuple[Offer, ...]:
-    way: list[Offer] = []
-    step = parents[node]
-    while step is not None:
-        way.append(step[1])
-        step = parents[step[0]]
-    return tuple(reversed(way))
+def way(parents: Mapping[Node, tuple[Node, Step] | None], node: Node) -> list[Step]:
+    """The steps from the root of a tree to one of its nodes."""
+    steps: list[Step] = []
+    while (parent := parents[node]) is not None:
+        node, step = parent
+        steps.append(step)
+    return steps[::-1]
+
+
+def consecutive(
+    start: Node, edges: Callable[[Node], Iterable[tuple[Step, Node, tuple[Move, ...]]]], machine: str
+) -> dict[Goal, list[Step]]:
+    """Every pair of transitions of `machine` that fire consecutively in some run from `start`, with the shortest.
+
+    `edges` gives the steps from a node: the step, the node that it leads to, and the transitions that fire.
+    """
+    found: dict[Goal, list[Step]] = {}
+    root = (start, "")
+    parents: dict[tuple[Node, str], tuple[tuple[Node, str], Step] | None] = {root: None}
+    queue = deque([root])
+    while queue:
+        here = queue.popleft()
+        for step, target, moves in edges(here[0]):
+            last = here[1]
+            for row in (move.row.id for move in moves if move.machine == machine):
+                if last and (machine, last, row) not in found:
+                    found[machine, last, row] = [*way(parents, here), step]
+                last = row
+            if (target, last) not in parents:
+                parents[target, last] = (here, step)
+                queue.append((target, last))
+    return found
 
 
 MEMBER = "member"

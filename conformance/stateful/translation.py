@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from groupspec.impl.core import events as impl
-from groupspec.impl.core.events import Description, SendRequest
+from groupspec.impl.core.events import Description, SendRequest, UnsolicitedResponse
 from groupspec.impl.core.messages import (
     ErrorCode,
     OffsetCommitRequest,
@@ -102,17 +102,43 @@ class Sent:
         """The name of the request."""
         return api_of(self.request)
 
-    @property
-    def is_manual_commit(self) -> bool:
-        """Whether the application, not a rebalance, asked for this commit."""
-        return isinstance(self.request, OffsetCommitRequest) and any(
-            o.metadata == MANUAL for o in self.request.offsets.values()
-        )
 
-    @property
-    def is_asked(self) -> bool:
-        """Whether this looks up the committed offset that only `ASKED` needs."""
-        return isinstance(self.request, OffsetFetchRequest) and ASKED in self.request.partitions
+def is_manual_commit(request: Request) -> bool:
+    """Whether the application, not a rebalance, asked for this commit."""
+    return isinstance(request, OffsetCommitRequest) and any(o.metadata == MANUAL for o in request.offsets.values())
+
+
+def is_asked(request: Request) -> bool:
+    """Whether this looks up the committed offset that only `ASKED` needs."""
+    return isinstance(request, OffsetFetchRequest) and ASKED in request.partitions
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One input at the core's front door, what came out, and the description before and after."""
+
+    event: impl.InputEvent
+    outputs: tuple[impl.Output, ...]
+    before: Description
+    after: Description
+    refused: bool = False
+
+
+def probe(core: object, record: list[Observation]) -> None:
+    """Write every input of `core` down, with what comes out: `core.handle` is wrapped, nothing else is touched."""
+    handle, describe = core.handle, core.describe  # type: ignore[attr-defined]
+
+    def watched(event: impl.InputEvent, now_ms: int) -> list[impl.Output]:
+        before = describe()
+        try:
+            outputs: list[impl.Output] = handle(event, now_ms)
+        except UnsolicitedResponse:
+            record.append(Observation(event, (), before, describe(), refused=True))
+            raise
+        record.append(Observation(event, tuple(outputs), before, describe()))
+        return outputs
+
+    core.handle = watched  # type: ignore[attr-defined]
 
 
 @dataclass
@@ -131,6 +157,14 @@ class Translation:
             if sent.api != "FindCoordinator":
                 sent.given_up = True
 
+    def note(self, observation: Observation) -> None:
+        """Keep the books: what was sent, and whether the coordinator was forgotten."""
+        for output in observation.outputs:
+            if isinstance(output, SendRequest):
+                self.note_sent(output, observation.after)
+            elif isinstance(output, impl.DisconnectCoordinator):
+                self.note_lost()
+
     def note_sent(self, output: SendRequest, description: Description) -> None:
         """The member sent a request."""
         self.sent[output.request_id] = Sent(
@@ -139,17 +173,17 @@ class Translation:
 
     def newest(self, api: str) -> Sent | None:
         """The newest request of a kind, answered or not; of commits, only those before a rebalance."""
-        return next((s for s in reversed(self.sent.values()) if s.api == api and not s.is_manual_commit), None)
+        return next((s for s in reversed(self.sent.values()) if s.api == api and not is_manual_commit(s.request)), None)
 
     def is_waited_for(self, state: MemberState, sent: Sent, before: Description) -> bool:
         """Whether an answer to this request would be `current`: still waited for, and of the present identity."""
         if sent.answered or sent.given_up:
             return False
         if sent.api == "OffsetCommit":
-            if sent.is_manual_commit:
+            if is_manual_commit(sent.request):
                 return (sent.member_id, sent.generation) == (before.member_id, before.generation)
             return sent is self.newest("OffsetCommit") and self.member.value_of(state, "commit_step") == "out"
-        if sent.is_asked:
+        if is_asked(sent.request):
             return self.asks > 0 and bool(self.member.value_of(state, "coordinator_known"))
         machine, waiting = WAITING[sent.api]
         if self.member.state_of(state, machine) != waiting or sent is not self.newest(sent.api):
@@ -182,22 +216,22 @@ class Translation:
         if timer == "offsets_deadline":
             pending, self.asks = self.asks, 0
             for sent in self.sent.values():
-                sent.given_up |= sent.is_asked
+                sent.given_up |= is_asked(sent.request)
             return [Offer("requests_settled")] if pending else []
         return [Offer(TIMERS[timer])] if timer in TIMERS else []
 
     def _answer(self, state: MemberState, event: impl.ResponseReceived, before: Description) -> list[Offer]:
         sent = self.sent.get(event.request_id)
-        if sent is None or not (sent.api in (*WAITING, "OffsetCommit") or sent.is_asked):
+        if sent is None or not (sent.api in (*WAITING, "OffsetCommit") or is_asked(sent.request)):
             return []
         current = self.is_waited_for(state, sent, before)
         sent.answered = True
         error = _error(event)
-        if sent.is_asked and error is ErrorCode.NONE:
+        if is_asked(sent.request) and error is ErrorCode.NONE:
             return []
         name = RESPONSES.get((sent.api, error.name)) or RESPONSES[sent.api, "other"]
         if name != "sync_accepted":
-            settled = [Offer("requests_settled")] if sent.is_manual_commit and not self.asks else []
+            settled = [Offer("requests_settled")] if is_manual_commit(sent.request) and not self.asks else []
             return [Offer(name, (("current", current),)), *settled]
         assigned = _assigned(event)
         owned = set(before.owned)
@@ -218,8 +252,7 @@ class Translation:
     @staticmethod
     def request_word(output: SendRequest) -> str:
         """What the specification calls a request that goes out; empty for the application's own commits."""
-        sent = Sent(output.request_id, output.request, "", -1)
-        return "" if sent.is_manual_commit else sent.api
+        return "" if is_manual_commit(output.request) else api_of(output.request)
 
 
 def _error(event: impl.ResponseReceived) -> ErrorCode:

@@ -13,11 +13,9 @@ from typing import NamedTuple
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.stateful import lockstep
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
-from groupspec.conformance.stateful.lockstep import Observation
 from groupspec.conformance.stateful.routes import MEMBER, member_of
 from groupspec.conformance.vectors.reading import VectorEvent, VectorFile, VectorState, VectorStep
 from groupspec.conformance.vectors.subjects import SUBJECTS
-from groupspec.impl.core.events import DisconnectCoordinator, SendRequest
 from groupspec.spec.compiler.member import MemberState, Offer
 
 MEMBER_SUBJECT = "member"
@@ -70,7 +68,7 @@ class CoreBinding:
         for seen in self.adapter.perform(_offer(event), variant, before, illegal):
             if not seen.refused:
                 translation.offers(before, seen.event, seen.before)  # keeps the books: what is answered now
-            self._note(seen)
+            translation.note(seen)
             sent.update(word for word in lockstep.said_of(seen.outputs))
         return Said(sent, lockstep.observations(self.adapter.core.describe()))
 
@@ -83,13 +81,6 @@ class CoreBinding:
     def is_worn(self) -> bool:
         """Whether so much has been sent that a new core is cheaper."""
         return len(self.adapter.translation.sent) > FORGET_AFTER
-
-    def _note(self, seen: Observation) -> None:
-        for output in seen.outputs:
-            if isinstance(output, SendRequest):
-                self.adapter.translation.note_sent(output, seen.after)
-            elif isinstance(output, DisconnectCoordinator):
-                self.adapter.translation.note_lost()
 
     def _model_state(self, state: VectorState) -> MemberState:
         values = {**state.config, **state.variables}

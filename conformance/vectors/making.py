@@ -8,21 +8,24 @@ of events that leave a state as it is or never come there.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
+from groupspec.conformance.stateful.routes import consecutive
 from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import PROFILE, Subject
 from groupspec.conformance.vectors.walking import Node, Reacted, Walked, walk
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.member import Offer
-from groupspec.spec.compiler.table import Table
+from groupspec.spec.compiler.member import Member, MemberState, Offer
+from groupspec.spec.terms import Variable
 
 Line = dict[str, object]
+Key = TypeVar("Key", bound=Hashable)
 
 
 def file_name(subject: Subject, rebalance: str) -> str:
@@ -42,18 +45,80 @@ def spec_hash(subject: Subject, rebalance: str) -> str:
 
 
 def recipe_hash(subject: Subject) -> str:
-    """How they were made: the code of the files that make them."""
+    """How they were made: the code that makes them."""
     names = ("making.py", "subjects.py", "walking.py", *(("group.py",) if subject.name == "group" else ()))
-    code = b"".join((Path(__file__).parent / name).read_bytes() for name in names)
-    return hashlib.sha256(code).hexdigest()
+    made_by = b"".join((Path(__file__).parent / name).read_bytes() for name in names)
+    return hashlib.sha256(made_by + inspect.getsource(consecutive).encode()).hexdigest()
 
 
 @cache
 def vectors_text(subject: Subject, rebalance: str) -> str:
     """The whole file, before it is compressed."""
-    making = _Making(subject, rebalance)
-    body = "".join(_json(line) + "\n" for line in making.lines())
-    return _json(making.header(hashlib.sha256(body.encode()).hexdigest())) + "\n" + body
+    return _Making(subject, rebalance).text()
+
+
+def file_text(
+    subject: Subject,
+    rebalance: str,
+    lines: Iterable[Line],
+    recipe: str,
+    configurations: Sequence[object],
+    counts: Mapping[str, int],
+    events: Iterable[Offer],
+    legend: Mapping[str, Iterable[object]],
+) -> str:
+    """A vector file: its header and its lines.
+
+    Args:
+        subject: What it is about.
+        rebalance: Under which protocol.
+        lines: The states and the pairs; what follows is read after them.
+        recipe: The hash of what made the lines.
+        configurations: Of the states, by number.
+        counts: What the file holds.
+        events: By the numbers that the lines use.
+        legend: What the numbers for what is sent, for what stays and for what never happens mean.
+    """
+    body = "".join(_json(line) + "\n" for line in lines)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "spec": spec_hash(subject, rebalance),
+        "recipe": recipe,
+        "lines": hashlib.sha256(body.encode()).hexdigest(),
+        "subject": subject.name,
+        "rebalance": rebalance,
+        "profile": PROFILE,
+        "configurations": configurations,
+        "home": subject.home,
+        "counts": dict(counts),
+        "legend": {
+            "events": [_event(offer) for offer in events],
+            **{name: list(things) for name, things in legend.items()},
+            "states": {table.name: table.states for table in subject.tables(rebalance)},
+            "variables": {v.name: {"values": v.domain, "doc": v.doc} for v in _variables(subject.member(rebalance))},
+        },
+    }
+    return _json(header) + "\n" + body
+
+
+def state_codes(member: Member, state: MemberState) -> Line:
+    """The states of the machines, and the values of the variables, by their places in the legend."""
+    return {
+        "is": [member.tables[m].states.index(member.state_of(state, m)) for m in member.machines],
+        "has": "".join(str(v.domain.index(member.value_of(state, v.name))) for v in _variables(member)),
+    }
+
+
+def _variables(member: Member) -> list[Variable]:
+    return [v for name in member.variables if (v := vocabulary.VARIABLES[name]).kind == "state"]
+
+
+def _event(offer: Offer) -> Line:
+    event = vocabulary.EVENTS[offer.event]
+    said: Line = {"name": offer.event, "inputs": dict(offer.inputs), "kind": event.kind, "doc": event.doc}
+    answers = [list(answer) for answer, name in vocabulary.RESPONSES.items() if name == offer.event]
+    return {**said, "answers": answers} if answers else said
 
 
 def is_current(subject: Subject, rebalance: str, text: str) -> bool:
@@ -75,60 +140,27 @@ def _json(data: object) -> str:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
 
 
-@dataclass
-class _Codes:
-    """Things that were seen, numbered in the order in which they came."""
-
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def of(self, thing: object) -> int:
-        return self.numbers.setdefault(_json(thing), len(self.numbers))
-
-    def things(self) -> list[object]:
-        return [json.loads(thing) for thing in self.numbers]
+def code(codes: dict[Key, int], thing: Key) -> int:
+    """The number of a thing; things are numbered in the order in which they come."""
+    return codes.setdefault(thing, len(codes))
 
 
-@dataclass
 class _Making:
-    subject: Subject
-    rebalance: str
-    sent: _Codes = field(default_factory=_Codes)
-    stays: _Codes = field(default_factory=_Codes)
-    never: _Codes = field(default_factory=_Codes)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.sent.of(())
-        self.walked = list(walk(self.subject, self.rebalance))
+    def __init__(self, subject: Subject, rebalance: str) -> None:
+        self.subject, self.rebalance = subject, rebalance
+        self.sent: dict[tuple[str, ...], int] = {(): 0}
+        self.stays: dict[tuple[int, ...], int] = {}
+        self.never: dict[tuple[tuple[str, tuple[int, ...]], ...], int] = {}
+        self.counts = Counter[str]()
+        self.walked = list(walk(subject, rebalance))
         self.member = self.walked[0].member
         self.offers = self.walked[0].offers
-        self.configs = self.subject.configurations(self.rebalance)
-        self.tables: dict[str, Table] = {t.name: t for t in self.subject.tables(self.rebalance)}
-        owned = (v for name, v in vocabulary.VARIABLES.items() if name in self.member.variables)
-        self.variables = [v for v in owned if v.kind == "state"]
 
-    def header(self, lines: str) -> Line:
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "spec": spec_hash(self.subject, self.rebalance),
-            "recipe": recipe_hash(self.subject),
-            "lines": lines,
-            "subject": self.subject.name,
-            "rebalance": self.rebalance,
-            "profile": PROFILE,
-            "configurations": self.configs,
-            "home": self.subject.home,
-            "counts": dict(self.counts),
-            "legend": {
-                "events": [_event(offer) for offer in self.offers],
-                "sent": self.sent.things(),
-                "stays": self.stays.things(),
-                "never": self.never.things(),
-                "states": {name: table.states for name, table in self.tables.items()},
-                "variables": {v.name: {"values": v.domain, "doc": v.doc} for v in self.variables},
-            },
-        }
+    def text(self) -> str:
+        legend: dict[str, Iterable[object]] = {"sent": self.sent, "stays": self.stays, "never": self.never}
+        about, configurations = (self.subject, self.rebalance), self.subject.configurations(self.rebalance)
+        recipe = recipe_hash(self.subject)
+        return file_text(*about, self.lines(), recipe, configurations, self.counts, self.offers, legend)
 
     def lines(self) -> Iterator[Line]:
         first = 0
@@ -141,9 +173,9 @@ class _Making:
 
     def _state(self, node: Node, first: int, config: int) -> Line:
         does = [self._step(r, first) for r in node.reactions if r.sent or r.target != node.number]
-        never: dict[str, list[int]] = {}
+        never: dict[str, tuple[int, ...]] = {}
         for rule, offer in node.never:
-            never.setdefault(rule, []).append(offer)
+            never[rule] = (*never.get(rule, ()), offer)
         self.counts.update(
             states=1, steps=len(does) + len(node.stays) + len(node.never), changes=len(does), illegal=len(node.never)
         )
@@ -154,15 +186,14 @@ class _Making:
             "state": first + node.number,
             "from": node.parent and [first + node.parent[0], node.parent[1]],
             "config": config,
-            "is": [self.tables[m].states.index(self.member.state_of(node.state, m)) for m in self.member.machines],
-            "has": "".join(str(v.domain.index(self.member.value_of(node.state, v.name))) for v in self.variables),
+            **state_codes(self.member, node.state),
             "does": does,
-            "stays": self.stays.of(node.stays),
-            "never": self.never.of(list(never.items())),
+            "stays": code(self.stays, tuple(node.stays)),
+            "never": code(self.never, tuple(never.items())),
         }
 
     def _step(self, reacted: Reacted, first: int) -> list[int]:
-        return [reacted.offer, self.sent.of(reacted.sent), first + reacted.target]
+        return [reacted.offer, code(self.sent, reacted.sent), first + reacted.target]
 
     def _pairs(self, starts: list[int]) -> Iterator[Line]:
         shortest: dict[tuple[str, ...], tuple[int, list[int]]] = {}
@@ -187,10 +218,3 @@ class _Making:
             steps.append(self._step(reacted, first))
             start = reacted.target
         return steps, start
-
-
-def _event(offer: Offer) -> Line:
-    event = vocabulary.EVENTS[offer.event]
-    said: Line = {"name": offer.event, "inputs": dict(offer.inputs), "kind": event.kind, "doc": event.doc}
-    answers = [list(answer) for answer, name in vocabulary.RESPONSES.items() if name == offer.event]
-    return {**said, "answers": answers} if answers else said

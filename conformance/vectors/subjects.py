@@ -10,7 +10,7 @@ no vector. An answer that comes too late is one event, whatever it says: its con
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 
 from groupspec.conformance.vectors.group import group_can_be, group_offers
@@ -42,11 +42,12 @@ class Subject:
 
     name: str
     machines: tuple[str, ...]
-    rebalances: tuple[str, ...]
+    rebalances: tuple[str, ...] = ("any",)
+    _: KW_ONLY
     home: Mapping[str, str]
     through: str
-    can_be: Callable[[Member, MemberState, Offer], bool]
-    shows: Callable[[Member, MemberState, Offer], tuple[str, ...]]
+    can_be: Callable[[Member, MemberState, Offer], bool] = lambda *_: True
+    shows: Callable[[Member, MemberState, Offer], tuple[str, ...]] = lambda *_: ()
 
     def member(self, rebalance: str) -> Member:
         """The machines, composed, under one protocol."""
@@ -97,14 +98,7 @@ def _assignments_that_can_be(member: Member, state: MemberState, offer: Offer) -
         told["adds_any"] or (told["revokes_any"] and not member.value_of(state, "follow_up"))
     ):
         return False
-    owned = bool(member.value_of(state, "owned"))
-    return (
-        bool(told["revokes_any"] or told["retains_any"]) if owned else not (told["revokes_any"] or told["retains_any"])
-    )
-
-
-def _anything(member: Member, state: MemberState, offer: Offer) -> bool:
-    return True
+    return bool(told["revokes_any"] or told["retains_any"]) is bool(member.value_of(state, "owned"))
 
 
 def _which_callback(member: Member, state: MemberState, offer: Offer) -> tuple[str, ...]:
@@ -114,38 +108,24 @@ def _which_callback(member: Member, state: MemberState, offer: Offer) -> tuple[s
     return ("onPartitionsLost",) if member.value_of(state, "lost") else ("onPartitionsRevoked",)
 
 
-def _nothing_else(member: Member, state: MemberState, offer: Offer) -> tuple[str, ...]:
-    return ()
-
-
 SUBJECTS: tuple[Subject, ...] = (
     Subject(
         "member",
         MACHINES,
         ("eager", "cooperative"),
-        {"connection": "STABLE", "rebalance": "STABLE"},
-        "sync_accepted",
-        _assignments_that_can_be,
-        _which_callback,
+        home={"connection": "STABLE", "rebalance": "STABLE"},
+        through="sync_accepted",
+        can_be=_assignments_that_can_be,
+        shows=_which_callback,
     ),
-    Subject(
-        "partition",
-        ("subscription",),
-        ("any",),
-        {"subscription": "FETCHABLE"},
-        "partition_added",
-        _anything,
-        _nothing_else,
-    ),
-    Subject("commit", ("commit",), ("any",), {"commit": "SETTLED"}, "commit_accepted", _anything, _nothing_else),
+    Subject("partition", ("subscription",), home={"subscription": "FETCHABLE"}, through="partition_added"),
+    Subject("commit", ("commit",), home={"commit": "SETTLED"}, through="commit_accepted"),
     Subject(
         "group",
         ("broker_group",),
-        ("any",),
-        {"broker_group": "Stable"},
-        "group_assignment_stored",
-        group_can_be,
-        _nothing_else,
+        home={"broker_group": "Stable"},
+        through="group_assignment_stored",
+        can_be=group_can_be,
     ),
 )
 """All of them."""

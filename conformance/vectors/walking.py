@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from groupspec.conformance.stateful.routes import Goal, consecutive
 from groupspec.conformance.vectors.subjects import Subject
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 
@@ -44,36 +45,10 @@ class Walked:
     offers: tuple[Offer, ...]
     nodes: list[Node]
 
-    def way_to(self, number: int) -> list[int]:
-        """The events of the shortest run that ends in a state."""
-        way: list[int] = []
-        parent = self.nodes[number].parent
-        while parent is not None:
-            way.append(parent[1])
-            parent = self.nodes[parent[0]].parent
-        return way[::-1]
-
-    def pairs(self, machine: str) -> dict[tuple[str, ...], list[int]]:
-        """Every pair of transitions of `machine` that fire one after the other in some run.
-
-        The events of the shortest.
-        """
-        found: dict[tuple[str, ...], list[int]] = {}
-        start = (0, "")
-        parents: dict[tuple[int, str], tuple[tuple[int, str], int] | None] = {start: None}
-        queue = deque([start])
-        while queue:
-            here = queue.popleft()
-            for reacted in self.nodes[here[0]].reactions:
-                last = here[1]
-                for row in (move.row.id for move in reacted.moves if move.machine == machine):
-                    if last and (machine, last, row) not in found:
-                        found[machine, last, row] = [*_events(parents, here), reacted.offer]
-                    last = row
-                if (there := (reacted.target, last)) not in parents:
-                    parents[there] = (here, reacted.offer)
-                    queue.append(there)
-        return found
+    def pairs(self, machine: str) -> dict[Goal, list[int]]:
+        """Every pair of transitions of `machine` that fire one after the other in some run: the shortest's events."""
+        edges = [[(r.offer, r.target, r.moves) for r in node.reactions] for node in self.nodes]
+        return consecutive(0, edges.__getitem__, machine)
 
     def ways_home(self) -> Mapping[tuple[int, bool], int]:
         """(state, whether `through` has happened) -> the event that is the first of a shortest way home."""
@@ -115,15 +90,6 @@ class Walked:
 
     def _is_home(self, state: MemberState) -> bool:
         return all(self.member.state_of(state, machine) == name for machine, name in self.subject.home.items())
-
-
-def _events(parents: Mapping[tuple[int, str], tuple[tuple[int, str], int] | None], node: tuple[int, str]) -> list[int]:
-    way: list[int] = []
-    step = parents[node]
-    while step is not None:
-        way.append(step[1])
-        step = parents[step[0]]
-    return way[::-1]
 
 
 def walk(subject: Subject, rebalance: str) -> Iterator[Walked]:

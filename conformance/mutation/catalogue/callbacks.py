@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, mutant, nothing
+from groupspec.conformance.mutation.mutant import Method, Seam, after, before, mutant, nothing
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.context import NOBODY, Identity
@@ -21,10 +21,9 @@ from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.threads.background import BackgroundDriver
 
 
-@mutant("C1-assigned-again", "C1", Membership._assign)
-def what_is_kept_is_assigned_again(original: Method, self: Membership, assigned: object) -> None:
+@after("C1-assigned-again", "C1", Membership._assign)
+def what_is_kept_is_assigned_again(self: Membership, assigned: object) -> None:
     """The assigned callback names all partitions, those that were kept too."""
-    original(self, assigned)
     outputs = self._context._outputs
     at = next(i for i, o in enumerate(outputs) if isinstance(o, AssignPartitions))
     outputs[at] = AssignPartitions(self.owned())
@@ -51,17 +50,15 @@ def what_is_lost_is_committed(seam: Seam) -> None:
     )
 
 
-@mutant("BUG-43", "C3", SubscriptionState.assign_from_group)
-def records_come_before_the_assigned_callback(original: Method, self: SubscriptionState, partitions: object) -> None:
+@after("BUG-43", "C3", SubscriptionState.assign_from_group)
+def records_come_before_the_assigned_callback(self: SubscriptionState, partitions: object) -> None:
     """New partitions are fetched although their assigned callback has not run."""
-    original(self, partitions)
     self.assigned_callback_done()
 
 
-@mutant("C3-gone-before", "C3", Membership.callback_started)
-def what_is_revoked_is_gone_before_the_callback(original: Method, self: Membership) -> None:
+@after("C3-gone-before", "C3", Membership.callback_started)
+def what_is_revoked_is_gone_before_the_callback(self: Membership) -> None:
     """Partitions do not count as owned any more when their revocation callback runs."""
-    original(self)
     callback = self._subscription.pending_callback()
     if callback is not None:
         self._subscription.keep_only(set(self.owned()) - set(callback.partitions))
@@ -118,18 +115,16 @@ def the_identity_lags_behind_the_callback(original: Method, self: Commits) -> Id
     return Identity(present.member_id, self._membership.owned_generation, present.protocol_name)
 
 
-@mutant("BUG-68", "C7 L2", Leaving._release)
-def the_callback_comes_after_the_end(original: Method, self: Leaving) -> None:
+@before("BUG-68", "C7 L2", Leaving._release)
+def the_callback_comes_after_the_end(self: Leaving) -> None:
     """unsubscribe() and close() clear everything first: the callback is about nothing."""
     self._membership._subscription.keep_only(())
-    original(self)
 
 
-@mutant("C7-good-bye-first", "C7", Leaving.unsubscribe)
-def good_bye_is_said_before_the_callback(original: Method, self: Leaving, event: Unsubscribe) -> None:
+@before("C7-good-bye-first", "C7", Leaving.unsubscribe)
+def good_bye_is_said_before_the_callback(self: Leaving, event: Unsubscribe) -> None:
     """LeaveGroup goes out before the revocation callback has run."""
     self.send_leave_group("in a hurry")
-    original(self, event)
 
 
 @mutant("Q2-on-the-background-thread", "Q2 C5")

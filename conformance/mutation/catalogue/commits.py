@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, answered_like, instead, left_out, mutant, nothing
+from groupspec.conformance.mutation.mutant import (
+    Method,
+    Seam,
+    after,
+    answered_like,
+    before,
+    instead,
+    left_out,
+    mutant,
+    nothing,
+)
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.commits import Commits, Operation, Purpose
@@ -37,32 +47,25 @@ def a_commit_has_the_identity_of_yesterday(original: Method, self: Commits) -> I
     return Identity(present.member_id, generation, present.protocol_name)
 
 
-@mutant("BUG-76", "M1 X1", Commits._send)
-def a_commit_without_membership_carries_the_instance_id(
-    original: Method, self: Commits, operation: object, offsets: object
-) -> None:
+@after("BUG-76", "M1 X1", Commits._send)
+def a_commit_without_membership_carries_the_instance_id(self: Commits, operation: object, offsets: object) -> None:
     """With manual assignment a commit carries the configured instance id."""
-    original(self, operation, offsets)
     for output in self._context._outputs:
         request = getattr(output, "request", None)
         if isinstance(request, OffsetCommitRequest):
             object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
 
 
-@mutant("BUG-54", "M3", Commits._finish)
-def a_refused_commit_stops_the_rebalance(
-    original: Method, self: Commits, operation: Operation, error: object = None
-) -> None:
+@before("BUG-54", "M3", Commits._finish)
+def a_refused_commit_stops_the_rebalance(self: Commits, operation: Operation, error: object = None) -> None:
     """When the commit before the rebalance fails, the rebalance does not go on."""
     if error is not None and operation.purpose is Purpose.REBALANCE:
         operation.purpose = Purpose.TIMED
-    original(self, operation, error)
 
 
-@mutant("BUG-45", "M3", Membership.polled)
-def every_poll_commits_again(original: Method, self: Membership) -> None:
+@after("BUG-45", "M3", Membership.polled)
+def every_poll_commits_again(self: Membership) -> None:
     """The commit before the rebalance is repeated at each poll."""
-    original(self)
     for operation in self._commits._queue:
         if operation.purpose is Purpose.REBALANCE:
             operation.sent = None
@@ -152,10 +155,9 @@ def a_cooperative_member_revokes_without_a_commit(original: Method, self: Member
         self.revoke(CallbackKind.REVOKED, partitions)  # type: ignore[arg-type]
 
 
-@mutant("M2-raised-by-poll", "M2", Commits._fail)
-def a_refused_commit_is_raised_by_the_poll(original: Method, self: Commits, sent: object, error: Exception) -> None:
+@after("M2-raised-by-poll", "M2", Commits._fail)
+def a_refused_commit_is_raised_by_the_poll(self: Commits, sent: object, error: Exception) -> None:
     """An error of the commit before a rebalance comes out of the next poll."""
-    original(self, sent, error)
     self._context.report(error)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, answered_like, instead, mutant
+from groupspec.conformance.mutation.mutant import Method, after, answered_like, instead, mutant
 from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits, Purpose
 from groupspec.impl.core.connection import Connection, ConnectionState
@@ -43,18 +43,16 @@ def a_failed_lookup_stays_pending(_: Method, self: Connection, state: Connection
     self.state = state
 
 
-@mutant("BUG-01", "D2", Connection.asked)
-def every_poll_looks_the_coordinator_up(original: Method, self: Connection) -> None:
+@after("BUG-01", "D2", Connection.asked)
+def every_poll_looks_the_coordinator_up(self: Connection) -> None:
     """A poll starts a lookup although one is under way."""
-    original(self)
     if self.state is ConnectionState.COORDINATOR_DISCOVERY:
         self._look_up()
 
 
-@mutant("D3-commit-spins", "D3", Commits._try_again_or_fail)
-def a_commit_is_repeated_at_once(original: Method, self: Commits, operation: object, code: object) -> None:
+@after("D3-commit-spins", "D3", Commits._try_again_or_fail)
+def a_commit_is_repeated_at_once(self: Commits, operation: object, code: object) -> None:
     """A commit that the loading coordinator refuses is sent again without a backoff."""
-    original(self, operation, code)
     self._context.timers.disarm("commit_backoff")
 
 
@@ -79,10 +77,9 @@ def requests_to_the_coordinator_never_time_out(
     return sent
 
 
-@mutant("D8-manual-joins", "D8", Parts.assign)
-def manual_assignment_joins_the_group(original: Method, self: Parts, event: Assign) -> None:
+@after("D8-manual-joins", "D8", Parts.assign)
+def manual_assignment_joins_the_group(self: Parts, event: Assign) -> None:
     """A consumer with manual assignment joins the group too."""
-    original(self, event)
     self.membership.rejoin_needed = True
     self.membership.awaiting_poll = False
 
@@ -93,17 +90,15 @@ def no_answer_is_late(_: Method, core: Parts, sent: Sent, error: object) -> bool
     return not core.requests.is_pending(sent)
 
 
-@mutant("BUG-13", "J9", Commits.late)
-def late_commit_errors_reset_the_identity(original: Method, self: Commits, sent: Sent, code: object) -> None:
+@after("BUG-13", "J9", Commits.late)
+def late_commit_errors_reset_the_identity(self: Commits, sent: Sent, code: object) -> None:
     """ILLEGAL_GENERATION for a commit of an earlier generation resets the present identity."""
-    original(self, sent, code)
     self._membership.lose_identity(keep_member_id=True)
 
 
-@mutant("BUG-12", "J9", (core_module, "dispatch_late"))
-def an_answer_revives_an_abandoned_join(original: Method, core: Parts, late: object) -> None:
+@after("BUG-12", "J9", (core_module, "dispatch_late"))
+def an_answer_revives_an_abandoned_join(core: Parts, late: object) -> None:
     """The answer to a JoinGroup that was given up is adopted, member id and generation, by a newer round."""
-    original(core, late)
     response = getattr(late, "response", None)
     if isinstance(response, JoinGroupResponse):
         core.context.identity = Identity(response.member_id, response.generation, response.protocol_name)

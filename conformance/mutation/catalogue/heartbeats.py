@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, answered_like, instead, left_out, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, after, answered_like, before, instead, left_out, mutant
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import COORDINATOR, Commit
@@ -32,10 +32,9 @@ answered_like("H4-late-errors", "H4 J2", "Heartbeat",
 # fmt: on
 
 
-@mutant("H2-from-the-answer", "H2", Heartbeats.accepted)
-def the_interval_is_measured_from_the_answer(original: Method, self: Heartbeats) -> None:
+@after("H2-from-the-answer", "H2", Heartbeats.accepted)
+def the_interval_is_measured_from_the_answer(self: Heartbeats) -> None:
     """The heartbeat interval starts anew when a heartbeat is answered."""
-    original(self)
     self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
 
 
@@ -61,12 +60,11 @@ def a_failed_heartbeat_waits_for_the_interval(_: Method, self: Heartbeats) -> No
     self._due = False
 
 
-@mutant("P1-twice", "P1", Membership.poll_interval_expired)
-def good_bye_is_said_twice(original: Method, self: Membership) -> None:
+@before("P1-twice", "P1", Membership.poll_interval_expired)
+def good_bye_is_said_twice(self: Membership) -> None:
     """A member whose poll interval has run out sends LeaveGroup twice."""
     if self.state is not RebalanceState.UNJOINED:
         self._way_out.send_leave_group("once")
-    original(self)
 
 
 @mutant("P1-static-leaves", "P1 L1", Leaving.send_leave_group)

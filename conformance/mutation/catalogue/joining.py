@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from groupspec.conformance.mutation.mutant import Method, Seam, answered_like, instead, mutant, nothing
+from groupspec.conformance.mutation.mutant import Method, Seam, after, answered_like, before, instead, mutant, nothing
 from groupspec.impl.core.assignors import Subscriber, sticky
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity
@@ -43,10 +43,9 @@ instead("K2-keeps-what-moves", "K2", sticky.withhold, lambda _, shares, owners: 
 # Rounds --------------------------------------------------------------------------------------------------------------
 
 
-@mutant("BUG-17", "J1", Membership.require_rejoin)
-def a_changed_subscription_joins_beside_the_join(original: Method, self: Membership, reason: str) -> None:
+@after("BUG-17", "J1", Membership.require_rejoin)
+def a_changed_subscription_joins_beside_the_join(self: Membership, reason: str) -> None:
     """A subscription that changes while JoinGroup or SyncGroup is out sends a second JoinGroup at once."""
-    original(self, reason)
     if self.state in IN_A_ROUND:
         self._joining.send_join()
 
@@ -62,10 +61,9 @@ def a_change_during_the_round_is_forgotten(seam: Seam) -> None:
         original(self, assigned)
 
 
-@mutant("BUG-09", "J2", Joining.join_accepted)
-def the_rejoin_is_forgotten_at_the_join(original: Method, self: Joining, response: object) -> None:
+@after("BUG-09", "J2", Joining.join_accepted)
+def the_rejoin_is_forgotten_at_the_join(self: Joining, response: object) -> None:
     """rejoin-needed is cleared when JoinGroup is answered, not when SyncGroup has succeeded."""
-    original(self, response)
     self._membership.rejoin_needed = False
 
 
@@ -85,11 +83,10 @@ def a_rebalance_during_the_join_is_fatal(_: Method, self: Joining) -> None:
     self._membership.lose_identity(keep_member_id=False)
 
 
-@mutant("BUG-11", "J4", Joining.join_coordinator_gone)
-def a_moved_coordinator_costs_the_identity(original: Method, self: Joining, code: object) -> None:
+@before("BUG-11", "J4", Joining.join_coordinator_gone)
+def a_moved_coordinator_costs_the_identity(self: Joining, code: object) -> None:
     """JoinGroup after NOT_COORDINATOR, or a broken connection, has no member id."""
     self._context.identity = Identity()
-    original(self, code)
 
 
 @mutant("BUG-18", "J5", Config.join_group_timeout_ms)
@@ -119,10 +116,9 @@ def the_subscription_is_written_in_any_order(seam: Seam) -> None:
         )
 
 
-@mutant("J6-order", "J6", Joining.send_join)
-def assignors_are_listed_in_alphabetical_order(original: Method, self: Joining) -> None:
+@after("J6-order", "J6", Joining.send_join)
+def assignors_are_listed_in_alphabetical_order(self: Joining) -> None:
     """The protocols of JoinGroup are not in the configured order."""
-    original(self)
     outputs = self._context._outputs
     sent = outputs[-1]
     request = getattr(sent, "request", None)
@@ -130,23 +126,21 @@ def assignors_are_listed_in_alphabetical_order(original: Method, self: Joining) 
         object.__setattr__(request, "protocols", tuple(sorted(request.protocols)))
 
 
-@mutant("J8-only-later", "J8", Joining.sync_accepted)
-def what_changes_during_the_round_is_missed(original: Method, self: Joining, response: object) -> None:
+@before("J8-only-later", "J8", Joining.sync_accepted)
+def what_changes_during_the_round_is_missed(self: Joining, response: object) -> None:
     """The leader takes the metadata that it has when the round ends for what it divided."""
     leading = self._leading
     if leading._snapshot is not None:
         leading._snapshot = leading._counts()
         self._membership.rejoin_again = False
-    original(self, response)
 
 
 # Synchronising -------------------------------------------------------------------------------------------------------
 
 
-@mutant("S1-stable-after-join", "S1", Joining.join_accepted)
-def the_member_is_stable_when_it_has_joined(original: Method, self: Joining, response: JoinGroupResponse) -> None:
+@after("S1-stable-after-join", "S1", Joining.join_accepted)
+def the_member_is_stable_when_it_has_joined(self: Joining, response: JoinGroupResponse) -> None:
     """A member whose JoinGroup was answered counts as stable."""
-    original(self, response)
     self._membership.enter(RebalanceState.STABLE)
 
 
@@ -161,10 +155,9 @@ def an_eager_member_reads_on(seam: Seam) -> None:
             original(self, partitions)
 
 
-@mutant("S2-empty-leaves", "S2", Membership.synced)
-def who_gets_nothing_leaves(original: Method, self: Membership, assigned: tuple[TopicPartition, ...]) -> None:
+@after("S2-empty-leaves", "S2", Membership.synced)
+def who_gets_nothing_leaves(self: Membership, assigned: tuple[TopicPartition, ...]) -> None:
     """A member with an empty assignment stops its heartbeats."""
-    original(self, assigned)
     if not assigned:
         self._heartbeats.disable()
 
@@ -198,11 +191,10 @@ def a_tie_goes_to_the_first(_: Method, members: Sequence[Subscriber]) -> dict[To
     return {partition: member.member_id for partition, member in owners.items()}
 
 
-@mutant("K2-endless", "K2", Membership.synced)
-def every_round_asks_for_another(original: Method, self: Membership, assigned: object) -> None:
+@before("K2-endless", "K2", Membership.synced)
+def every_round_asks_for_another(self: Membership, assigned: object) -> None:
     """A cooperative member rejoins after every round, whether or not it gave anything up."""
     self.rejoin_again = True
-    original(self, assigned)
 
 
 @mutant("BUG-82", "K4", Config.cooperative)
@@ -225,18 +217,16 @@ def an_eager_member_remembers_what_it_gave_up(original: Method, self: Joining, a
 # Order ---------------------------------------------------------------------------------------------------------------
 
 
-@mutant("Q4-callback-before-commit", "Q4 M3", Membership._begin_rebalance)
-def the_callback_does_not_wait_for_the_commit(original: Method, self: Membership) -> None:
+@after("Q4-callback-before-commit", "Q4 M3", Membership._begin_rebalance)
+def the_callback_does_not_wait_for_the_commit(self: Membership) -> None:
     """An eager member's callback is called while the commit before the rebalance is under way."""
-    original(self)
     self.commit_settled()
 
 
-@mutant("Q4-cooperative-pauses", "Q4", Membership._begin_rebalance)
-def a_cooperative_member_stands_still(original: Method, self: Membership) -> None:
+@before("Q4-cooperative-pauses", "Q4", Membership._begin_rebalance)
+def a_cooperative_member_stands_still(self: Membership) -> None:
     """A cooperative member pauses everything when a rebalance is announced."""
     self._subscription.pause_for_revocation(self.owned())
-    original(self)
 
 
 @mutant("Q4-no-commit", "Q4", Membership._begin_rebalance)
@@ -249,10 +239,9 @@ def no_commit_before_the_rebalance(_: Method, self: Membership) -> None:
     self.commit_settled()
 
 
-@mutant("X2-fenced-goes-on", "X2", Membership.fenced)
-def a_fenced_member_joins_again_by_itself(original: Method, self: Membership, error: Exception) -> None:
+@after("X2-fenced-goes-on", "X2", Membership.fenced)
+def a_fenced_member_joins_again_by_itself(self: Membership, error: Exception) -> None:
     """FENCED_INSTANCE_ID is raised once, and after the next poll the member joins again as a new member."""
-    original(self, error)
     self._fencing, self.rejoin_needed = None, True
 
 

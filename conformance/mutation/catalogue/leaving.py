@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, instead, left_out, mutant, nothing
+from groupspec.conformance.mutation.mutant import Method, Seam, after, before, instead, left_out, mutant, nothing
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import core as core_module
 from groupspec.impl.core.commits import Commits
@@ -36,10 +36,9 @@ def a_kept_id_is_given_back(original: Method, self: Leaving, reason: str) -> obj
     return original(self, reason)
 
 
-@mutant("L1-no-time", "L1", Leaving.close)
-def a_short_close_says_nothing(original: Method, self: Leaving, event: Close) -> None:
+@after("L1-no-time", "L1", Leaving.close)
+def a_short_close_says_nothing(self: Leaving, event: Close) -> None:
     """A close without time ends before LeaveGroup is sent."""
-    original(self, event)
     if event.deadline_ms <= self._context.now_ms:
         self._end()
 
@@ -86,20 +85,18 @@ def who_waits_at_the_end_waits_for_ever(seam: Seam) -> None:
         self._event_count.advance()
 
 
-@mutant("BUG-62", "L3", (core_module, "dispatch_late"))
-def the_round_goes_on_while_leaving(original: Method, core: Core, late: object) -> None:
+@after("BUG-62", "L3", (core_module, "dispatch_late"))
+def the_round_goes_on_while_leaving(core: Core, late: object) -> None:
     """The answer to a JoinGroup that was out when the member left makes it a member again."""
-    original(core, late)
     response = getattr(late, "response", None)
     if isinstance(response, JoinGroupResponse) and core.membership.state is RebalanceState.UNJOINED:
         core.context.identity = Identity(response.member_id, response.generation, response.protocol_name)
 
 
-@mutant("BUG-63", "L4", BackgroundDriver.shut_down)
-def the_network_goes_before_the_thread(original: Method, self: BackgroundDriver, deadline_ms: int) -> None:
+@before("BUG-63", "L4", BackgroundDriver.shut_down)
+def the_network_goes_before_the_thread(self: BackgroundDriver, deadline_ms: int) -> None:
     """close() tears the network down while the background thread still uses it."""
     self._transport.close(0)
-    original(self, deadline_ms)
 
 
 @mutant("BUG-66", "L4", CallGuard.begin_close)
@@ -123,8 +120,7 @@ def close_commits_what_was_processed_before(original: Method, self: Leaving, eve
         original(self, event)
 
 
-@mutant("BUG-73", "T4 L5", Consumer._leave_group)
-def a_wakeup_interrupts_close(original: Method, self: Consumer, deadline_ms: int, alone: bool, processed: bool) -> None:
+@before("BUG-73", "T4 L5", Consumer._leave_group)
+def a_wakeup_interrupts_close(self: Consumer, deadline_ms: int, alone: bool, processed: bool) -> None:
     """A wakeup before close() takes its last commit away."""
     self._call_guard.check_interrupted()
-    original(self, deadline_ms, alone, processed)

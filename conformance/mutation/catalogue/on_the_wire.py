@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, answer, instead, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, after, answer, before, instead, mutant
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection, ConnectionState
 from groupspec.impl.core.events import CallbackKind
@@ -28,15 +28,14 @@ instead("BUG-38", "C7 C1", Leaving._release, lambda _, self: self._leave(),
 # Coordinator discovery -----------------------------------------------------------------------------------------------
 
 
-@mutant(
+@after(
     "BUG-06",
     "D1",
     *(answer("Heartbeat", error) for error in ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")),
     scenarios="rebalance-eager rebalance-cooperative member-unknown",
 )
-def every_heartbeat_error_forgets_the_coordinator(original: Method, core: Parts, happening: object) -> None:
+def every_heartbeat_error_forgets_the_coordinator(core: Parts, happening: object) -> None:
     """REBALANCE_IN_PROGRESS and UNKNOWN_MEMBER_ID forget the coordinator too."""
-    original(core, happening)
     core.connection.forget("a heartbeat's error")
 
 
@@ -52,27 +51,24 @@ def the_leader_names_only_who_gets_something(original: Method, self: Leading, co
     return tuple((member, share) for member, share in shares if len(share) == fullest)
 
 
-@mutant("BUG-20", "J7", Membership.subscribe, scenarios="first-join")
-def subscribe_joins(original: Method, self: Membership, event: object) -> None:
+@after("BUG-20", "J7", Membership.subscribe, scenarios="first-join")
+def subscribe_joins(self: Membership, event: object) -> None:
     """subscribe() alone makes the member join."""
-    original(self, event)
     self.polled()
 
 
-@mutant("BUG-23", "J3", answer("JoinGroup", "MEMBER_ID_REQUIRED"), scenarios="first-join")
-def member_id_after_a_backoff(original: Method, core: Parts, happening: object) -> None:
+@after("BUG-23", "J3", answer("JoinGroup", "MEMBER_ID_REQUIRED"), scenarios="first-join")
+def member_id_after_a_backoff(core: Parts, happening: object) -> None:
     """After MEMBER_ID_REQUIRED the member waits for the retry backoff."""
-    original(core, happening)
     core.context.arm("join_backoff", core.config.retry_backoff_ms)
 
 
-@mutant("J4-identity-dropped", "J4", Joining.send_join, scenarios="rebalance-eager rebalance-cooperative")
-def an_announcement_drops_the_identity(original: Method, self: Joining) -> None:
+@before("J4-identity-dropped", "J4", Joining.send_join, scenarios="rebalance-eager rebalance-cooperative")
+def an_announcement_drops_the_identity(self: Joining) -> None:
     """The JoinGroup after REBALANCE_IN_PROGRESS has no member id."""
     identity = self._context.identity
     if identity.is_member:
         self._context.identity = type(identity)()
-    original(self)
 
 
 # Heartbeats ----------------------------------------------------------------------------------------------------------
@@ -93,10 +89,9 @@ def heartbeats_begin_after_sync(seam: Seam) -> None:
         original(self, assigned)
 
 
-@mutant("BUG-26", "H1", answer("Heartbeat", "REBALANCE_IN_PROGRESS"), scenarios="rebalance-eager")
-def an_announcement_stops_heartbeats(original: Method, core: Parts, happening: object) -> None:
+@after("BUG-26", "H1", answer("Heartbeat", "REBALANCE_IN_PROGRESS"), scenarios="rebalance-eager")
+def an_announcement_stops_heartbeats(core: Parts, happening: object) -> None:
     """After REBALANCE_IN_PROGRESS there are no heartbeats until the next round."""
-    original(core, happening)
     core.timers.disarm("heartbeat")
 
 
@@ -111,16 +106,15 @@ def an_announcement_has_no_effect(_: Method, core: Parts, happening: object) -> 
     core.heartbeats.accepted()
 
 
-@mutant(
+@after(
     "BUG-27",
     "H4 J2",
     answer("Heartbeat", "UNKNOWN_MEMBER_ID"),
     answer("Heartbeat", "ILLEGAL_GENERATION"),
     scenarios="member-unknown",
 )
-def a_lost_identity_does_not_rejoin(original: Method, core: Parts, happening: object) -> None:
+def a_lost_identity_does_not_rejoin(core: Parts, happening: object) -> None:
     """UNKNOWN_MEMBER_ID resets the identity, and no rejoin is asked for."""
-    original(core, happening)
     core.membership.rejoin_needed = False
 
 
@@ -130,10 +124,9 @@ def a_failed_heartbeat_stays_in_flight(_: Method, self: Heartbeats) -> None:
     self._due = False
 
 
-@mutant("BUG-32", "H3", Membership.reset_identity, scenarios="member-unknown")
-def heartbeats_go_on_without_identity(original: Method, self: Membership, keep_member_id: object) -> None:
+@after("BUG-32", "H3", Membership.reset_identity, scenarios="member-unknown")
+def heartbeats_go_on_without_identity(self: Membership, keep_member_id: object) -> None:
     """UNKNOWN_MEMBER_ID does not stop heartbeats."""
-    original(self, keep_member_id)
     self._heartbeats.state = HeartbeatState.IDLE
     self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
 
@@ -182,10 +175,9 @@ def a_loss_is_called_revocation(original: Method, self: Membership, kind: object
 # Cooperative ---------------------------------------------------------------------------------------------------------
 
 
-@mutant("K2-no-rejoin", "K2", Membership.synced, scenarios="rebalance-cooperative")
-def who_gave_up_does_not_join_again(original: Method, self: Membership, assigned: object) -> None:
+@after("K2-no-rejoin", "K2", Membership.synced, scenarios="rebalance-cooperative")
+def who_gave_up_does_not_join_again(self: Membership, assigned: object) -> None:
     """After a round that took something away there is no other."""
-    original(self, assigned)
     self.rejoin_needed = False
 
 

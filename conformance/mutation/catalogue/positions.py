@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupspec.conformance.mutation.mutant import Method, Seam, instead, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, after, instead, mutant
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import Fetch
 from groupspec.impl.core.fetching import Fetching
@@ -50,12 +50,9 @@ def what_is_kept_begins_anew(_: Method, self: SubscriptionState, partitions: obj
     }
 
 
-@mutant("BUG-57", "O2", SubscriptionState._set_paused)
-def a_paused_partition_loses_its_position(
-    original: Method, self: SubscriptionState, partitions: object, paused: bool
-) -> None:
+@after("BUG-57", "O2", SubscriptionState._set_paused)
+def a_paused_partition_loses_its_position(self: SubscriptionState, partitions: object, paused: bool) -> None:
     """pause() forgets the position, and resume() looks it up anew."""
-    original(self, partitions, paused)
     for partition in self._shared.partitions.values():
         if partition.paused:
             partition.position = partition.safe_position = partition.buffered = None

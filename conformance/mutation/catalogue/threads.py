@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from groupspec.conformance.mutation.mutant import Method, Seam, mutant
+from groupspec.conformance.mutation.mutant import Method, Seam, after, before, mutant
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import EnforceRebalance, Fetch, Poll
 from groupspec.impl.core.metadata import Metadata
@@ -29,10 +29,9 @@ def a_dead_thread_stays_dead(original: Method, self: BackgroundDriver) -> None:
         original(self)
 
 
-@mutant("Q1-lost-with-the-thread", "Q1", BackgroundDriver._run)
-def what_was_on_its_way_dies_with_the_thread(original: Method, self: BackgroundDriver) -> None:
+@after("Q1-lost-with-the-thread", "Q1", BackgroundDriver._run)
+def what_was_on_its_way_dies_with_the_thread(self: BackgroundDriver) -> None:
     """Events and answers that wait when the background thread dies are thrown away."""
-    original(self)
     if self._failure is not None:
         self._responses.clear()
         while self._server_events.get() is not None:
@@ -54,11 +53,10 @@ def an_event_arrives_twice(original: Method, self: BackgroundDriver, event: obje
         original(self, event)
 
 
-@mutant("Q1-error-repeated", "Q1", Metadata.topic_refused)
-def a_refused_topic_is_told_of_again_and_again(original: Method, self: Metadata, topics: object, code: object) -> None:
+@before("Q1-error-repeated", "Q1", Metadata.topic_refused)
+def a_refused_topic_is_told_of_again_and_again(self: Metadata, topics: object, code: object) -> None:
     """Every answer that refuses a topic is raised to the application, though it has not polled since the last one."""
     self._told.clear()
-    original(self, topics, code)
 
 
 @mutant("Q3-held-up", "Q3", BackgroundDriver._take)
