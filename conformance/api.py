@@ -63,10 +63,9 @@ def judge(
         UsageProblem: there is no such client or scenario, or the folder cannot be written.
         InconclusiveProblem: there is not enough memory.
     """
-    from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
     from groupspec.conformance.wire.campaign import run_campaign
     from groupspec.conformance.wire.clients import find_client
-    from groupspec.conformance.wire.scenario import find_cases
+    from groupspec.conformance.wire.scenarios import find_cases
 
     judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
     cases = find_cases(scenarios)

@@ -55,8 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test for each case, or each run of the vectors."""
     if "groupspec_case" in metafunc.fixturenames:
-        from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
-        from groupspec.conformance.wire.scenario import find_cases
+        from groupspec.conformance.wire.scenarios import find_cases
 
         marker = metafunc.definition.get_closest_marker("groupspec")
         try:

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Benchmark, Figure
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.clients import IN_PYTHON
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 
 GOAL_SECONDS: Final = 60.0
 

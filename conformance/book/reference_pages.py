@@ -19,7 +19,7 @@ from groupspec.conformance.explain.vocabulary import OUTGOING
 from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.traces import trace_rules
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.diagrams.expiry import assumptions, boundary_svg, boundary_words, conditions, defaults
 from groupspec.spec import differences, known_bugs, request_handling, vocabulary
 from groupspec.spec.compiler.tables import whole_tables

@@ -18,7 +18,7 @@ from groupspec.conformance.explain.rules import explain_rule
 from groupspec.conformance.kills import totals
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.traces import trace_rules
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec import rules as rules_module
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import CHAPTERS, RULES

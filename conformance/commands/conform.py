@@ -13,7 +13,6 @@ from groupspec.conformance.api import judge
 from groupspec.conformance.commands._common import Known, json_option, progress, results, say, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.case import PLAIN_NAME
 from groupspec.conformance.wire.case_run import CaseResult
@@ -23,7 +22,7 @@ from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
-from groupspec.conformance.wire.scenario import SCENARIOS, all_cases, find_cases
+from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.verdicts import exit_code
 
 

@@ -7,9 +7,10 @@ import click
 from groupspec.conformance.commands._common import Known, json_option, progress, results, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
-from groupspec.conformance.wire.harness_check import NOT_STARTED, Checked, Outcome, check_harness
+from groupspec.conformance.wire.console import STYLES
+from groupspec.conformance.wire.harness_check import NOT_STARTED, Checked, check_harness
+from groupspec.conformance.wire.verdicts import Verdict
 
-STYLES = {Outcome.PASS: "green", Outcome.FAIL: "bold red", Outcome.UNSUPPORTED: "dim", Outcome.INCONCLUSIVE: "magenta"}
 STORIES_TOLD = 6
 
 
@@ -48,35 +49,35 @@ def check(client: str) -> int:
             ) from problem
     _show(checked)
     write_json("harness-check", _as_json(checked))
-    if checked.count(Outcome.FAIL):
+    if checked.count(Verdict.FAIL):
         return EXIT_CONFORMANCE_FAILURE
-    return EXIT_INCONCLUSIVE if checked.count(Outcome.INCONCLUSIVE) else EXIT_OK
+    return EXIT_INCONCLUSIVE if checked.count(Verdict.INCONCLUSIVE) else EXIT_OK
 
 
 def _show(checked: Checked) -> None:
     console = results()
     console.print(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "), markup=False)
     for result in checked.results:
-        outcome = result.outcome
+        outcome = result.verdict
         if result.found == (NOT_STARTED,):
             continue
         console.print(f"[{STYLES[outcome]}]{outcome.value:<13}[/]{result.check.id:<16}{result.check.about}")
         for line in result.found:
             console.print(
-                f"{'':<13}{'found:' if outcome is not Outcome.UNSUPPORTED else 'since:':<8}{line}", markup=False
+                f"{'':<13}{'found:' if outcome is not Verdict.UNSUPPORTED else 'since:':<8}{line}", markup=False
             )
-        if outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+        if outcome in (Verdict.FAIL, Verdict.INCONCLUSIVE):
             console.print(f"{'':<13}{'see:':<8}PROTOCOL.md, {result.check.section}", markup=False)
             console.print(f"{'':<13}{'next:':<8}{result.check.advice}", markup=False)
     if skipped := sum(result.found == (NOT_STARTED,) for result in checked.results):
-        outcome = Outcome.INCONCLUSIVE
+        outcome = Verdict.INCONCLUSIVE
         text = f"{outcome.value:<13}{NOT_STARTED}: the other {skipped} checks judge nothing"
         console.print(text, style=STYLES[outcome], markup=False)
-    if checked.stderr and checked.count(Outcome.FAIL):
+    if checked.stderr and checked.count(Verdict.FAIL):
         console.print("the end of its stderr:", markup=False)
         for line in checked.stderr.splitlines()[-10:]:
             console.print(f"  {line}", markup=False)
-    counts = ", ".join(f"{n} {outcome.value}" for outcome in Outcome if (n := checked.count(outcome)))
+    counts = ", ".join(f"{n} {outcome.value}" for outcome in Verdict if (n := checked.count(outcome)))
     console.print(counts)
 
 
@@ -90,7 +91,7 @@ def _as_json(checked: Checked) -> dict[str, object]:
             {
                 "id": result.check.id,
                 "about": result.check.about,
-                "outcome": result.outcome.value,
+                "outcome": result.verdict.value,
                 "found": list(result.found),
                 "section": result.check.section,
                 "advice": result.check.advice,

@@ -16,11 +16,8 @@ from groupspec.conformance.explain.machines import rows_where
 from groupspec.conformance.kills import kills, why_none
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.traces import trace_rules
-from groupspec.conformance.wire import (
-    docket,
-    scenarios,  # noqa: F401 - registers the scenarios
-)
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire import docket
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.rules import RULES
 

@@ -18,8 +18,7 @@ from groupspec.conformance.scores import files
 from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import subjects
 from groupspec.conformance.tests.repository import ROOT
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec import composition
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.explorer import explore

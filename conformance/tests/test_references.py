@@ -13,9 +13,8 @@ import pytest
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.tests.repository import ROOT, project_files
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
-from groupspec.conformance.wire import scenarios  # noqa: F401 - registers the scenarios
 from groupspec.conformance.wire.rules import CHECKERS
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec import composition, kip62
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.composition import monitor_events, monitor_outputs

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance import tied
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import as_json, run_campaign
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 
 A_HARNESS = """\
 import signal

@@ -1,7 +1,7 @@
 """Many runs: every chosen case against every chosen client, side by side, and one verdict for each rule of each.
 
-Runs wait most of the time, so several go on at once, each with its own broker, its own process and its own log. The
-order is drawn from the seed: what depends on the order or on the neighbours is a finding too.
+Runs wait most of the time, so several go on at once, each with its own broker, process and log. The order is drawn from
+the seed: what depends on the order or on the neighbours is a finding too.
 
 One run that broke a rule may have met a race. A case in which a rule was broken is run again, until the rule was broken
 in `CERTAIN_RUNS` runs or was kept in one of them: then it flaps, and says so.
@@ -13,11 +13,12 @@ import gc
 import random
 import shlex
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,7 @@ from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.docket import explanation
+from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.to_trace import places
@@ -113,10 +115,10 @@ class Campaign:
     """
 
     clients: Sequence[ClientResult]
-    seconds: float
-    seed: int
-    jobs: int
-    repeat: int
+    seconds: float = 0.0
+    seed: int = 0
+    jobs: int = 1
+    repeat: int = 1
     stopped: str = ""
 
     def verdicts(self) -> list[Verdict]:
@@ -139,49 +141,42 @@ class _Finished:
     brokers too: sessions run out, and clients do what they would not have done.
     """
 
-    client_name: str
-    client_version: str
-    judgements: Mapping[str, Judgement]
-    seconds: float
-    started_us: int
-    stderr: str
-    recording: Path | None
+    run: CaseResult
+    """Its history is empty."""
     broke_off: str
     folder: str
     trace_seqs: Mapping[int, int]
 
-    @classmethod
-    def of(cls, run: CaseResult, folder: str) -> _Finished:
-        return cls(
-            client_name=run.client_name,
-            client_version=run.client_version,
-            judgements=run.judgements,
-            seconds=run.seconds,
-            started_us=run.started_us,
-            stderr=run.stderr,
-            recording=run.recording,
-            broke_off=how_it_broke_off(run),
-            folder=folder,
-            trace_seqs=places(run, _moments(run)) if folder else {},
-        )
 
-
-@dataclass
 class _Runs:
     """The runs so far."""
 
-    results: dict[tuple[Client, Case], dict[int, _Finished]] = field(default_factory=dict)
+    def __init__(self, report: Path | None) -> None:
+        self._report = report
+        self._found: defaultdict[tuple[Client, Case], dict[int, _Finished]] = defaultdict(dict)
+        self.count = 0
 
     def of(self, client: Client, case: Case) -> list[_Finished]:
-        return [result for _, result in sorted(self.results.get((client, case), {}).items())]
+        """Those of one case, in the order of their numbers."""
+        return [run for _, run in sorted(self._found[client, case].items())]
 
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.results.values()))
+    def add(self, job: _Job, result: CaseResult) -> None:
+        """Writes a run's artefacts if there is a report, and keeps it without its log."""
+        folder, seqs = "", {}
+        if self._report is not None:
+            folder = str(write_artefacts(result, self._report, job.number).relative_to(self._report))
+            moments = {judgement.at_us for judgement in result.judgements.values() if judgement.at_us is not None}
+            seqs = places(result, moments)
+        run = replace(result, history=History((), result.history.settings))
+        self._found[job.client, job.case][job.number] = _Finished(run, _how_it_broke_off(result), folder, seqs)
+        self.count += 1
 
-    def add(self, job: _Job, result: CaseResult, report: Path | None) -> None:
-        folder = str(write_artefacts(result, report, job.number).relative_to(report)) if report is not None else ""
-        self.results.setdefault((job.client, job.case), {})[job.number] = _Finished.of(result, folder)
+    def cases(self) -> dict[Client, list[Case]]:
+        """Each client's cases, in the order of their first runs."""
+        found: dict[Client, list[Case]] = {}
+        for client, case in self._found:
+            found.setdefault(client, []).append(case)
+        return found
 
 
 def run_campaign(
@@ -208,40 +203,33 @@ def run_campaign(
         finished: Called after each run, on the calling thread, with how many runs it has made necessary.
     """
     begun = time.monotonic()
-    work = [_Job(client, case, number) for client in clients for case in cases for number in range(repeat)]
-    random.Random(seed).shuffle(work)
-    runs = _Runs()
-    stopped = ""
+    runs, stopped = _Runs(report), ""
+    queue = deque(_Job(*one) for one in product(clients, cases, range(repeat)))
+    least = len(queue)
+    random.Random(seed).shuffle(queue)
     threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case")
     with _heap_not_scanned(), StallClock() as clock, threads as pool:
         pending: dict[Future[CaseResult], _Job] = {}
-        queue = deque(work)
         try:
             while pending or queue:
                 while queue and len(pending) < jobs:
                     job = queue.popleft()
                     pending[pool.submit(run_case, job.client, job.case, clock)] = job
-                done, _ = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    job = pending.pop(future)
-                    result = future.result()
-                    runs.add(job, result, report)
-                    waiting = [*pending.values(), *queue]
-                    again = _to_confirm(job, runs.of(job.client, job.case), waiting) if confirm else None
-                    queue.extend(filter(None, [again]))
-                    finished(result, int(again is not None))
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    job, result = pending.pop(future), future.result()
+                    runs.add(job, result)
+                    done = runs.of(job.client, job.case)
+                    waiting = ((each.client, each.case) for each in (*pending.values(), *queue))
+                    again = confirm and (job.client, job.case) not in waiting and _is_unsure(done)
+                    if again:
+                        queue.append(_Job(job.client, job.case, len(done)))
+                    finished(result, int(again))
         except KeyboardInterrupt:
-            stopped = f"stopped by the user after {runs.count} of at least {len(work)} runs: what follows is a part"
+            stopped = f"stopped by the user after {runs.count} of at least {least} runs: what follows is a part"
         finally:
             _end(pool, pending)
-    return Campaign(
-        clients=[_client_result(client, cases, runs) for client in clients],
-        seconds=time.monotonic() - begun,
-        seed=seed,
-        jobs=jobs,
-        repeat=repeat,
-        stopped=stopped,
-    )
+    results = [_client_result(client, cases, runs) for client in clients]
+    return Campaign(results, time.monotonic() - begun, seed, jobs, repeat, stopped)
 
 
 @contextmanager
@@ -269,79 +257,62 @@ def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> Non
     pool.shutdown()
 
 
-def _to_confirm(job: _Job, done: Sequence[_Finished], waiting: Sequence[_Job]) -> _Job | None:
-    """One more run of the case, if a rule was broken in it and it is open whether it always is."""
-    if any((other.client, other.case) == (job.client, job.case) for other in waiting):
-        return None
-    judged = [[run.judgements[rule].verdict for run in done] for rule in job.case.rules]
-    unsure = [
-        verdicts
-        for verdicts in judged
-        if any(verdict in BROKEN for verdict in verdicts) and Verdict.PASS not in verdicts and len(done) < CERTAIN_RUNS
-    ]
-    return _Job(job.client, job.case, len(done)) if unsure else None
+def _is_unsure(done: Sequence[_Finished]) -> bool:
+    """Whether a rule was broken in every run that judged it, and there were too few to make that certain."""
+    judged = ({each.run.judgements[rule].verdict for each in done} for rule in done[0].run.case.rules)
+    return len(done) < CERTAIN_RUNS and any(seen & {*BROKEN} and Verdict.PASS not in seen for seen in judged)
 
 
 def judged_again(results: Iterable[CaseResult], report: Path | None = None) -> Campaign:
     """The same of recorded runs: those of one client and case are repeats."""
-    runs = _Runs()
+    runs = _Runs(report)
     for result in results:
-        job = _Job(result.client, result.case, len(runs.of(result.client, result.case)))
-        runs.add(job, result, report)
-    clients = dict.fromkeys(client for client, _ in runs.results)
-    cases = {client: [case for each, case in runs.results if each == client] for client in clients}
-    return Campaign(
-        clients=[_client_result(client, cases[client], runs) for client in clients],
-        seconds=0.0,
-        seed=0,
-        jobs=1,
-        repeat=1,
-    )
+        runs.add(_Job(result.client, result.case, len(runs.of(result.client, result.case))), result)
+    return Campaign([_client_result(client, cases, runs) for client, cases in runs.cases().items()])
 
 
 def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
-    done = {case: results for case in cases if (results := runs.of(client, case))}
-    rows = [row for case in done for row in _rows(client, case, done[case])]
-    every = [run for results in done.values() for run in results]
-    names = [(run.client_name, run.client_version) for run in every if run.client_name]
-    name, version = (
-        names[0] if names and client.name.startswith("cmd:") else (client.name, names[0][1] if names else "")
-    )
-    return ClientResult(client, name, version, rows, list(_crashes(done)))
+    by_case = {case: done for case in cases if (done := runs.of(client, case))}
+    rows = [row for case, done in by_case.items() for row in _rows(client, case, done)]
+    every = [each for done in by_case.values() for each in done]
+    named = next((each.run for each in every if each.run.client_name), None)
+    version = named.client_version if named is not None else ""
+    name = named.client_name if named is not None and client.name.startswith("cmd:") else client.name
+    return ClientResult(client, name, version, rows, list(_crashes(every)))
 
 
 def _rows(client: Client, case: Case, done: Sequence[_Finished]) -> Iterator[Row]:
-    of_run = [symptoms(run.judgements) for run in done]
     for rule in case.rules:
-        combined = combine([run.judgements[rule] for run in done])
-        run = done[combined.place]
+        combined = combine([each.run.judgements[rule] for each in done])
+        verdict, at_us = combined.judgement.verdict.value, combined.judgement.at_us
+        shown = done[combined.place]
         yield Row(
             case=case,
             rule=rule,
             combined=combined,
-            seconds=sum(run.seconds for run in done),
-            replay=_replay_of(client, case, run),
-            folder=run.folder,
-            at_ms=_at_ms(run, combined.judgement),
-            trace_seq=run.trace_seqs.get(combined.judgement.at_us) if combined.judgement.at_us is not None else None,
-            symptom_of=of_run[combined.place].get(rule, ""),
-            docket=explanation(client.name, run.client_version, rule, case.id, combined.judgement.verdict.value),
+            seconds=sum(each.run.seconds for each in done),
+            replay=_replay(shown.run),
+            folder=shown.folder,
+            at_ms=None if at_us is None else round((at_us - shown.run.started_us) / 1000, 3),
+            trace_seq=None if at_us is None else shown.trace_seqs.get(at_us),
+            symptom_of=symptoms(shown.run.judgements).get(rule, ""),
+            docket=explanation(client.name, shown.run.client_version, rule, case.id, verdict),
         )
 
 
-def _crashes(runs: Mapping[Case, Sequence[_Finished]]) -> Iterator[Crash]:
+def _crashes(runs: Sequence[_Finished]) -> Iterator[Crash]:
     """Each reason once, the most frequent first."""
-    by_reason: dict[str, list[tuple[Case, _Finished]]] = {}
-    for case, run in ((case, run) for case, done in runs.items() for run in done):
-        if run.broke_off:
-            by_reason.setdefault(run.broke_off, []).append((case, run))
+    by_reason: defaultdict[str, list[_Finished]] = defaultdict(list)
+    for each in runs:
+        if each.broke_off:
+            by_reason[each.broke_off].append(each)
     for reason, ended in sorted(by_reason.items(), key=lambda item: -len(item[1])):
-        stderr = next((run.stderr for _, run in ended if run.stderr), "")
+        stderr = next((each.run.stderr for each in ended if each.run.stderr), "")
         tail = "\n".join(stderr.splitlines()[-STDERR_LINES:])
-        yield Crash(reason, tuple(dict.fromkeys(case.id for case, _ in ended)), len(ended), tail)
+        yield Crash(reason, tuple(dict.fromkeys(each.run.case.id for each in ended)), len(ended), tail)
 
 
-def how_it_broke_off(run: CaseResult) -> str:
+def _how_it_broke_off(run: CaseResult) -> str:
     """Why the process or the harness ended before the story did; "" if it did not.
 
     Once the kit has missed something it tells no more of the story, and ends the process itself: that is no crash.
@@ -353,23 +324,11 @@ def how_it_broke_off(run: CaseResult) -> str:
     return next(ended, "") if run.outcome.missed_rule else ""
 
 
-def _moments(run: CaseResult) -> set[int]:
-    return {judgement.at_us for judgement in run.judgements.values() if judgement.at_us is not None}
-
-
-def _at_ms(run: _Finished, judgement: Judgement) -> float | None:
-    return None if judgement.at_us is None else round((judgement.at_us - run.started_us) / 1000, 3)
-
-
-def _replay_of(client: Client, case: Case, run: _Finished) -> str:
-    if run.recording is None:
-        return replay(client, case)
-    return f"groupspec conform --judge {shlex.quote(str(run.recording))}"
-
-
-def replay(client: Client, case: Case) -> str:
-    """The command that runs this case again."""
-    return f"groupspec conform {shlex.quote(client.name)} --scenario {case.selector} --report out/replay"
+def _replay(run: CaseResult) -> str:
+    """The command that runs this case again, or judges the recording again."""
+    if run.recording is not None:
+        return f"groupspec conform --judge {shlex.quote(str(run.recording))}"
+    return f"groupspec conform {shlex.quote(run.client.name)} --scenario {run.case.selector} --report out/replay"
 
 
 def as_json(campaign: Campaign) -> dict[str, object]:
@@ -380,10 +339,7 @@ def as_json(campaign: Campaign) -> dict[str, object]:
                 "name": client.client.name,
                 "client": client.name,
                 "version": client.version,
-                "crashes": [
-                    {"reason": each.reason, "cases": list(each.cases), "runs": each.runs, "stderr": each.stderr}
-                    for each in client.crashes
-                ],
+                "crashes": [asdict(each) | {"cases": list(each.cases)} for each in client.crashes],
                 "results": [_row_json(row) for row in client.rows],
             }
             for client in campaign.clients
@@ -398,7 +354,7 @@ def as_json(campaign: Campaign) -> dict[str, object]:
 
 
 def _row_json(row: Row) -> dict[str, object]:
-    timing = row.judgement.timing
+    timing, counts = row.judgement.timing, row.combined.counts
     return {
         "scenario": row.case.scenario.id,
         "variant": row.case.variant.name,
@@ -409,21 +365,12 @@ def _row_json(row: Row) -> dict[str, object]:
         "reason": row.judgement.reason,
         "seconds": round(row.seconds, 3),
         "runs": row.runs,
-        "counts": {
-            verdict.value: row.combined.counts[verdict] for verdict in Verdict if verdict in row.combined.counts
-        },
+        "counts": {verdict.value: counts[verdict] for verdict in Verdict if verdict in counts},
         "certain": row.combined.certain,
         "flaps": row.combined.flaps,
         "symptom_of": row.symptom_of,
         "docket": str(row.docket) if row.docket else "",
-        "timing": None
-        if timing is None
-        else {
-            "took_ms": round(timing.took_ms, 3),
-            "bound_ms": round(timing.bound_ms, 3),
-            "kit_stalled_ms": round(timing.kit_stalled_ms, 3),
-            "client_waited_ms": round(timing.client_waited_ms, 3),
-        },
+        "timing": None if timing is None else {name: round(ms, 3) for name, ms in asdict(timing).items()},
         "replay": row.replay,
         "folder": row.folder,
         "at_ms": row.at_ms,

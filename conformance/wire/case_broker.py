@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
@@ -27,6 +28,8 @@ OFFSETS_TOPIC: Final = {"__consumer_offsets": 50}
 RECORDS: Final = 6
 COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2): 3}
 LIFETIME_S: Final = 120.0
+SAME_IN_BOTH_LOGS: Final = {each.name for each in fields(WireEvent)} & {each.name for each in fields(Entry)}
+"""What the broker's log and the run's say of the wire, under one name."""
 
 
 class CaseBroker:
@@ -71,22 +74,8 @@ class CaseBroker:
         return self._broker.bootstrap
 
     def _take(self, event: WireEvent) -> None:
-        self._log.append(
-            Entry(
-                at_us=event.at_us,
-                source="wire",
-                kind=event.kind,
-                text=event.text,
-                api=event.api,
-                error=event.error,
-                message=event.message,
-                node=event.node,
-                connection=event.connection,
-                correlation_id=event.correlation_id,
-                version=event.version,
-                client_id=event.client_id,
-            )
-        )
+        same = {name: getattr(event, name) for name in SAME_IN_BOTH_LOGS}
+        self._log.append(Entry(source="wire", **same))
 
     def _note(self, what: str) -> None:
         self._log.note("note", what)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -61,17 +61,6 @@ class CaseResult:
         return self.history.entries
 
 
-@dataclass
-class _Run:
-    """What a run leaves behind, however it ends."""
-
-    outcome: Outcome = field(default_factory=Outcome)
-    stderr: str = ""
-    trace: str = ""
-    waits_us: Sequence[Wait] = ()
-    stalls_us: Sequence[tuple[int, int]] = ()
-
-
 def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
     """Runs the case; again if a rule was broken by time alone while the machine stalled: that proves nothing.
 
@@ -88,82 +77,74 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     begun = time.monotonic()
     log = Log()
     started_us = log.note("note", f"{case.id} against {client.name}").at_us
-    run = _Run()
     context: ScenarioContext | None = None
+    outcome, stderr, trace = Outcome(), "", ""
+    waits_us: Sequence[Wait] = ()
+    stalls_us: Sequence[tuple[int, int]] = ()
     try:
         with CaseBroker(log, case) as broker:
             with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
                 context = ScenarioContext(case, broker, process, log)
-                _tell(context, process, run)
-            run.waits_us = waits.waits_us()
-            run.stalls_us = broker.stalls_us()
-            run.stderr = process.stderr_tail()
-            if problem := broker.problem():
-                run.outcome = replace(run.outcome, inconclusive=run.outcome.inconclusive or problem)
+                outcome, trace = _tell(context, process)
+            waits_us, stalls_us, stderr = waits.waits_us(), broker.stalls_us(), process.stderr_tail()
+            outcome = replace(outcome, inconclusive=outcome.inconclusive or broker.problem())
     except OSError as problem:
         if is_out_of_memory(problem):
             raise
-        run.outcome = replace(run.outcome, inconclusive=f"the kit could not start: {problem}")
-    stalls_us = together(clock.stalls_us(started_us), run.stalls_us)
-    history = History(log.in_order(), _settings(case, context), stalls_us, run.waits_us)
+        outcome = replace(outcome, inconclusive=f"the kit could not start: {problem}")
+    every_stall_us = together(clock.stalls_us(started_us), stalls_us)
+    history = History(log.in_order(), _settings(case, context), every_stall_us, waits_us)
     return CaseResult(
         client=client,
         case=case,
         client_name=context.identity[0] if context else "",
         client_version=context.identity[1] if context else "",
         history=history,
-        outcome=run.outcome,
-        judgements=judge_run(case.rules, history, run.outcome),
+        outcome=outcome,
+        judgements=judge_run(case.rules, history, outcome),
         seconds=time.monotonic() - begun,
         started_us=started_us,
-        stderr="\n".join(filter(None, (run.stderr, run.trace))),
+        stderr="\n".join(filter(None, (stderr, trace))),
     )
 
 
-def _tell(context: ScenarioContext, process: HarnessProcess, run: _Run) -> None:
-    """The story, and every way in which it can end."""
+def _tell(context: ScenarioContext, process: HarnessProcess) -> tuple[Outcome, str]:
+    """The story, and every way in which it can end; with the traceback if the kit failed."""
+    outcome, trace = Outcome(), ""
     try:
         context.started()
-        if problem := _misspelt(context.features):
-            run.outcome = Outcome(inconclusive=problem)
-            return
-        lacking = sorted(context.case.scenario.needs - context.features)
-        if lacking:
+        if problems := misspelt_features(context.features):
+            features = f"{'; '.join(problems)}; there are {', '.join(FEATURES)}"
+            return Outcome(inconclusive=f"the harness is wrong: {features}"), ""
+        if lacking := sorted(context.case.scenario.needs - context.features):
             offered = "; ".join(f"{name}: {FEATURES[name]}" for name in lacking)
-            run.outcome = Outcome(unsupported=f"the client does not offer the feature {offered}")
-            return
+            return Outcome(unsupported=f"the client does not offer the feature {offered}"), ""
         context.case.scenario.story(context)
     except Missed as missed:
-        run.outcome = Outcome(missed_rule=missed.rule, missed=missed.reason, missed_since_us=missed.since_us)
+        outcome = Outcome(missed_rule=missed.rule, missed=missed.reason, missed_since_us=missed.since_us)
         context.milestone("missed")
     except NotStarted as reason:
-        run.outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
+        outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
     except Exception as problem:
         if is_out_of_memory(problem):
             raise
-        run.outcome = Outcome(inconclusive=f"the kit failed: {type(problem).__name__}: {problem}")
-        run.trace = traceback.format_exc()
-    _how_the_process_ended(context, process, run)
+        outcome = Outcome(inconclusive=f"the kit failed: {type(problem).__name__}: {problem}")
+        trace = traceback.format_exc()
+    return _how_the_process_ended(context, process) or outcome, trace
 
 
-def _misspelt(features: frozenset[str]) -> str:
-    """What is wrong with the features that a harness names; "" if nothing is."""
-    problems = misspelt_features(features)
-    return f"the harness is wrong: {'; '.join(problems)}; there are {', '.join(FEATURES)}" if problems else ""
-
-
-def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess, run: _Run) -> None:
+def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess) -> Outcome | None:
+    """What an end of the process that is no client's doing says of the run; None if there is nothing to say."""
     ending = process.ending
     if ending is None:
-        return
+        return None
     if ending.exit_code == EXIT_UNSUPPORTED and not context.identity[0]:
         reason = f"the harness was not ready: {ending.describe()}, as a shell's that cannot find a command"
-        run.outcome = Outcome(inconclusive=reason)
-    elif ending.exit_code == EXIT_UNSUPPORTED:
+        return Outcome(inconclusive=reason)
+    if ending.exit_code == EXIT_UNSUPPORTED:
         said = process.stderr_tail().rpartition("unsupported: ")[2]
-        run.outcome = Outcome(unsupported=said or "the harness ended with exit code 127")
-    elif ending.broken:
-        run.outcome = Outcome(inconclusive=ending.describe())
+        return Outcome(unsupported=said or "the harness ended with exit code 127")
+    return Outcome(inconclusive=ending.describe()) if ending.broken else None
 
 
 def _settings(case: Case, context: ScenarioContext | None) -> Settings:

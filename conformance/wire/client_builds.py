@@ -9,14 +9,12 @@ network. The cache is the one of the real broker's jars: GROUPSPEC_CACHE, else X
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import tempfile
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +26,8 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.real_broker.jars import cache_folder, locked
 from groupspec.conformance.spark.java import java_home
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.harness_process import HarnessProcess
+from groupspec.conformance.wire.log import Log, is_event
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.spec.datafile import Record, read_entries
 
@@ -296,24 +296,13 @@ def _one_run(command: Sequence[str]) -> None:
         fetch_max_wait_ms=100,
         callback_ms=0,
     )
+    log = Log()
     with ScriptedBroker(topics={"orders": 1}, lifetime_s=TRAINING_LIMIT_S) as broker:
         broker.append("orders", 0, [b"record"])
-        commands: list[protocol.AnyCommand] = [
-            msgspec.structs.replace(configure, bootstrap=broker.bootstrap),
-            protocol.Subscribe(topics=["orders"]),
-            protocol.Poll(poll_ms=50),
-        ]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
-            assert run.stdin is not None
-            assert run.stdout is not None
-            limit = threading.Timer(TRAINING_LIMIT_S, run.kill)
-            limit.start()
-            with contextlib.suppress(BrokenPipeError):
-                run.stdin.write(b"".join(protocol.encode(each) + b"\n" for each in commands))
-                run.stdin.flush()
-                for line in run.stdout:
-                    if b'"records_consumed"' in line:
-                        run.stdin.write(protocol.encode(protocol.Close()) + b"\n")
-                        run.stdin.flush()
-            run.wait()
-            limit.cancel()
+        with HarnessProcess(command, log) as process:
+            process.send(msgspec.structs.replace(configure, bootstrap=broker.bootstrap))
+            process.send(protocol.Subscribe(topics=["orders"]))
+            process.send(protocol.Poll(poll_ms=50))
+            log.wait(is_event("records_consumed"), TRAINING_LIMIT_S)
+            process.send(protocol.Close())
+            log.wait(lambda entry: entry.kind == "client_ended", TRAINING_LIMIT_S)

@@ -15,8 +15,8 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance import tied
@@ -51,7 +51,7 @@ class Ending:
 class HarnessProcess:
     """A running harness. Use as a context manager; leaving it ends the process."""
 
-    def __init__(self, command: Sequence[str], log: Log, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, command: Sequence[str], log: Log) -> None:
         """Start it.
 
         Raises:
@@ -59,9 +59,8 @@ class HarnessProcess:
         """
         self._log = log
         self._started_us = now_us()
-        self._process = tied.start(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, environment=environment
-        )
+        pipe = subprocess.PIPE
+        self._process = tied.start(command, stdin=pipe, stdout=pipe, stderr=pipe)
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._broken = ""
         self._bytes_in_second = self._events_in_second = 0
@@ -197,7 +196,6 @@ class HarnessProcess:
         exit_code: int | None = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             exit_code = self._process.wait(EXIT_WAIT_S)
-        ending = Ending(exit_code)
-        self.ending = replace(ending, broken=self._broken) if self._broken else ending
+        self.ending = Ending(exit_code, self._broken)
         self._log.note("client_ended", self.ending.describe())
         self._log.end(self.ending.describe())

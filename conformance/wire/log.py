@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from groupspec.conformance.wire.protocol import AnyEvent
+from groupspec.conformance.wire.protocol import AnyEvent, Command, CommandDone, RecordsConsumed, name_of
 
 Source = Literal["wire", "client", "kit"]
 
@@ -49,6 +49,30 @@ class Entry:
 
 
 Test = Callable[[Entry], bool]
+
+
+def is_request(api: str) -> Test:
+    """Whether an entry is a request of this API."""
+    return lambda entry: entry.kind == "request" and entry.api == api
+
+
+def is_event(kind: str) -> Test:
+    """Whether an entry is an event of the harness of this name."""
+    return lambda entry: entry.source == "client" and entry.kind == kind
+
+
+def is_done(command: Command) -> Test:
+    """Whether an entry says that a command of this name has been carried out."""
+    name = name_of(type(command))
+    return lambda entry: isinstance(entry.event, CommandDone) and entry.event.command == name
+
+
+def has_records(partition: str) -> Test:
+    """Whether an entry is a poll's result with records of this partition."""
+    return lambda entry: (
+        isinstance(entry.event, RecordsConsumed)
+        and any(f"{part.topic}-{part.partition}" == partition for part in entry.event.partitions)
+    )
 
 
 class Log:

@@ -17,14 +17,13 @@ import msgspec
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.message_json import from_json, to_json
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 
 VERSION: Final = 1
 SUFFIXES: Final = (".ndjson", ".ndjson.gz")

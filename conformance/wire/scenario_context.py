@@ -8,14 +8,13 @@ rules do that afterwards, from the log.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log, now_us
+from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request, now_us
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -62,7 +61,7 @@ class ScenarioContext:
 
     def started(self) -> None:
         """Wait for the harness, and have it make its client. Raises NotStarted."""
-        hello = self.log.wait(_is_event("startup_complete"), STARTUP_WITHIN_MS / 1000)
+        hello = self.log.wait(is_event("startup_complete"), STARTUP_WITHIN_MS / 1000)
         if hello is None or not isinstance(hello.event, protocol.StartupComplete):
             raise NotStarted(self.log.ended or f"no startup_complete within {STARTUP_WITHIN_MS} ms")
         if hello.event.protocol != protocol.VERSION:
@@ -116,18 +115,13 @@ class ScenarioContext:
         A scenario that is not about closing does not judge it.
         """
         asked = self.ask_to_close()
-        self.log.wait(_is_event("shutdown_complete"), CLOSE_WITHIN_MS / 1000, asked.at_us)
+        self.log.wait(is_event("shutdown_complete"), CLOSE_WITHIN_MS / 1000, asked.at_us)
 
     def _command(self, command: protocol.AnyCommand) -> None:
-        sent = now_us()
+        sent_us = now_us()
         self.client.send(command)
-        name = protocol.name_of(type(command))
-        done = self.log.wait(
-            lambda entry: isinstance(entry.event, protocol.CommandDone) and entry.event.command == name,
-            COMMAND_WITHIN_MS / 1000,
-            sent,
-        )
-        if done is None:
+        if self.log.wait(is_done(command), COMMAND_WITHIN_MS / 1000, sent_us) is None:
+            name = protocol.name_of(type(command))
             raise NotStarted(self.log.ended or f"the command {name} was not done within {COMMAND_WITHIN_MS} ms")
 
     # What must follow
@@ -162,12 +156,11 @@ class ScenarioContext:
 
     def expect_request(self, api: str, *, rule: str, since: Entry | None = None) -> Entry:
         """The next request of this API."""
-        return self._expect(f"request {api}", lambda e: e.kind == "request" and e.api == api, rule, since)
+        return self._expect(f"request {api}", is_request(api), rule, since)
 
     def expect_answer(self, api: str, error: str, *, rule: str, since: Entry | None = None) -> Entry:
         """A request of this API, answered this way."""
-        test = _is_answer(api, error)
-        return self._expect(f"{api} answered {error}", test, rule, since)
+        return self._expect(f"{api} answered {error}", _is_answer(api, error), rule, since)
 
     def expect_event(
         self, name: str, *, rule: str, since: Entry | None = None, partition: str = "", poll_ms: int | None = None
@@ -180,11 +173,9 @@ class ScenarioContext:
             return since or self.now()
 
         def test(entry: Entry) -> bool:
-            if not _is_event(name)(entry):
-                return False
-            if poll_ms is not None and getattr(entry.event, "poll_ms", None) != poll_ms:
-                return False
-            return not partition or partition in map(str, getattr(entry.event, "partitions", ()))
+            named = not partition or partition in map(str, getattr(entry.event, "partitions", ()))
+            timed = poll_ms is None or getattr(entry.event, "poll_ms", None) == poll_ms
+            return is_event(name)(entry) and named and timed
 
         return self._expect(f"{name} {partition}".strip(), test, rule, since)
 
@@ -196,7 +187,7 @@ class ScenarioContext:
     def expect_records(self, *, rule: str, since: Entry, partitions: frozenset[str] | None = None) -> None:
         """Records of each of these partitions, or of what the client was assigned last."""
         for partition in sorted(self.broker.assigned() if partitions is None else partitions):
-            self._expect(f"records of {partition}", _has_records(partition), rule, since)
+            self._expect(f"records of {partition}", has_records(partition), rule, since)
 
     def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 1_200) -> None:
         """Heartbeats answered NONE: one soon, and one still so long afterwards.
@@ -209,14 +200,14 @@ class ScenarioContext:
 
     def wait_for_request(self, api: str, *, within_ms: int, since: Entry) -> Entry | None:
         """The next request of this API, or None."""
-        return self.log.wait(lambda e: e.kind == "request" and e.api == api, within_ms / 1000, since.at_us)
+        return self.log.wait(is_request(api), within_ms / 1000, since.at_us)
 
     def watch_for_request(self, api: str, *, ms: int, since: Entry | None = None) -> None:
         """Give a request that must not come the time to come; the rules see it in the log."""
-        start = (since or self.log.note("note", f"watching for {api} for {ms} ms")).at_us
-        self.log.wait(lambda e: e.kind == "request" and e.api == api and e.at_us > start, ms / 1000, start)
+        start_us = (since or self.log.note("note", f"watching for {api} for {ms} ms")).at_us
+        self.log.wait(is_request(api), ms / 1000, start_us + 1)
 
-    def _expect(self, what: str, test: Callable[[Entry], bool], rule: str, since: Entry | None) -> Entry:
+    def _expect(self, what: str, test: Test, rule: str, since: Entry | None) -> Entry:
         assert rule in self.case.rules, f"{self.case.id} demands an event by {rule}, by which it is not judged"
         within_s = max(0.0, min(WITHIN_MS / 1000, self._deadline - time.monotonic()))
         waits_from_us = now_us()
@@ -228,22 +219,9 @@ class ScenarioContext:
         return entry
 
 
-def _is_event(name: str) -> Callable[[Entry], bool]:
-    return lambda entry: entry.source == "client" and entry.kind == name
-
-
-def _is_answer(api: str, error: str, later_than_us: int = -1) -> Callable[[Entry], bool]:
+def _is_answer(api: str, error: str, later_than_us: int = -1) -> Test:
     return lambda e: e.kind == "response" and e.api == api and e.error == error and e.at_us > later_than_us
 
 
 def _assigns_something(entry: Entry) -> bool:
     return isinstance(entry.event, protocol.PartitionsAssigned) and bool(entry.event.partitions)
-
-
-def _has_records(partition: str) -> Callable[[Entry], bool]:
-    def test(entry: Entry) -> bool:
-        if not isinstance(entry.event, protocol.RecordsConsumed):
-            return False
-        return any(f"{part.topic}-{part.partition}" == partition for part in entry.event.partitions)
-
-    return test

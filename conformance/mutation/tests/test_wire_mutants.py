@@ -9,12 +9,11 @@ import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.wire import scenario_context
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import ClientResult, run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import run_case
 from groupspec.conformance.wire.clients import mutated
-from groupspec.conformance.wire.scenario import SCENARIOS, all_cases
+from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_broker import GROUP
@@ -20,23 +20,21 @@ from groupspec.conformance.wire.harness_check.sessions import (
     STARTS_WITHIN_S,
     Session,
 )
-from groupspec.conformance.wire.log import Entry
 from groupspec.impl.core.messages import FetchRequest, JoinGroupRequest
 
-CALLBACKS: Final = (protocol.PartitionsAssigned, protocol.PartitionsRevoked, protocol.PartitionsLost)
 EXPECTED_OFFSETS: Final = {0: (3, 5), 1: (0, 5), 2: (3, 5), 3: (0, 5)}
 """What there is to be read of each partition of `orders`: see CaseBroker."""
 BACKWARDS_US: Final = 100_000
 """Stamps are made by several threads: a line may be a little older than the one before it."""
 SLACK_MS: Final = 250
 """Between a stamp and what it is about, on a machine that is busy."""
+NOT_SO_FAR: Final = "the story did not come so far"
 
 
 class NotOffered(Exception):
     """The check is about something that the client does not offer."""
 
 
-Message = TypeVar("Message")
 Sessions = Mapping[str, Session]
 Function = Callable[[Sessions], Iterator[str]]
 
@@ -119,11 +117,9 @@ def stdout_is_clean(sessions: Sessions) -> Iterator[str]:
 @check("command_done", "Commands", "answer each command but close with one command_done, also when it raised")
 def commands_are_answered(sessions: Sessions) -> Iterator[str]:
     """Each command but close is answered by one command_done of its name, in order."""
-    for session in sessions.values():
-        if session.not_offered:
-            continue
+    for session in (each for each in sessions.values() if not each.not_offered):
         sent = [name for _, name in session.commands() if name != "close"]
-        answers = [e.event.command for e in session.events(protocol.CommandDone)]  # type: ignore[union-attr]  # filtered
+        answers = [done.command for done in session.told(protocol.CommandDone)]
         if answers != sent:
             yield f"in the story {session.story!r} the commands were {sent}, and command_done came for {answers}"
 
@@ -133,61 +129,58 @@ def the_clock_is_the_kits(sessions: Sessions) -> Iterator[str]:
     """at_us is on the system's monotonic clock, in microseconds."""
     for session in sessions.values():
         last_us = 0
+        asked: dict[str, int] = {}
+        for at_us, name in session.commands():
+            asked.setdefault(name, at_us)
         for entry in session.came:
             stamp = entry.event.at_us if entry.event is not None else None
             if stamp is None:
                 continue
             if stamp != entry.at_us:
-                yield (
-                    f"{entry.kind} says {stamp}, and came at {entry.at_us}: before the process started, or in "
-                    "the future"
-                )
+                when = "before the process started, or in the future"
+                yield f"{entry.kind} says {stamp}, and came at {entry.at_us}: {when}"
                 return
             if stamp < last_us - BACKWARDS_US:
                 yield f"{entry.kind} says {stamp}, the line before it {last_us}: the clock runs backwards"
                 return
             last_us = max(last_us, stamp)
-        for done in session.events(protocol.CommandDone):
-            asked = [at_us for at_us, name in session.commands() if name == done.event.command]  # type: ignore[union-attr]
-            if asked and done.at_us < asked[0]:
-                yield f"command_done says {done.at_us}, before the command was sent at {asked[0]}"
+        for done in session.told(protocol.CommandDone):
+            if done.at_us is not None and done.at_us < asked.get(done.command, 0):
+                yield f"command_done says {done.at_us}, before the command was sent at {asked[done.command]}"
                 return
 
 
 @check("settings", "Settings", "pass every setting of configure on to the client, also those that have a default")
 def settings_are_passed_on(sessions: Sessions) -> Iterator[str]:
     """What configure says shows on the wire."""
-    joins = [e for session in sessions.values() for e in session.requests("JoinGroup")]
-    if not joins:
+    if not any(session.requests("JoinGroup") for session in sessions.values()):
         yield "no JoinGroup was ever sent"
         return
     for session in sessions.values():
         yield from _join_settings(session)
-    wire = [
-        e for session in sessions.values() for e in session.came if e.kind == "request" and e.client_id != CLIENT_ID
-    ]
-    if wire:
-        yield f"client_id is {CLIENT_ID!r}, and {wire[0].api} carries {wire[0].client_id!r}"
-    waits = {_content(e, FetchRequest).max_wait_ms for s in sessions.values() for e in s.requests("Fetch")}
+    sent = (e for session in sessions.values() for e in session.came if e.kind == "request")
+    for entry in [e for e in sent if e.client_id != CLIENT_ID][:1]:
+        yield f"client_id is {CLIENT_ID!r}, and {entry.api} carries {entry.client_id!r}"
+    fetches = (e.message for session in sessions.values() for e in session.requests("Fetch"))
+    waits = {fetch.max_wait_ms for fetch in fetches if isinstance(fetch, FetchRequest)}
     if waits - {SETTINGS.fetch_max_wait_ms}:
         yield f"fetch_max_wait_ms is {SETTINGS.fetch_max_wait_ms}, and Fetch asks for {sorted(waits)}"
     yield from _heartbeat_interval(sessions["reads"])
 
 
 def _join_settings(session: Session) -> Iterator[str]:
-    for entry in session.requests("JoinGroup")[:1]:
-        join = _content(entry, JoinGroupRequest)
-        if join.group_id != GROUP:
-            yield f"group_id is {GROUP!r}, and JoinGroup carries {join.group_id!r}"
-        if join.session_timeout_ms != SETTINGS.session_timeout_ms:
-            yield (
-                f"session_timeout_ms is {SETTINGS.session_timeout_ms}, and JoinGroup carries {join.session_timeout_ms}"
-            )
-        if "poll_interval" in session.features and join.rebalance_timeout_ms != SETTINGS.max_poll_interval_ms:
-            yield (
-                f"max_poll_interval_ms is {SETTINGS.max_poll_interval_ms}, and JoinGroup carries a rebalance timeout "
-                f"of {join.rebalance_timeout_ms}"
-            )
+    for join in [e.message for e in session.requests("JoinGroup")][:1]:
+        assert isinstance(join, JoinGroupRequest)
+        expected: list[tuple[str, object, str, object]] = [
+            ("group_id", GROUP, "", join.group_id),
+            ("session_timeout_ms", SETTINGS.session_timeout_ms, "", join.session_timeout_ms),
+        ]
+        if "poll_interval" in session.features:
+            what = "a rebalance timeout of "
+            expected.append(("max_poll_interval_ms", SETTINGS.max_poll_interval_ms, what, join.rebalance_timeout_ms))
+        for setting, value, what, carried in expected:
+            if carried != value:
+                yield f"{setting} is {value!r}, and JoinGroup carries {what}{carried!r}"
         names = [name for name, _ in join.protocols]
         cooperative = session.settings.rebalance == "cooperative"
         if cooperative != ("cooperative-sticky" in names):
@@ -221,25 +214,20 @@ def polls_are_told(sessions: Sessions) -> Iterator[str]:
     """poll_started and poll_returned alternate, with the timeout asked for and the time it took."""
     _needs(sessions, "pull")
     for session in sessions.values():
-        polls = session.events(protocol.PollStarted, protocol.PollReturned)
-        for earlier, later in pairwise(polls):
+        for earlier, later in pairwise(session.events(protocol.PollStarted, protocol.PollReturned)):
             if earlier.kind == later.kind:
                 yield f"{earlier.kind} comes twice in a row in the story {session.story!r}"
                 return
-            if isinstance(later.event, protocol.PollReturned):
-                yield from _elapsed(earlier, later, later.event)
+            took_ms = (later.at_us - earlier.at_us) / 1000
+            said = later.event.elapsed_ms if isinstance(later.event, protocol.PollReturned) else took_ms
+            if not took_ms - SLACK_MS <= said <= took_ms + 5:
+                yield f"elapsed_ms is {said}, and {took_ms:.0f} ms lie between poll_started and poll_returned"
     asked = {60, 40}
-    told = {e.event.poll_ms for e in sessions["reads"].events(protocol.PollStarted)}  # type: ignore[union-attr]
+    told = {started.poll_ms for started in sessions["reads"].told(protocol.PollStarted)}
     if told and told != asked:
         yield f"poll_ms was {sorted(asked)}, and poll_started says {sorted(told)}"
     if not told:
         yield "no poll_started came (a client without polls does not declare the feature pull)"
-
-
-def _elapsed(started: Entry, returned: Entry, event: protocol.PollReturned) -> Iterator[str]:
-    between_ms = (returned.at_us - started.at_us) / 1000
-    if not between_ms - SLACK_MS <= event.elapsed_ms <= between_ms + 5:
-        yield f"elapsed_ms is {event.elapsed_ms}, and {between_ms:.0f} ms lie between poll_started and poll_returned"
 
 
 @check("times", "Commands", "count the polls of a poll with times")
@@ -247,8 +235,8 @@ def times_is_kept(sessions: Sessions) -> Iterator[str]:
     """A poll with times 3 polls three times."""
     _needs(sessions, "pull")
     session = sessions["reads"]
-    if "three polls" not in session.sent or "polled three times, end" not in session.sent:
-        yield "the story did not come so far"
+    if "polled three times, end" not in session.sent:
+        yield NOT_SO_FAR
         return
     since = session.sent["stopped polling, end"]
     polls = [e for e in session.events(protocol.PollStarted) if e.at_us > since]
@@ -263,15 +251,14 @@ def stop_polling_stops(sessions: Sessions) -> Iterator[str]:
     if session.not_offered:
         raise NotOffered("the harness ends with exit code 127 at a command of this story")
     if "stopped polling" not in session.sent:
-        yield "the story did not come so far"
+        yield NOT_SO_FAR
         return
     start, end = session.sent["stopped polling"], session.sent["stopped polling, end"]
-    polls = [e for e in session.events(protocol.PollStarted) if start < e.at_us < end]
+    told = session.events(protocol.PollStarted, protocol.PollReturned)
+    polls = [e for e in told if e.kind == "poll_started" and start < e.at_us < end]
     if polls:
         yield f"{len(polls)} polls were started in the {(end - start) / 1000:.0f} ms after stop_polling was done"
-    told = session.events(protocol.PollStarted, protocol.PollReturned)
-    before = [e for e in told if e.at_us <= start]
-    if before and before[-1].kind == "poll_started":
+    if [e.kind for e in told if e.at_us <= start][-1:] == ["poll_started"]:
         yield "stop_polling was done before the poll in progress had returned"
 
 
@@ -293,9 +280,9 @@ def records_are_told(sessions: Sessions) -> Iterator[str]:
                 yield f"poll_returned counts {entry.event.count} records, records_consumed {pending}"
             pending = 0
     for partition, (first, last) in EXPECTED_OFFSETS.items():
-        expected = list(range(first, last + 1))
-        if seen.get(partition, []) != expected:
-            yield f"orders-{partition}: offsets {expected} were there to be read, told were {seen.get(partition, [])}"
+        expected, told = list(range(first, last + 1)), seen.get(partition, [])
+        if told != expected:
+            yield f"orders-{partition}: offsets {expected} were there to be read, told were {told}"
 
 
 @check("callbacks", "Callbacks", "put a lock around the listener: callback, wait, callback_returned, then the next")
@@ -304,7 +291,7 @@ def callbacks_are_serialised(sessions: Sessions) -> Iterator[str]:
     _needs(sessions, "listener")
     for session in sessions.values():
         running: str | None = None
-        for entry in session.events(*CALLBACKS, protocol.CallbackReturned):
+        for entry in session.events(protocol.CallbackStarted, protocol.CallbackReturned):
             if isinstance(entry.event, protocol.CallbackReturned):
                 if entry.event.callback != running:
                     yield f"{entry.event.callback} returned, and {running or 'no callback'} was running"
@@ -315,12 +302,9 @@ def callbacks_are_serialised(sessions: Sessions) -> Iterator[str]:
                 return
             else:
                 running = entry.kind
-    if not any(_names_all(entry) for entry in sessions["reads"].events(protocol.PartitionsAssigned)):
+    assigned = sessions["reads"].told(protocol.PartitionsAssigned)
+    if all(len(each.partitions) != len(EXPECTED_OFFSETS) for each in assigned):
         yield "no partitions_assigned names the four partitions of orders that were assigned"
-
-
-def _names_all(entry: Entry) -> bool:
-    return len(getattr(entry.event, "partitions", ())) == len(EXPECTED_OFFSETS)
 
 
 @check("callback_ms", "Callbacks", "wait callback_ms in each callback, before callback_returned")
@@ -328,7 +312,7 @@ def callbacks_take_their_time(sessions: Sessions) -> Iterator[str]:
     """Each callback takes callback_ms."""
     _needs(sessions, "listener")
     for session in sessions.values():
-        for begun, ended in pairwise(session.events(*CALLBACKS, protocol.CallbackReturned)):
+        for begun, ended in pairwise(session.events(protocol.CallbackStarted, protocol.CallbackReturned)):
             took_ms = (ended.at_us - begun.at_us) / 1000
             if isinstance(ended.event, protocol.CallbackReturned) and took_ms < SETTINGS.callback_ms - 5:
                 yield f"{begun.kind} took {took_ms:.0f} ms, callback_ms is {SETTINGS.callback_ms}"
@@ -343,7 +327,7 @@ def positions_are_committed_as_configured(sessions: Sessions) -> Iterator[str]:
         if sessions[name].requests("OffsetCommit"):
             yield f"auto_commit was false, and OffsetCommit was sent in the story {name!r}"
     session = sessions["auto-commit"]
-    if not session.events(protocol.RecordsConsumed):
+    if not session.told(protocol.RecordsConsumed):
         yield "auto_commit was true, and no record came that could be committed" + _stderr(session)
     elif "close is sent" in session.sent and not session.requests("OffsetCommit"):
         yield "auto_commit was true, and nothing was committed until close() had returned"
@@ -353,16 +337,14 @@ def positions_are_committed_as_configured(sessions: Sessions) -> Iterator[str]:
 def commit_is_carried_out(sessions: Sessions) -> Iterator[str]:
     """The command commit commits the positions and says which."""
     session = _offered(sessions, "commit")
-    outcomes = session.events(protocol.OffsetsCommitted)
+    outcomes = session.told(protocol.OffsetsCommitted)
     if not outcomes:
         yield "no offsets_committed after commit" + _stderr(session)
         return
-    first = outcomes[0].event
-    assert isinstance(first, protocol.OffsetsCommitted)
-    told = {(each.partition, each.offset) for each in first.offsets}
+    told = {(each.partition, each.offset) for each in outcomes[0].offsets}
     expected = {(partition, last + 1) for partition, (_, last) in EXPECTED_OFFSETS.items()}
-    if not first.success:
-        yield f"the commit failed: {first.error}"
+    if not outcomes[0].success:
+        yield f"the commit failed: {outcomes[0].error}"
     elif told != expected:
         yield f"the positions were {sorted(expected)} (partition, offset), committed were {sorted(told)}"
     elif not session.requests("OffsetCommit"):
@@ -372,16 +354,12 @@ def commit_is_carried_out(sessions: Sessions) -> Iterator[str]:
 @check("failed commit", "Commands", "say offsets_committed with success false and the error, then command_done")
 def a_failed_commit_is_told(sessions: Sessions) -> Iterator[str]:
     """A commit that the broker refuses is told as such."""
-    session = _offered(sessions, "commit")
-    outcomes = session.events(protocol.OffsetsCommitted)
-    if len(outcomes) < 2:
+    second = _offered(sessions, "commit").told(protocol.OffsetsCommitted)[1:2]
+    if not second:
         yield "no offsets_committed for the second commit, which the broker refused"
-        return
-    second = outcomes[1].event
-    assert isinstance(second, protocol.OffsetsCommitted)
-    if second.success:
+    elif second[0].success:
         yield "the broker answered GROUP_AUTHORIZATION_FAILED, and offsets_committed says success"
-    elif not second.error:
+    elif not second[0].error:
         yield "offsets_committed says that the commit failed, and not why"
 
 
@@ -390,7 +368,7 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
     """After unsubscribe nothing of the topic is read."""
     session = _offered(sessions, "unsubscribe")
     if "unsubscribed" not in session.sent:
-        yield "the story did not come so far" + _stderr(session)
+        yield NOT_SO_FAR + _stderr(session)
         return
     late = [e for e in session.events(protocol.RecordsConsumed) if e.at_us > session.sent["unsubscribed"]]
     if late:
@@ -400,8 +378,7 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
 @check("errors", "Events", "say error for what a call raises, and for what the client reports")
 def errors_are_told(sessions: Sessions) -> Iterator[str]:
     """What the client tells the application is told to the kit: here JoinGroup is refused for good."""
-    session = sessions["refused"]
-    if not session.events(protocol.ErrorRaised):
+    if not sessions["refused"].told(protocol.ErrorRaised):
         yield "JoinGroup was answered GROUP_AUTHORIZATION_FAILED, and no error came"
 
 
@@ -411,15 +388,16 @@ def close_ends_the_process(sessions: Sessions) -> Iterator[str]:
     for session in sessions.values():
         if "close is sent" not in session.sent or session.not_offered:
             continue
+        where = f"in the story {session.story!r}"
         names = [e.kind for e in session.came if e.event is not None and not isinstance(e.event, protocol.PollReturned)]
         if "shutdown_requested" not in names:
-            yield f"no shutdown_requested in the story {session.story!r}"
+            yield f"no shutdown_requested {where}"
         elif names[-1] != "shutdown_complete":
-            yield f"the last event in the story {session.story!r} is {names[-1]}, not shutdown_complete"
+            yield f"the last event {where} is {names[-1]}, not shutdown_complete"
         if not session.ended_in_time:
-            yield f"the process was there {ENDS_WITHIN_S:.0f} s after close in the story {session.story!r}"
+            yield f"the process was there {ENDS_WITHIN_S:.0f} s after close {where}"
         elif session.ending is not None and session.ending.exit_code != 0 and not session.ending.broken:
-            yield f"the exit code after close is {session.ending.exit_code} in the story {session.story!r}, not 0"
+            yield f"the exit code after close is {session.ending.exit_code} {where}, not 0"
 
 
 @check("end of stdin", "Ends", "end the process some seconds after stdin has ended, whatever the client is doing")
@@ -427,11 +405,10 @@ def the_end_of_stdin_ends_it(sessions: Sessions) -> Iterator[str]:
     """When stdin ends, in the middle of a long poll, the process ends within 10 s."""
     session = sessions["end of stdin"]
     if "stdin is closed" not in session.sent:
-        yield "the story did not come so far" + _stderr(session)
+        yield NOT_SO_FAR + _stderr(session)
     elif not session.ended_in_time:
-        yield (
-            f"the process was there {ENDS_WITHIN_S:.0f} s after stdin had ended: it would outlive a kit that is killed"
-        )
+        late = f"the process was there {ENDS_WITHIN_S:.0f} s after stdin had ended"
+        yield f"{late}: it would outlive a kit that is killed"
 
 
 def _needs(sessions: Sessions, feature: str) -> None:
@@ -448,8 +425,3 @@ def _offered(sessions: Sessions, story: str) -> Session:
 def _stderr(session: Session) -> str:
     last = session.stderr.strip().splitlines()[-1:]
     return f"; its stderr ends: {last[0][:200]}" if last else ""
-
-
-def _content(entry: Entry, kind: type[Message]) -> Message:
-    assert isinstance(entry.message, kind)
-    return entry.message

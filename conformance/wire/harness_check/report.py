@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NotOffered
 from groupspec.conformance.wire.harness_check.sessions import STORIES, Session, run_story
 from groupspec.conformance.wire.stalls import StallClock
+from groupspec.conformance.wire.verdicts import Verdict
 
 JOBS: Final = 3
 STILL_MS: Final = 1_000
@@ -23,21 +22,12 @@ NOT_STARTED: Final = "the harness did not start"
 """Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
 
 
-class Outcome(Enum):
-    """What is said of one thing to get right."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    UNSUPPORTED = "UNSUPPORTED"
-    INCONCLUSIVE = "INCONCLUSIVE"
-
-
 @dataclass(frozen=True)
 class Result:
     """What came of one check; `found` says what is wrong, or why it was not judged."""
 
     check: Check
-    outcome: Outcome
+    verdict: Verdict
     found: tuple[str, ...] = ()
 
 
@@ -52,9 +42,9 @@ class Checked:
     results: tuple[Result, ...]
     stderr: str
 
-    def count(self, outcome: Outcome) -> int:
-        """How many results are so."""
-        return sum(result.outcome is outcome for result in self.results)
+    def count(self, verdict: Verdict) -> int:
+        """How many results have this verdict."""
+        return sum(result.verdict is verdict for result in self.results)
 
 
 def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) -> Checked:
@@ -85,7 +75,7 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
     results = tuple(
         _result(check, sessions, still_ms)
         if started or check.id == "startup"
-        else Result(check, Outcome.INCONCLUSIVE, (NOT_STARTED,))
+        else Result(check, Verdict.INCONCLUSIVE, (NOT_STARTED,))
         for check in CHECKS.values()
     )
     hello = next((e.event for e in sessions[first].came if e.kind == "startup_complete"), None)
@@ -103,11 +93,11 @@ def _result(check: Check, sessions: dict[str, Session], still_ms: float) -> Resu
     try:
         found = tuple(dict.fromkeys(check.find(sessions)))
     except NotOffered as reason:
-        return Result(check, Outcome.UNSUPPORTED, (str(reason),))
+        return Result(check, Verdict.UNSUPPORTED, (str(reason),))
     if not found:
-        return Result(check, Outcome.PASS)
+        return Result(check, Verdict.PASS)
     if check.timed and still_ms >= STILL_MS:
         return Result(
-            check, Outcome.INCONCLUSIVE, (*found, f"the machine stood still for {still_ms:.0f} ms: try again")
+            check, Verdict.INCONCLUSIVE, (*found, f"the machine stood still for {still_ms:.0f} ms: try again")
         )
-    return Result(check, Outcome.FAIL, found)
+    return Result(check, Verdict.FAIL, found)

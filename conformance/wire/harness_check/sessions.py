@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -19,9 +18,9 @@ from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log, Test
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
 
 STARTS_WITHIN_S: Final = STARTUP_WITHIN_MS / 1000
@@ -47,31 +46,49 @@ SETTINGS: Final = protocol.Configure(
     fetch_max_wait_ms=130,
     callback_ms=150,
 )
+Message = TypeVar("Message")
 EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
 
 
-@dataclass
 class Session:
-    """One run of the harness: what the checks look at."""
+    """One run of the harness: what a story does with it, and then what the checks look at.
 
-    story: str
-    started_us: int = 0
-    features: frozenset[str] = frozenset()
-    settings: protocol.Configure = SETTINGS
-    ending: Ending | None = None
-    ended_in_time: bool = False
-    stderr: str = ""
-    came: list[Entry] = field(default_factory=list)
-    """The log in the order of arrival."""
-    sent: dict[str, int] = field(default_factory=dict)
-    """Named moments, on the log's clock."""
-    still_us: int = 0
-    """The longest time in a row in which the kit's broker stood still, or the harness's process waited for a processor.
+    Attributes:
+        story: Its name.
+        features: What the harness offers.
+        settings: What it was configured with.
+        ending: How its process ended; None if it went on.
+        ended_in_time: Whether it ended without the kit's doing.
+        stderr: The end of its stderr.
+        came: The log in the order of arrival.
+        sent: Named moments, on the log's clock.
+        still_us: The longest time in a row in which the kit's broker stood still, or the harness's process waited for a
+            processor.
     """
+
+    def __init__(self, story: str, broker: CaseBroker, process: HarnessProcess, log: Log) -> None:
+        self.story = story
+        self.broker = broker
+        self._process = process
+        self._log = log
+        self.features: frozenset[str] = frozenset()
+        self.settings = msgspec.structs.replace(SETTINGS, bootstrap=broker.bootstrap)
+        self.ending: Ending | None = None
+        self.ended_in_time = False
+        self.stderr = ""
+        self.came: list[Entry] = []
+        self.sent: dict[str, int] = {}
+        self.still_us = 0
+
+    # For the checks
 
     def events(self, *kinds: type[protocol.Event]) -> list[Entry]:
         """The harness's events of these kinds, in the order of its lines."""
         return [entry for entry in self.came if isinstance(entry.event, kinds)]
+
+    def told(self, kind: type[Message]) -> list[Message]:
+        """The same of one kind, without their times."""
+        return [entry.event for entry in self.came if isinstance(entry.event, kind)]
 
     def commands(self) -> list[tuple[int, str]]:
         """When each command was sent, and its name."""
@@ -79,7 +96,7 @@ class Session:
 
     def requests(self, api: str) -> list[Entry]:
         """The client's requests of this API."""
-        return [entry for entry in self.came if entry.kind == "request" and entry.api == api]
+        return list(filter(is_request(api), self.came))
 
     @property
     def not_started(self) -> bool:
@@ -92,28 +109,19 @@ class Session:
         """Whether the harness ended with exit code 127."""
         return self.ending is not None and self.ending.exit_code == protocol.EXIT_UNSUPPORTED
 
-
-class Player:
-    """Sends a harness the commands of a session, and checks its events."""
-
-    def __init__(self, session: Session, broker: CaseBroker, process: HarnessProcess, log: Log, extra: bool) -> None:
-        self.session = session
-        self.broker = broker
-        self._process = process
-        self._log = log
-        self._extra = extra
+    # For the stories
 
     def say(self, command: protocol.AnyCommand) -> Entry:
-        """Send it."""
-        fields = json.loads(protocol.encode(command)) | (EXTRA if self._extra else {})
+        """Send a command; in one story with a field of a later version."""
+        fields = json.loads(protocol.encode(command)) | (EXTRA if self.story == "auto-commit" else {})
         now = self._log.note("note", f"{fields['command']}:")
         self._process.send_line(json.dumps(fields).encode())
         return now
 
     def have(self, command: protocol.AnyCommand) -> Entry:
         """Send it, and wait until it is done."""
-        sent, name = self.say(command), protocol.name_of(type(command))
-        self.wait(lambda e: isinstance(e.event, protocol.CommandDone) and e.event.command == name, sent)
+        sent = self.say(command)
+        self.wait(is_done(command), sent)
         return sent
 
     def wait(self, test: Test, since: Entry | None = None, within_s: float | None = None) -> bool:
@@ -129,7 +137,7 @@ class Player:
     def mark(self, moment: str) -> Entry:
         """Name this moment."""
         note = self._log.note("note", moment)
-        self.session.sent[moment] = note.at_us
+        self.sent[moment] = note.at_us
         return note
 
     def end_input(self) -> None:
@@ -137,22 +145,20 @@ class Player:
         self.mark("stdin is closed")
         self._process.end_input()
 
-    def reads(self, poll_ms: int = 60, **changed: object) -> None:
-        """A member that has read all there is: what most stories begin with."""
-        rebalance = self.session.settings.rebalance
-        settings = msgspec.structs.replace(SETTINGS, bootstrap=self.broker.bootstrap, rebalance=rebalance, **changed)
-        self.session.settings = settings
-        self.have(settings)
+    def subscribes(self, poll_ms: int = 60, *, auto_commit: bool = False) -> Entry:
+        """The client is made, subscribes, and polls."""
+        self.settings = msgspec.structs.replace(self.settings, auto_commit=auto_commit)
+        self.have(self.settings)
         self.have(protocol.Subscribe(topics=["orders"]))
-        begun = self.have(protocol.Poll(poll_ms=poll_ms))
-        self.has_read(begun)
+        return self.have(protocol.Poll(poll_ms=poll_ms))
+
+    def reads(self, poll_ms: int = 60, *, auto_commit: bool = False) -> None:
+        """A member that has read all there is: what most stories begin with."""
+        self.has_read(self.subscribes(poll_ms, auto_commit=auto_commit))
 
     def has_read(self, since: Entry) -> bool:
         """Whether records of each partition came; after one of them is missing, the others are not waited for."""
-        return all(
-            self.wait(lambda e, p=partition: p in _partitions(e), since)  # type: ignore[misc]  # mypy cannot type `p=`
-            for partition in sorted(self.broker.partitions())
-        )
+        return all(self.wait(has_records(partition), since) for partition in sorted(self.broker.partitions()))
 
     def polls_since(self, moment: Entry) -> int:
         """How many polls have returned."""
@@ -165,80 +171,67 @@ class Player:
         self.say(protocol.Close())
 
 
-def _partitions(entry: Entry) -> list[str]:
-    if not isinstance(entry.event, protocol.RecordsConsumed):
-        return []
-    return [f"{part.topic}-{part.partition}" for part in entry.event.partitions]
-
-
 # The stories
 # ------------------------------------------------------------------------------------------------------------
 
 
-def reads_and_stops(player: Player) -> None:
+def reads_and_stops(session: Session) -> None:
     """It reads, heartbeats a few times, stops polling, polls three times, and closes."""
-    player.reads()
+    session.reads()
     for _ in range(4):
-        player.wait(lambda e: e.kind == "request" and e.api == "Heartbeat", player.mark("heartbeat awaited"), 2.0)
-    player.have(protocol.StopPolling())
-    player.quiet("stopped polling")
-    begun = player.have(protocol.Poll(poll_ms=40, times=3))
-    player.mark("three polls")
-    if "pull" in player.session.features:
-        player.wait(lambda _: player.polls_since(begun) >= 3, begun)
-    player.quiet("polled three times")
-    player.close()
+        session.wait(is_request("Heartbeat"), session.mark("heartbeat awaited"), 2.0)
+    session.have(protocol.StopPolling())
+    session.quiet("stopped polling")
+    begun = session.have(protocol.Poll(poll_ms=40, times=3))
+    session.mark("three polls")
+    if "pull" in session.features:
+        session.wait(lambda _: session.polls_since(begun) >= 3, begun)
+    session.quiet("polled three times")
+    session.close()
 
 
-def commits_by_itself(player: Player) -> None:
+def commits_by_itself(session: Session) -> None:
     """The other rebalance protocol if there is one, auto_commit, and every command with a field of a later version."""
     # Long polls: kafka-python 3.0.12 forgets for good a second round of JoinGroup in whose midst a poll ends (docket,
     # S3).
-    player.reads(poll_ms=2_000, auto_commit=True)
-    player.close()
+    session.reads(poll_ms=2_000, auto_commit=True)
+    session.close()
 
 
-def commits(player: Player) -> None:
+def commits(session: Session) -> None:
     """A commit that succeeds, more records, and one that the broker refuses."""
-    player.reads()
-    player.have(protocol.Commit())
-    player.broker.append_records()
-    player.has_read(player.mark("more records"))
-    player.broker.answer_next("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
-    player.have(protocol.Commit())
-    player.close()
+    session.reads()
+    session.have(protocol.Commit())
+    session.broker.append_records()
+    session.has_read(session.mark("more records"))
+    session.broker.answer_next("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
+    session.have(protocol.Commit())
+    session.close()
 
 
-def unsubscribes(player: Player) -> None:
+def unsubscribes(session: Session) -> None:
     """It gives up its subscription."""
-    player.reads()
-    player.have(protocol.Unsubscribe())
-    player.quiet("unsubscribed")
-    player.close()
+    session.reads()
+    session.have(protocol.Unsubscribe())
+    session.quiet("unsubscribed")
+    session.close()
 
 
-def is_refused(player: Player) -> None:
+def is_refused(session: Session) -> None:
     """The broker refuses JoinGroup for good: the harness reports an error."""
-    for _ in range(3):
-        player.broker.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED")
-    player.have(
-        msgspec.structs.replace(
-            SETTINGS, bootstrap=player.broker.bootstrap, rebalance=player.session.settings.rebalance
-        )
-    )
-    player.have(protocol.Subscribe(topics=["orders"]))
-    begun = player.have(protocol.Poll(poll_ms=60))
-    player.wait(lambda e: isinstance(e.event, protocol.ErrorRaised), begun)
-    player.close()
+    session.broker.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED", times=3)
+    begun = session.subscribes()
+    session.wait(is_event("error"), begun)
+    session.close()
 
 
-def loses_the_kit(player: Player) -> None:
+def loses_the_kit(session: Session) -> None:
     """The end of stdin, in the middle of a long poll."""
-    player.reads(poll_ms=LONG_POLL_MS)
-    player.end_input()
+    session.reads(poll_ms=LONG_POLL_MS)
+    session.end_input()
 
 
-STORIES: Final[Mapping[str, Callable[[Player], None]]] = {
+STORIES: Final[Mapping[str, Callable[[Session], None]]] = {
     "reads": reads_and_stops,
     "auto-commit": commits_by_itself,
     "commit": commits,
@@ -255,21 +248,22 @@ def run_story(client: Client, name: str) -> Session:
         OSError: the broker, or the harness, cannot be started at all.
     """
     log = Log()
-    session = Session(name, started_us=log.note("note", name).at_us)
+    said_us = log.note("note", name).at_us
     with CaseBroker(log, Case(SCENARIOS["first-join"], PLAIN)) as broker:
         with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
-            player = Player(session, broker, process, log, extra=name == "auto-commit")
-            hello = log.wait(lambda e: isinstance(e.event, protocol.StartupComplete), STARTS_WITHIN_S)
+            session = Session(name, broker, process, log)
+            hello = log.wait(is_event("startup_complete"), STARTS_WITHIN_S)
             if hello is not None and isinstance(hello.event, protocol.StartupComplete):
-                session.features = frozenset(hello.event.features)
-                session.settings = msgspec.structs.replace(SETTINGS, rebalance=_rebalance(session.features, name))
-                STORIES[name](player)
-            session.ended_in_time = _has_ended(log)
+                said_us, session.features = hello.at_us, frozenset(hello.event.features)
+                rebalance = _rebalance(session.features, name)
+                session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
+                STORIES[name](session)
+            log.wait(lambda entry: entry.kind == "client_ended", ENDS_WITHIN_S)
+            session.ended_in_time = log.ended is not None  # leaving the block ends it in any case
             session.ending = process.ending
         session.stderr = process.stderr_tail()
         session.came = log.as_it_came()
         # Processes that start side by side always wait for a processor, and nothing is late yet.
-        said_us = session.started_us if hello is None else hello.at_us
         stalls_us = (end - start for start, end in broker.stalls_us() if start >= said_us)
         session.still_us = max([longest_wait_us(wait for wait in waits.waits_us() if wait[0] >= said_us), *stalls_us])
         if problem := broker.problem():
@@ -280,9 +274,3 @@ def run_story(client: Client, name: str) -> Session:
 def _rebalance(features: frozenset[str], story: str) -> str:
     both = {"eager", "cooperative"} <= features
     return "cooperative" if "eager" not in features or (both and story == "auto-commit") else "eager"
-
-
-def _has_ended(log: Log) -> bool:
-    """Whether the process ends in time; leaving the block above ends it in any case."""
-    log.wait(lambda e: e.kind == "client_ended", ENDS_WITHIN_S)
-    return log.ended is not None

@@ -8,6 +8,7 @@ gone, and so is the harness.
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import sys
@@ -15,7 +16,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -33,8 +34,6 @@ class AnyPartition(Protocol):
 
 
 CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
-
-IDLE_WAIT_S: Final = 60.0
 
 
 class Unsupported(Exception):
@@ -88,6 +87,8 @@ class Harness(ABC):
         self.callback_s = 0.0
         self._application_thread = threading.get_ident()
         self._call = ""
+        self._poll_ms = 0
+        self._polls_left: float = 0
 
     # What each client does its own way -------------------------------------------------------------------------------
 
@@ -109,9 +110,11 @@ class Harness(ABC):
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll; the offsets of the records that it returned."""
 
-    @abstractmethod
     def commit(self) -> Mapping[AnyPartition, int]:
         """Commit the positions and wait for it; what was committed."""
+        positions = {partition: self.consumer.position(partition) for partition in self.consumer.assignment()}
+        self.consumer.commit()
+        return {partition: offset for partition, offset in positions.items() if offset is not None}
 
     def assignment(self) -> Iterable[AnyPartition] | None:
         """What the client says that it owns; None where that cannot be asked inside a callback."""
@@ -122,9 +125,9 @@ class Harness(ABC):
         """Give up the subscription."""
         self.consumer.unsubscribe()
 
-    @abstractmethod
     def close(self) -> None:
         """Close the client."""
+        self.consumer.close()
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
@@ -133,11 +136,11 @@ class Harness(ABC):
         self._whole_callback("partitions_assigned", partitions)
 
     def revoked(self, partitions: Iterable[AnyPartition]) -> None:
-        """To be called by a blocking listener."""
+        """The same."""
         self._whole_callback("partitions_revoked", partitions)
 
     def lost(self, partitions: Iterable[AnyPartition]) -> None:
-        """To be called by a blocking listener."""
+        """The same."""
         self._whole_callback("partitions_lost", partitions)
 
     def _whole_callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
@@ -173,46 +176,41 @@ class Harness(ABC):
         """Carries out commands until close or the end of stdin; returns the exit code."""
         commands: queue.Queue[protocol.AnyCommand | None] = queue.Queue()
         threading.Thread(target=_read_commands, args=(commands,), daemon=True, name="commands").start()
-        self.output.say(
-            protocol.StartupComplete(client=self.client, version=self.version(), features=list(self.features))
-        )
-        polls = _Polls()
+        features = list(self.features)
+        self.output.say(protocol.StartupComplete(client=self.client, version=self.version(), features=features))
         while True:
-            try:
-                command = commands.get(block=not polls.due, timeout=None if polls.due else IDLE_WAIT_S)
-            except queue.Empty:
-                if polls.due:
-                    self._poll_once(polls)
+            if self._polls_left and commands.empty():
+                self._poll_once()
                 continue
+            command = commands.get()
             if command is None:
                 return 1
-            if self._carry_out(command, polls):
+            if self._carry_out(command):
                 return 0
 
-    def _carry_out(self, command: protocol.AnyCommand, polls: _Polls) -> bool:
+    def _carry_out(self, command: protocol.AnyCommand) -> bool:
         """One command; True when it was the last."""
         name = protocol.name_of(type(command))
         self._call = name
         try:
-            if isinstance(command, protocol.Poll):
-                polls.start(command)
-                self.output.say(protocol.CommandDone(command=name))
-                return False
-            if isinstance(command, protocol.Close):
-                self._close()
-                return True
-            if isinstance(command, protocol.Configure):
-                self.callback_s = command.callback_ms / 1000
-                self.configure(command)
-            elif isinstance(command, protocol.Subscribe):
-                self.subscribe(command.topics)
-            elif isinstance(command, protocol.StopPolling):
-                polls.stop()
-            elif isinstance(command, protocol.Commit):
-                self._commit()
-            else:
-                polls.stop()
-                self.unsubscribe()
+            match command:
+                case protocol.Close():
+                    self._close()
+                    return True
+                case protocol.Configure():
+                    self.callback_s = command.callback_ms / 1000
+                    self.configure(command)
+                case protocol.Subscribe():
+                    self.subscribe(command.topics)
+                case protocol.Poll():
+                    self._poll_ms, self._polls_left = command.poll_ms, command.times or math.inf
+                case protocol.Commit():
+                    self._commit()
+                case protocol.StopPolling():
+                    self._stop_polling()
+                case protocol.Unsubscribe():
+                    self._stop_polling()
+                    self.unsubscribe()
         except Unsupported:
             raise
         except Exception as problem:
@@ -222,33 +220,35 @@ class Harness(ABC):
         self.output.say(protocol.CommandDone(command=name))
         return False
 
-    def _poll_once(self, polls: _Polls) -> None:
+    def _stop_polling(self) -> None:
+        self._polls_left = 0
+
+    def _poll_once(self) -> None:
         self._call = "poll"
-        self.output.say(protocol.PollStarted(poll_ms=polls.poll_ms))
+        self.output.say(protocol.PollStarted(poll_ms=self._poll_ms))
         begun = time.monotonic()
         records: Mapping[AnyPartition, Sequence[int]] = {}
         try:
-            records = self.poll(polls.poll_ms)
+            records = self.poll(self._poll_ms)
         except Exception as problem:
             self.error(problem, "poll")
-        elapsed_ms = round((time.monotonic() - begun) * 1000)
+        elapsed_ms = _ms_since(begun)
         self._call = ""
         count = sum(len(offsets) for offsets in records.values())
         if count:
             self.output.say(protocol.RecordsConsumed(count=count, partitions=_ranges(records)))
         self.output.say(protocol.PollReturned(elapsed_ms=elapsed_ms, count=count))
-        polls.done()
+        self._polls_left -= 1
 
     def _commit(self) -> None:
         try:
             offsets = self.commit()
         except Exception as problem:
-            self.output.say(
-                protocol.OffsetsCommitted(success=False, error=f"{type(problem).__name__}: {problem}"[:500])
-            )
+            reason = f"{type(problem).__name__}: {problem}"[:500]
+            self.output.say(protocol.OffsetsCommitted(success=False, error=reason))
             return
         committed = [
-            protocol.CommittedOffset(topic=partition.topic, partition=partition.partition, offset=offset)
+            protocol.CommittedOffset(partition.topic, partition.partition, offset)
             for partition, offset in sorted(offsets.items(), key=_by_name)
         ]
         self.output.say(protocol.OffsetsCommitted(success=True, offsets=committed))
@@ -260,30 +260,7 @@ class Harness(ABC):
             self.close()
         except Exception as problem:
             self.error(problem, "close")
-        self.output.say(protocol.ShutdownComplete(elapsed_ms=round((time.monotonic() - begun) * 1000)))
-
-
-class _Polls:
-    """Whether, how long and how often the application polls."""
-
-    def __init__(self) -> None:
-        self.due = False
-        self.poll_ms = 0
-        self._left = 0
-
-    def start(self, command: protocol.Poll) -> None:
-        self.due = True
-        self.poll_ms = command.poll_ms
-        self._left = command.times
-
-    def stop(self) -> None:
-        self.due = False
-
-    def done(self) -> None:
-        """One poll is over; the last of a counted series ends it."""
-        self._left -= 1
-        if self._left == 0:
-            self.due = False
+        self.output.say(protocol.ShutdownComplete(elapsed_ms=_ms_since(begun)))
 
 
 class Listener:
@@ -305,6 +282,10 @@ class Listener:
         self._harness.lost(partitions)
 
 
+def _ms_since(begun: float) -> int:
+    return round((time.monotonic() - begun) * 1000)
+
+
 def _plain(partitions: Iterable[AnyPartition]) -> list[Partition]:
     return sorted(Partition(each.topic, each.partition) for each in partitions)
 
@@ -315,14 +296,8 @@ def _by_name(item: tuple[AnyPartition, object]) -> tuple[str, int]:
 
 def _ranges(records: Mapping[AnyPartition, Sequence[int]]) -> list[ConsumedRange]:
     return [
-        ConsumedRange(
-            topic=partition.topic,
-            partition=partition.partition,
-            count=len(offsets),
-            min_offset=min(offsets),
-            max_offset=max(offsets),
-        )
-        for partition, offsets in sorted(records.items(), key=_by_name)
+        ConsumedRange(each.topic, each.partition, len(offsets), min(offsets), max(offsets))
+        for each, offsets in sorted(records.items(), key=_by_name)
         if offsets
     ]
 

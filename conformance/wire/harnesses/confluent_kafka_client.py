@@ -75,10 +75,6 @@ class ConfluentKafka(Harness):
         committed = self.consumer.commit(asynchronous=False)
         return {partition: partition.offset for partition in committed}
 
-    def close(self) -> None:
-        """Close the consumer."""
-        self.consumer.close()
-
     def _reported(self, error: KafkaError) -> None:
         self.error(ClientError(f"{error.name()}: {error.str()}"))
 

@@ -48,12 +48,6 @@ class KafkaPython(Harness):
         batches = self.consumer.poll(timeout_ms=poll_ms)
         return {partition: [record.offset for record in batch] for partition, batch in batches.items()}
 
-    def commit(self) -> Mapping[AnyPartition, int]:
-        """Commit the positions, and wait."""
-        positions = {partition: self.consumer.position(partition) for partition in self.consumer.assignment()}
-        self.consumer.commit()
-        return {partition: offset for partition, offset in positions.items() if offset is not None}
-
     def close(self) -> None:
         """Close the consumer."""
         self.consumer.close(timeout_ms=CLOSE_TIMEOUT_MS)

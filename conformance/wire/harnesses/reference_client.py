@@ -1,7 +1,6 @@
 """The harness of the reference implementation.
 
-`--mutant ID` puts one known bug into it first (see groupspec.conformance.mutation); `--trace FILE` writes its own trace
-there.
+`--mutant ID` puts one known bug into it first (see groupspec.conformance.mutation).
 """
 
 from __future__ import annotations
@@ -21,17 +20,7 @@ class Reference(Harness):
     """groupspec.impl.Consumer."""
 
     client = "reference"
-    features = (
-        "eager",
-        "cooperative",
-        "listener",
-        "lost_callback",
-        "listener_in_poll",
-        "join_needs_poll",
-        "pull",
-        "poll_interval",
-        "auto_commit",
-    )
+    features = tuple(protocol.FEATURES)
 
     def version(self) -> str:
         """Of groupspec."""
@@ -52,12 +41,6 @@ class Reference(Harness):
         for record in self.consumer.poll(poll_ms):
             records.setdefault(TopicPartition(record.topic, record.partition), []).append(record.offset)
         return records
-
-    def commit(self) -> Mapping[AnyPartition, int]:
-        """Commit the positions, and wait."""
-        positions = {partition: self.consumer.position(partition) for partition in self.consumer.assignment()}
-        self.consumer.commit()
-        return positions
 
     def close(self) -> None:
         """Close the consumer."""

@@ -158,8 +158,7 @@ BROKEN: Final = (
     Broken("commits nothing", "def commit(self):\n    return {}", "commit", "committed were []"),
     Broken(
         "stop_polling ignored",
-        "def _carry_out(self, command, polls):\n    polls.stop = lambda: None\n    return "
-        "super()._carry_out(command, polls)",
+        "def _stop_polling(self):\n    pass",
         "stop_polling",
         "after stop_polling was done",
     ),

@@ -12,7 +12,7 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, find_client
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.tests.agreement import disagreements
 
 CORPUS = Path(__file__).parents[1] / "recorded"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import socket
 
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.case_broker import CaseBroker
 from groupspec.conformance.wire.log import Log
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse
 from groupspec.impl.network.codec import decode_response, encode_request
 from groupspec.impl.network.frames import FrameReader, framed

@@ -13,19 +13,18 @@ import pytest
 
 from groupspec.conformance.traces.schema import json_schema
 from groupspec.conformance.wire import campaign as campaign_module
-from groupspec.conformance.wire import scenario_context, scenarios
+from groupspec.conformance.wire import scenario_context
 from groupspec.conformance.wire.campaign import Campaign, run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client, find_client
-from groupspec.conformance.wire.scenario import SCENARIOS, all_cases
 from groupspec.conformance.wire.scenario_context import ScenarioContext
+from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 
-assert scenarios.__name__
 JOBS = 6
 GARBAGE = """
 import socket

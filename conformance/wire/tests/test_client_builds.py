@@ -11,12 +11,11 @@ import pytest
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import find_client
-from groupspec.conformance.wire.scenario import SCENARIOS
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 
 BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"

@@ -12,7 +12,7 @@ import pytest
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire.clients import BUILT_IN
-from groupspec.conformance.wire.scenario import SCENARIOS, all_cases, find_cases
+from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
 

@@ -15,13 +15,12 @@ from groupspec.conformance.commands._common import results
 from groupspec.conformance.errors import EXIT_OK
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import docket
-from groupspec.conformance.wire import scenarios as _registered  # noqa: F401  # registers them
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.docket import Entry, entries, explanation
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 

@@ -13,10 +13,11 @@ from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, Client, find_client
-from groupspec.conformance.wire.harness_check import CHECKS, Checked, Outcome, check_harness, sessions
+from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, sessions
 from groupspec.conformance.wire.protocol import COMMANDS, FEATURES, misspelt_features, name_of
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import BROKEN, Broken, harness
+from groupspec.conformance.wire.verdicts import Verdict
 
 pytestmark = pytest.mark.realtime
 AT_ONCE = 3
@@ -28,7 +29,7 @@ def wrong(checked: Checked) -> dict[str, tuple[str, ...]]:
     return {
         result.check.id: result.found
         for result in checked.results
-        if result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+        if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)
     }
 
 

@@ -21,7 +21,7 @@ from groupspec.conformance.wire.incidents import symptoms
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event

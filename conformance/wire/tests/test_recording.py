@@ -15,7 +15,7 @@ from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.recording import judge_recording, load, record, recordings_in, save
-from groupspec.conformance.wire.scenario import all_cases
+from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import WireRun
 from groupspec.conformance.wire.verdicts import BROKEN, Verdict
