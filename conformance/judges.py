@@ -9,8 +9,7 @@ rebalanced.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Final
 
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
@@ -24,32 +23,6 @@ STATELESS: Final = ("T-ILLEGAL-TRANSITION",)
 OF_STATES: Final = ("reference", "wire")
 
 
-@dataclass(frozen=True)
-class Judges:
-    """Who can judge one rule.
-
-    Attributes:
-        core: Tables with rows of it, which the generated suite drives the reference through.
-        wire: Functions that read a wire log for it.
-        traces: Trace rules that find it broken.
-    """
-
-    rule: str
-    core: tuple[str, ...]
-    wire: tuple[str, ...]
-    traces: tuple[str, ...]
-
-
-def judges() -> Iterator[Judges]:
-    """Every rule, in the order of the rules."""
-    driven = {*Member("eager", "deployed").machines, "subscription", "commit"}
-    for rule in RULES:
-        tables = sorted(name for name, table in whole_tables().items() if any(rule in row.rules for row in table.rows))
-        checkers = [checker.check.__name__ for checker in CHECKERS.get(rule, ())]
-        traces = [one.id for one in TRACE_RULES if rule in one.spec_rules]
-        yield Judges(rule, tuple(name for name in tables if name in driven), tuple(checkers), tuple(traces))
-
-
 def judged_by(sources: Collection[str]) -> tuple[list[str], list[str]]:
     """The rules that traces of these sources can show broken, and those that only the wire kit judges."""
     stateful = any(source in OF_STATES for source in sources)
@@ -60,7 +33,7 @@ def judged_by(sources: Collection[str]) -> tuple[list[str], list[str]]:
 
 
 def judges_markdown() -> str:
-    """The table that is committed."""
+    """The table that is committed: the rules in their order, and who can judge each."""
     lines = [
         "# Who can judge each rule",
         "",
@@ -74,13 +47,12 @@ def judges_markdown() -> str:
         "| rule | level | binds | suite | wire | trace |",
         "|---|---|---|---|---|---|",
     ]
-    for one in judges():
-        rule = RULES[one.rule]
-        cells = (
-            rule.title,
-            rule.level,
-            rule.applies_to,
-            *(", ".join(x) or "-" for x in (one.core, one.wire, one.traces)),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
+    driven = {*Member("eager", "deployed").machines, "subscription", "commit"}
+    tables = {name: {rule for row in table.rows for rule in row.rules} for name, table in whole_tables().items()}
+    for rule in RULES.values():
+        suite = sorted(name for name in driven if rule.id in tables[name])
+        wire = [checker.check.__name__ for checker in CHECKERS.get(rule.id, ())]
+        traces = [one.id for one in TRACE_RULES if rule.id in one.spec_rules]
+        cells = (", ".join(each) or "-" for each in (suite, wire, traces))
+        lines.append(f"| {' | '.join((rule.title, rule.level, rule.applies_to, *cells))} |")
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.benchmarks.figures import Figure
 from groupspec.conformance.engines import EngineRun, run_engine
 from groupspec.conformance.errors import InternalProblem
 from groupspec.spec import composition
@@ -80,6 +80,3 @@ def _one(engine: str, model: Model) -> EngineRun:
 
 def _rates(runs: list[EngineRun]) -> list[float]:
     return [run.states_per_second for run in runs]
-
-
-benchmark = Benchmark("the explorer against TLC and SPIN, on one model", measure)

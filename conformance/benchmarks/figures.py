@@ -7,11 +7,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from groupspec.conformance.errors import InternalProblem, UsageProblem
-
-NOT_BENCHMARKS: Final = ("__init__", "figures")
+from groupspec.conformance.errors import UsageProblem
 
 
 @dataclass(frozen=True)
@@ -74,11 +71,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One file of this folder.
+    """One module of this folder.
 
     Attributes:
-        about: One line.
-        measure: Does it; told what to do with a word about what it is doing.
+        about: The first line of its docstring.
+        measure: Its function of this name; told what to do with a word about what it is doing.
     """
 
     about: str
@@ -87,8 +84,7 @@ class Benchmark:
 
 def names() -> list[str]:
     """Every benchmark there is."""
-    files = sorted(file.stem for file in Path(__file__).parent.glob("*.py"))
-    return [name for name in files if name not in NOT_BENCHMARKS and not name.startswith("_")]
+    return sorted({file.stem for file in Path(__file__).parent.glob("*.py")} - {"__init__", "figures"})
 
 
 def find(name: str) -> Benchmark:
@@ -100,7 +96,4 @@ def find(name: str) -> Benchmark:
     if name not in names():
         raise UsageProblem(f"there is no benchmark {name!r}", allowed=names(), next_step="`groupspec bench --help`")
     module = importlib.import_module(f"groupspec.conformance.benchmarks.{name}")
-    found = module.benchmark
-    if not isinstance(found, Benchmark):
-        raise InternalProblem(f"{module.__name__}.benchmark is no Benchmark")
-    return found
+    return Benchmark((module.__doc__ or "").partition("\n")[0], module.measure)

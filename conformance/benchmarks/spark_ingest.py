@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.benchmarks.figures import Figure
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.spark.check import check_layout
 from groupspec.conformance.spark.ingest import ingest
@@ -110,6 +110,3 @@ def _figures(
         Figure("Spark check of the ingested layout", "M events/s", checked),
         Figure("local engine, from the same NDJSON to the verdict", "M events/s", local, name, whole),
     ]
-
-
-benchmark = Benchmark("Spark ingest and check of 2 million events against a baseline without validation", measure)

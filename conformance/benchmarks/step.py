@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.benchmarks.figures import Figure
 from groupspec.spec.compiler.library import library_machine
 from groupspec.spec.compiler.step import NO_ROW, Values, compile_step
 from groupspec.spec.compiler.tables import classes, tables, whole_tables
-from groupspec.spec.terms import Value
 
 RUNS: Final = 7
 EVENTS: Final = 2_000
@@ -62,16 +61,9 @@ def _draw(function: Callable[..., tuple[int, str, Values, tuple[str, ...]]], ini
     drawn: Drawn = []
     while len(drawn) < EVENTS:
         event = choices.choice(table.events)
-        given = tuple(_value(table.variable(name).domain, choices) for name in event.inputs)
+        given = tuple(choices.choice(table.variable(name).domain) for name in event.inputs)
         row, after, new_values, _ = function(state, values, event.name, given)
         if row != NO_ROW:
             drawn.append((state, values, event.name, given))
             state, values = after, new_values
     return drawn
-
-
-def _value(domain: Sequence[Value], choices: random.Random) -> Value:
-    return choices.choice(domain)
-
-
-benchmark = Benchmark("the compiled step against python-statemachine", measure)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from groupspec.conformance.benchmarks.figures import Benchmark, Figure
+from groupspec.conformance.benchmarks.figures import Figure
 from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.conformance.stateful.routes import MEMBER
 from groupspec.conformance.stateful.suite import Coverage, Start, goals, make_machine, run_machine, start_core
@@ -59,6 +59,3 @@ def _run(start: Start, seed: int) -> tuple[int, float]:
     begun = time.perf_counter()
     run_machine(machine, EXAMPLES, seed_value=seed)
     return coverage.steps, time.perf_counter() - begun
-
-
-benchmark = Benchmark("the generated suite (core) against an empty Hypothesis machine", measure)

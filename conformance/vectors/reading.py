@@ -11,10 +11,11 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.vectors.making import spec_hash
@@ -22,7 +23,6 @@ from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.spec.terms import Value
 
-_Read = TypeVar("_Read")
 _FRESH = "write it anew with `groupspec generate`, or take the file from the release of groupspec that you use"
 
 
@@ -167,27 +167,28 @@ def read_vectors(path: Path, any_spec: bool = False) -> VectorFile:
         UsageProblem: there is none, it is of another version or specification, cut short, changed, or no such file.
     """
     first, _, body = _text(path).partition("\n")
-    header = _parsed(path, 1, first)
+    with _decoding(path, 1):
+        header = _parsed(first)
     _check_header(path, header, any_spec)
     lines = body.split("\n")
-    decoder = _decoded(path, 1, lambda: _Decoder(header))
+    with _decoding(path, 1):
+        decoder = _Decoder(header)
     states: list[VectorState] = []
     pairs: list[Pair] = []
     for number, line in enumerate(lines[:-1], start=2):
-        data = _parsed(path, number, line)
-        if "pair" in data:
-            pairs.append(_decoded(path, number, lambda data=data: decoder.pair(data)))  # type: ignore[misc]
-        else:
-            states.append(_decoded(path, number, lambda data=data: decoder.state(data, len(states))))  # type: ignore[misc]
+        with _decoding(path, number):
+            data = _parsed(line)
+            if "pair" in data:
+                pairs.append(decoder.pair(data))
+            else:
+                states.append(decoder.state(data, len(states)))
     counts = header["counts"]
     if lines[-1] or len(states) != counts["states"] or len(pairs) != counts["pairs"]:
         wanted = f"{counts['states']} states and {counts['pairs']} pairs, as the first line says"
         found = f"it ends after {len(states)} states and {len(pairs)} pairs"
         raise UsageProblem(f"the vector file is cut short: {found}", f"{path}, line {len(lines)}", wanted, _FRESH)
     if hashlib.sha256(body.encode()).hexdigest() != header["lines"]:
-        what = (
-            "the vector file was changed after it was written: its lines do not have the hash that its first line says"
-        )
+        what = "the vector file was changed after it was written: its lines have another hash than its first line says"
         raise UsageProblem(what, f"{path}, line 1, key lines", "", _FRESH)
     told = header["subject"], header["rebalance"], header["spec"], header["home"], counts
     return VectorFile(*told, decoder.events, tuple(states), tuple(pairs))
@@ -208,23 +209,24 @@ def _text(path: Path) -> str:
         raise UsageProblem(f"cannot read the vector file: {problem.strerror}", str(path), known) from problem
 
 
-def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        data = json.loads(line)
-    except ValueError as problem:
-        raise UsageProblem(f"a line is not JSON: {problem}", f"{path}, line {number}", "", _FRESH) from problem
+def _parsed(line: str) -> dict[str, Any]:
+    data = json.loads(line)
     if not isinstance(data, dict):
-        raise UsageProblem("a line is not a JSON object", f"{path}, line {number}", "", _FRESH)
+        raise TypeError("it is not a JSON object")
     return data
 
 
-def _decoded(path: Path, number: int, decode: Callable[[], _Read]) -> _Read:
+@contextmanager
+def _decoding(path: Path, number: int) -> Iterator[None]:
+    """Says which line is not as it should be."""
+    where = f"{path}, line {number}"
     try:
-        return decode()
+        yield
+    except json.JSONDecodeError as problem:
+        raise UsageProblem(f"a line is not JSON: {problem}", where, "", _FRESH) from problem
     except (KeyError, IndexError, TypeError, ValueError) as problem:
         what = f"a line does not keep the format: {type(problem).__name__} {problem}"
-        where, allowed = f"{path}, line {number}", "what conformance/vectors/data/schema.json says"
-        raise UsageProblem(what, where, allowed, _FRESH) from problem
+        raise UsageProblem(what, where, "what conformance/vectors/data/schema.json says", _FRESH) from problem
 
 
 def _check_header(path: Path, header: Mapping[str, Any], any_spec: bool) -> None:
