@@ -17,7 +17,7 @@ from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec import composition, kip62
 from groupspec.spec.compiler.tables import whole_tables
-from groupspec.spec.composition import monitor_events, monitor_outputs
+from groupspec.spec.composition.monitor import EVENT_CHECKS, WORD_CHECKS
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -65,7 +65,7 @@ def test_what_is_named_exists(named: set[str], known: Collection[str]) -> None:
 
 
 def test_the_monitor_checks_each_assertion_of_a_member_and_no_other() -> None:
-    checks = (*monitor_outputs.CHECKS, *monitor_events.CHECKS)
+    checks = (*WORD_CHECKS, *EVENT_CHECKS)
 
     assert {name for name, _, _ in checks} == set(assertions("member")) - set(CHECKED_LATER)
 

@@ -19,7 +19,7 @@ from typing import Final
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.model import Action, Block, Call, For, If, ModelVariable, Set, flag
 from groupspec.spec.composition import group, members, static
-from groupspec.spec.composition.machines import conjunction, sets
+from groupspec.spec.composition.blocks import conjunction, sets
 from groupspec.spec.composition.members import GAINS, RETAINS, TAKES
 from groupspec.spec.composition.system import MIXED, ONE, System
 
@@ -143,7 +143,7 @@ LOST: Final = (
 
 def _breaks(system: System, event: str) -> Block:
     """The connection of member i is gone, and with it what was in flight; it hears so from one of its requests."""
-    return (*members.BEFORE["coordinator_lost"], *system.hear(event, current="True"))
+    return members.BREAKS + system.hear(event, current="True")
 
 
 def _requests(system: System) -> Iterator[Action]:

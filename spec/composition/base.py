@@ -25,7 +25,8 @@ from typing import Final
 
 from groupspec.spec.compiler.model import Model, ModelProperty, ModelVariable, Scope
 from groupspec.spec.composition import actions, group, members, static
-from groupspec.spec.composition.machines import NO_FAULT, conjunction, model_of
+from groupspec.spec.composition.blocks import NO_FAULT, conjunction
+from groupspec.spec.composition.machines import model_of
 from groupspec.spec.composition.partial_evaluation import freeze
 from groupspec.spec.composition.system import MIXED, system_of
 from groupspec.spec.properties import assertions, claimed

@@ -46,18 +46,8 @@ from groupspec.spec.compiler.model import (
     flag,
 )
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import (
-    NO_FAULT,
-    Abstraction,
-    MachineCode,
-    claim,
-    conjunction,
-    each,
-    model_of,
-    name_of,
-    sets,
-    when,
-)
+from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, each, sets, when
+from groupspec.spec.composition.machines import Abstraction, MachineCode, model_of, name_of
 from groupspec.spec.composition.open_commit import MACHINE
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES, Value

@@ -34,8 +34,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, Call, For, If, IndexSet, ModelVariable, Procedure, Set, flag
+from groupspec.spec.compiler.model import Block, Call, IndexSet, ModelVariable, Procedure, flag
 from groupspec.spec.composition import static
+from groupspec.spec.composition.blocks import cases, each, sets, when
 from groupspec.spec.composition.machines import Words
 from groupspec.spec.composition.members import IDS, remembered
 
@@ -62,114 +63,97 @@ def frozen(features: frozenset[str]) -> Mapping[str, bool]:
 
 
 def variables(members: int, features: frozenset[str]) -> tuple[ModelVariable, ...]:
-    """The records of a group.
-
-    With the feature `log`: and the record that survives the coordinator, whenever it dies.
-    """
-    log = "log" in features
-    kept = (
+    """The records of a group; with the feature `log` also the record that survives the coordinator."""
+    logged = (
         flag("stored", "the log's last record has the member's id", ("members",)),
         flag("forgotten_stored", "the log's last record has the forgotten id", ("members",)),
         ModelVariable("generation", GENERATIONS, "stored", (), "of the group"),
-        ModelVariable("told", GENERATIONS, "older", ("members",), "the generation that the member was last told"),
-    )
-    memory = (
-        ModelVariable(
-            "told", ("older", "current"), "older", ("members",), "the generation that the member was last told"
-        ),
-    )
+    ) if "log" in features else ()  # fmt: skip
+    told = GENERATIONS if logged else ("older", "current")
     return (
         ModelVariable("registered", IDS, "absent", ("members",), "what the group knows of the member's id"),
-        ModelVariable(
-            "forgotten", IDS, "absent", ("members",), "what the group knows of an id that the member has no more"
-        ),
-        *(kept if log else memory),
-        ModelVariable(
-            "leader", tuple(range(members + 1)), 0, (), "whose SyncGroup brings the assignment; 0: not chosen"
-        ),
+        ModelVariable("forgotten", IDS, "absent", ("members",),
+                      "what the group knows of an id that the member has no more"),
+        *logged,
+        ModelVariable("told", told, "older", ("members",), "the generation that the member was last told"),
+        ModelVariable("leader", tuple(range(members + 1)), 0, (),
+                      "whose SyncGroup brings the assignment; 0: not chosen"),
         flag("share", "the last assignment gives the partition to the member", ("members", "partitions")),
         flag("about_forgotten", "what happens now is about a member's forgotten id"),
-    )
+    )  # fmt: skip
 
 
-def matches(features: frozenset[str], member: str = "i") -> str:
-    """Whether the generation that a member was told is the group's."""
-    return f"told[{member}] == {'generation' if 'log' in features else _CURRENT}"
+def _now(features: frozenset[str]) -> str:
+    """The generation of the group."""
+    return "generation" if "log" in features else "'current'"
 
 
-_CURRENT: Final = "'current'"
+def matches(features: frozenset[str]) -> str:
+    """Whether the generation that member i was told is the group's."""
+    return f"told[i] == {_now(features)}"
 
 
 _AWAY: Final = "(registered[{j}] == 'absent' or registered[{j}] == 'awaiting_join')"
-_OLD_AWAY: Final = "(forgotten[{j}] == 'absent' or forgotten[{j}] == 'awaiting_join')"
-ALL_JOINED: Final = f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members)"
+_OLD_AWAY: Final = _AWAY.replace("registered", "forgotten")
+_BOTH_AWAY: Final = f"{_AWAY} and {_OLD_AWAY}".format(j="j")
+ALL_JOINED: Final = f"all({_BOTH_AWAY} for j in members)"
 SOME_REJOINED: Final = "any(registered[j] == 'awaiting_join' or forgotten[j] == 'awaiting_join' for j in members)"
 UNSYNCED: Final = "any(registered[j] == 'unsynced' or forgotten[j] == 'unsynced' for j in members)"
-_STORED: Final = "any(stored[j] or forgotten_stored[j] for j in members)"
-OTHERS_JOINED: Final = (
-    f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_OLD_AWAY.format(j='i')}"
-)
-OTHERS_JOINED_BUT_FORGOTTEN: Final = (
-    f"all({_AWAY.format(j='j')} and {_OLD_AWAY.format(j='j')} for j in members if j != i) and {_AWAY.format(j='i')}"
-)
+OTHERS_JOINED: Final = f"all({_BOTH_AWAY} for j in members if j != i) and {_OLD_AWAY.format(j='i')}"
+OTHERS_JOINED_BUT_FORGOTTEN: Final = f"all({_BOTH_AWAY} for j in members if j != i) and {_AWAY.format(j='i')}"
 
 
 def somebody_stored(features: frozenset[str]) -> str:
     """Whether the log's last record has members."""
-    return (
-        _STORED if "log" in features else "any(registered[j] != 'absent' or forgotten[j] != 'absent' for j in members)"
-    )
+    if "log" in features:
+        return "any(stored[j] or forgotten_stored[j] for j in members)"
+    return "any(registered[j] != 'absent' or forgotten[j] != 'absent' for j in members)"
 
 
-def _answer(slot: str, value: str) -> Block:
-    return (Set(((f"{slot}[i]", f"'{value}'"),)),)
-
-
-def _answers(log: bool) -> Mapping[tuple[str, str], Block]:
-    now = "generation" if log else _CURRENT
-    return {
-        ("group_join", "ANSWER_MEMBER_ID_REQUIRED"): _answer("request", "join_member_id_required"),
-        ("group_join", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("request", "join_unknown_member"),
-        ("group_join", "ANSWER_NOT_COORDINATOR"): _answer("request", "join_coordinator_gone"),
-        ("group_join", "ANSWER_CURRENT_GENERATION"): (Set((("request[i]", "'join_accepted'"), ("told[i]", now))),),
-        ("group_sync", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("request", "sync_unknown_member"),
-        ("group_sync", "ANSWER_ILLEGAL_GENERATION"): _answer("request", "sync_illegal_generation"),
-        ("group_sync", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("request", "sync_rebalance_in_progress"),
-        ("group_sync", "ANSWER_NOT_COORDINATOR"): _answer("request", "sync_coordinator_gone"),
-        ("group_sync", "ANSWER_STORED_ASSIGNMENT"): (
-            Set((("registered[i]", "'member'"), ("request[i]", "'sync_accepted'"))),
-        ),
-        ("group_heartbeat", "ANSWER_NONE"): _answer("heartbeat", "none"),
-        ("group_heartbeat", "ANSWER_REBALANCE_IN_PROGRESS"): _answer("heartbeat", "heartbeat_rebalance_in_progress"),
-        ("group_heartbeat", "ANSWER_UNKNOWN_MEMBER_ID"): _answer("heartbeat", "heartbeat_unknown_member"),
-        ("group_heartbeat", "ANSWER_ILLEGAL_GENERATION"): _answer("heartbeat", "heartbeat_illegal_generation"),
-        ("group_heartbeat", "ANSWER_NOT_COORDINATOR"): _answer("heartbeat", "heartbeat_coordinator_gone"),
-    }
-
+_ANSWERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "group_join": {
+        "ANSWER_MEMBER_ID_REQUIRED": "request[i] = 'join_member_id_required'",
+        "ANSWER_UNKNOWN_MEMBER_ID": "request[i] = 'join_unknown_member'",
+        "ANSWER_NOT_COORDINATOR": "request[i] = 'join_coordinator_gone'",
+        "ANSWER_CURRENT_GENERATION": "request[i] = 'join_accepted'; told[i] = {now}",
+    },
+    "group_sync": {
+        "ANSWER_UNKNOWN_MEMBER_ID": "request[i] = 'sync_unknown_member'",
+        "ANSWER_ILLEGAL_GENERATION": "request[i] = 'sync_illegal_generation'",
+        "ANSWER_REBALANCE_IN_PROGRESS": "request[i] = 'sync_rebalance_in_progress'",
+        "ANSWER_NOT_COORDINATOR": "request[i] = 'sync_coordinator_gone'",
+        "ANSWER_STORED_ASSIGNMENT": "registered[i] = 'member'; request[i] = 'sync_accepted'",
+    },
+    "group_heartbeat": {
+        "ANSWER_NONE": "heartbeat[i] = 'none'",
+        "ANSWER_REBALANCE_IN_PROGRESS": "heartbeat[i] = 'heartbeat_rebalance_in_progress'",
+        "ANSWER_UNKNOWN_MEMBER_ID": "heartbeat[i] = 'heartbeat_unknown_member'",
+        "ANSWER_ILLEGAL_GENERATION": "heartbeat[i] = 'heartbeat_illegal_generation'",
+        "ANSWER_NOT_COORDINATOR": "heartbeat[i] = 'heartbeat_coordinator_gone'",
+    },
+}
+"""Request and answer to what the answer puts into the request's place, and into the records."""
 
 _ACTS: Final[Mapping[str, Block]] = {
-    "ADD_PENDING": (Call("forget_registered", ("i",)), Set((("registered[i]", "'pending'"),))),
+    "ADD_PENDING": (Call("forget_registered", ("i",)), *sets("registered[i] = 'pending'")),
     "DROP_PENDING": (Call("drop", ("i",)),),
-    "ADD_MEMBER": (Call("forget_registered", ("i",)), Set((("leader", "i if leader == 0 else leader"),))),
+    "ADD_MEMBER": (Call("forget_registered", ("i",)), *sets("leader = i if leader == 0 else leader")),
     "REMOVE_MEMBER": (Call("drop", ("i",)),),
-    "REMOVE_UNSYNCED": (
-        For("j", "members", (
-            Set((("registered[j]", "'absent' if registered[j] == 'unsynced' else registered[j]"),
-                 ("forgotten[j]", "'absent' if forgotten[j] == 'unsynced' else forgotten[j]"),
-                 ("leader", "0 if leader == j and registered[j] == 'unsynced' else leader"))),
-        )),
-    ),
-    "AWAIT_JOIN": (Set((("registered[i]", "'awaiting_join'"), ("request[i]", "'awaiting'"))),),
-    "AWAIT_SYNC": (Set((("registered[i]", "'awaiting_sync'"), ("request[i]", "'awaiting'"))),),
+    "REMOVE_UNSYNCED": each("j", sets(
+        "registered[j] = 'absent' if registered[j] == 'unsynced' else registered[j];"
+        " forgotten[j] = 'absent' if forgotten[j] == 'unsynced' else forgotten[j];"
+        " leader = 0 if leader == j and registered[j] == 'unsynced' else leader"
+    )),
+    "AWAIT_JOIN": sets("registered[i] = 'awaiting_join'; request[i] = 'awaiting'"),
+    "AWAIT_SYNC": sets("registered[i] = 'awaiting_sync'; request[i] = 'awaiting'"),
     "STORE_ASSIGNMENT": (Call("write_record"), Call("broker_group_group_assignment_stored", ("True",))),
-    "ANSWER_SYNCS": (For("j", "members", (Call("answer_sync", ("j",)),)),),
-    "FAIL_AWAITING_SYNCS": (For("j", "members", (Call("fail_sync", ("j",)),)),),
-    "START_REBALANCE_TIMER": (For("j", "members", (Call("fail_sync", ("j",)),)),),
-    "FAIL_AWAITING_NOT_COORDINATOR": (For("j", "members", (Call("fail_awaiting", ("j",)),)),),
-    "COMPLETE_JOIN": (Call("begin_generation"), For("j", "members", (Call("answer_join", ("j",)),))),
-    "COMPLETE_EMPTY": (Call("begin_generation"), For("j", "members", (Call("drop_unjoined", ("j",)),)),
-                       Call("write_record")),
-    "RESTORE": (For("j", "members", (Call("restore", ("j",)),)), Call("log_is_back")),
+    "ANSWER_SYNCS": each("j", (Call("answer_sync", ("j",)),)),
+    "FAIL_AWAITING_SYNCS": each("j", (Call("fail_sync", ("j",)),)),
+    "START_REBALANCE_TIMER": each("j", (Call("fail_sync", ("j",)),)),
+    "FAIL_AWAITING_NOT_COORDINATOR": each("j", (Call("fail_awaiting", ("j",)),)),
+    "COMPLETE_JOIN": (Call("begin_generation"), *each("j", (Call("answer_join", ("j",)),))),
+    "COMPLETE_EMPTY": (Call("begin_generation"), *each("j", (Call("drop_unjoined", ("j",)),)), Call("write_record")),
+    "RESTORE": (*each("j", (Call("restore", ("j",)),)), Call("log_is_back")),
     "group_join_phase_checked": (Call("broker_group_group_join_phase_checked",
                                       (ALL_JOINED, SOME_REJOINED, SOME_REJOINED)),),
 }  # fmt: skip
@@ -177,134 +161,110 @@ _ACTS: Final[Mapping[str, Block]] = {
 
 def words(features: frozenset[str]) -> Words:
     """What a word of the group means."""
-    log = "log" in features
-    answers = _answers(log)
 
     def said(event: str, word: str) -> Block:
-        if word == "RESTORE" and not log:
+        if word == "RESTORE" and "log" not in features:
             return ()
-        return answers.get((event, word), _ACTS.get(word, ()))
+        answer = _ANSWERS.get(event, {}).get(word)
+        return sets(answer.format(now=_now(features))) if answer else _ACTS.get(word, ())
 
     return said
+
+
+_I: Final[tuple[tuple[str, IndexSet], ...]] = (("i", "members"),)
+_J: Final[tuple[tuple[str, IndexSet], ...]] = (("j", "members"),)
 
 
 def procedures(features: frozenset[str]) -> list[Procedure]:
     """What the acts do to the records."""
     log = "log" in features
-    now = "generation" if log else _CURRENT
-    own_log = (("forgotten_stored[i]", "stored[i] or forgotten_stored[i]"), ("stored[i]", "False")) if log else ()
-    one: tuple[tuple[str, IndexSet], ...] = (("j", "members"),)
-    missed: tuple[str, Block] = (
-        "registered[j] != 'pending'",
-        (Set((("registered[j]", "'absent'"), ("leader", "0 if leader == j else leader"))),),
-    )
+    forget = f"forgotten[i] = {remembered(features)}; registered[i] = 'absent'"
+    if log:
+        forget += "; forgotten_stored[i] = stored[i] or forgotten_stored[i]; stored[i] = False"
+    missed = ("registered[j] != 'pending'", sets("registered[j] = 'absent'; leader = 0 if leader == j else leader"))
     if static.FEATURE in features:
         missed = ("registered[j] != 'absent'", static.SURVIVES)
+    grows = each("j", sets("told[j] = 'older'"))
+    unregistered = "; ".join(
+        f"{name}[j] = 'absent' if {name}[j] == 'absent' or {name}[j] == 'pending' else 'member'"
+        for name in ("registered", "forgotten")
+    )
+    if log:
+        grows = (
+            *when("generation == 'later'", each("j", sets("told[j] = 'next' if told[j] == 'later' else told[j]"))),
+            *sets("generation = 'next' if generation == 'stored' else 'later'"),
+        )
+        unregistered = "registered[j] = 'absent'; forgotten[j] = 'absent'"
     return [
-        Procedure("forget_registered", (("i", "members"),), (), (
-            If((("registered[i] != 'absent' or stored[i]" if log else "registered[i] != 'absent'", (
-                Set((("forgotten[i]", remembered(features)), ("registered[i]", "'absent'"), *own_log,
-                     ("leader", "0 if leader == i else leader"))),
-            )),)),
+        Procedure("forget_registered", _I, (), when(
+            "registered[i] != 'absent' or stored[i]" if log else "registered[i] != 'absent'",
+            sets(f"{forget}; leader = 0 if leader == i else leader"),
         ), "the member's id is one that it does not know of: it asks for another"),
-        Procedure("drop", (("i", "members"),), (), (
-            If((("about_forgotten", (Set((("forgotten[i]", "'absent'"),)),)),), otherwise=(
-                If((
-                    ("request[i] == 'awaiting' and registered[i] == 'awaiting_join'",
-                     (Set((("request[i]", "'join_unknown_member'"),)),)),
-                    ("request[i] == 'awaiting' and registered[i] == 'awaiting_sync'",
-                     (Set((("request[i]", "'sync_unknown_member'"),)),)),
-                )),
-                Set((("registered[i]", "'absent'"), ("leader", "0 if leader == i else leader"))),
-            )),
+        Procedure("drop", _I, (), when(
+            "about_forgotten",
+            sets("forgotten[i] = 'absent'"),
+            otherwise=cases(
+                ("request[i] == 'awaiting' and registered[i] == 'awaiting_join'",
+                 sets("request[i] = 'join_unknown_member'")),
+                ("request[i] == 'awaiting' and registered[i] == 'awaiting_sync'",
+                 sets("request[i] = 'sync_unknown_member'")),
+            ) + sets("registered[i] = 'absent'; leader = 0 if leader == i else leader"),
         ), "the id is no member any more; what it still awaits is answered"),
-        Procedure("drop_unjoined", one, (), (
-            Set((("registered[j]", "'pending' if registered[j] == 'pending' else 'absent'"),
-                 ("forgotten[j]", "'pending' if forgotten[j] == 'pending' else 'absent'"),
-                 ("leader", "0 if leader == j and registered[j] != 'pending' else leader"))),
+        Procedure("drop_unjoined", _J, (), sets(
+            "registered[j] = 'pending' if registered[j] == 'pending' else 'absent';"
+            " forgotten[j] = 'pending' if forgotten[j] == 'pending' else 'absent';"
+            " leader = 0 if leader == j and registered[j] != 'pending' else leader"
         ), "nobody has rejoined"),
-        Procedure("begin_generation", (), (), (
-            If((("generation == 'later'",
-                 (For("j", "members", (Set((("told[j]", "'next' if told[j] == 'later' else told[j]"),)),)),)),)),
-            Set((("generation", "'next' if generation == 'stored' else 'later'"),)),
-        ) if log else (For("j", "members", (Set((("told[j]", "'older'"),)),)),), "the generation grows by one"),
-        Procedure("answer_join", one, (), (
-            If((
-                ("registered[j] == 'awaiting_join'", (
-                    If((("request[j] == 'awaiting'", (Set((("request[j]", "'join_accepted'"), ("told[j]", now))),)),)),
-                    Set((("registered[j]", "'unsynced'"),)),
-                )),
-                missed,
-            )),
-            Set((("forgotten[j]",
-                  "'unsynced' if forgotten[j] == 'awaiting_join' else 'pending' if forgotten[j] == 'pending' else "
-                  "'absent'"),)),
+        Procedure("begin_generation", (), (), grows, "the generation grows by one"),
+        Procedure("answer_join", _J, (), cases(
+            ("registered[j] == 'awaiting_join'",
+             when("request[j] == 'awaiting'", sets(f"request[j] = 'join_accepted'; told[j] = {_now(features)}"))
+             + sets("registered[j] = 'unsynced'")),
+            missed,
+        ) + sets(
+            "forgotten[j] = 'unsynced' if forgotten[j] == 'awaiting_join' else 'pending' if forgotten[j] == 'pending' "
+            "else 'absent'"
         ), "the join phase is over for one member"),
-        Procedure("answer_sync", one, (), (
-            If((("registered[j] == 'awaiting_sync'", (
-                If((("request[j] == 'awaiting'", (Set((("request[j]", "'sync_accepted'"),)),)),)),
-                Set((("registered[j]", "'member'"),)),
-            )),)),
-            If((("forgotten[j] == 'awaiting_sync'", (Set((("forgotten[j]", "'member'"),)),)),)),
-        ), "the assignment is there"),
-        Procedure("fail_sync", one, (), (
-            If((("registered[j] == 'awaiting_sync' and request[j] == 'awaiting'",
-                 (Set((("request[j]", "'sync_rebalance_in_progress'"),)),)),)),
-            Set((("registered[j]",
-                  "'member' if registered[j] == 'awaiting_sync' or registered[j] == 'unsynced' else registered[j]"),
-                 ("forgotten[j]",
-                  "'member' if forgotten[j] == 'awaiting_sync' or forgotten[j] == 'unsynced' else forgotten[j]"))),
-        ), "the next rebalance begins: nobody has to sync any more"),
-        Procedure("fail_awaiting", one, (), (
-            If((
-                ("request[j] == 'awaiting' and registered[j] == 'awaiting_join'",
-                 (Set((("request[j]", "'join_coordinator_gone'"),)),)),
-                ("request[j] == 'awaiting'", (Set((("request[j]", "'sync_coordinator_gone'"),)),)),
-            )),
-            Set((("registered[j]", "'absent'"), ("forgotten[j]", "'absent'")) if log else
-                tuple((f"{name}[j]", f"'absent' if {name}[j] == 'absent' or {name}[j] == 'pending' else 'member'")
-                      for name in ("registered", "forgotten"))),
-        ), "the coordinator forgets what it has in memory"),
-        Procedure("requests_are_lost", (), (), (
-            For("j", "members", (
-                If((
-                    ("(request[j] == 'JoinGroup' or request[j] == 'JoinGroup_again') and not request_late[j]",
-                     (Set((("request[j]", "'join_coordinator_gone'"),)),)),
-                    ("request[j] == 'SyncGroup' and not request_late[j]",
-                     (Set((("request[j]", "'sync_coordinator_gone'"),)),)),
-                )),
-            )),
-        ), "requests under way to a coordinator that is gone fail"),
+        Procedure("answer_sync", _J, (), when(
+            "registered[j] == 'awaiting_sync'",
+            when("request[j] == 'awaiting'", sets("request[j] = 'sync_accepted'")) + sets("registered[j] = 'member'"),
+        ) + when("forgotten[j] == 'awaiting_sync'", sets("forgotten[j] = 'member'")), "the assignment is there"),
+        Procedure("fail_sync", _J, (), when(
+            "registered[j] == 'awaiting_sync' and request[j] == 'awaiting'",
+            sets("request[j] = 'sync_rebalance_in_progress'"),
+        ) + sets("; ".join(
+            f"{name}[j] = 'member' if {name}[j] == 'awaiting_sync' or {name}[j] == 'unsynced' else {name}[j]"
+            for name in ("registered", "forgotten")
+        )), "the next rebalance begins: nobody has to sync any more"),
+        Procedure("fail_awaiting", _J, (), cases(
+            ("request[j] == 'awaiting' and registered[j] == 'awaiting_join'",
+             sets("request[j] = 'join_coordinator_gone'")),
+            ("request[j] == 'awaiting'", sets("request[j] = 'sync_coordinator_gone'")),
+        ) + sets(unregistered), "the coordinator forgets what it has in memory"),
+        Procedure("requests_are_lost", (), (), each("j", cases(
+            ("(request[j] == 'JoinGroup' or request[j] == 'JoinGroup_again') and not request_late[j]",
+             sets("request[j] = 'join_coordinator_gone'")),
+            ("request[j] == 'SyncGroup' and not request_late[j]", sets("request[j] = 'sync_coordinator_gone'")),
+        )), "requests under way to a coordinator that is gone fail"),
         *(_log_procedures() if log else ()),
     ]  # fmt: skip
 
 
 def _log_procedures() -> list[Procedure]:
     return [
-        Procedure("restore", (("j", "members"),), (), (
-            Set((("registered[j]", "'member' if stored[j] else 'absent'"),
-                 ("forgotten[j]", "'member' if forgotten_stored[j] else 'absent'"))),
+        Procedure("restore", _J, (), sets(
+            "registered[j] = 'member' if stored[j] else 'absent';"
+            " forgotten[j] = 'member' if forgotten_stored[j] else 'absent'"
         ), "what the log has of one member"),
-        Procedure("log_is_back", (), (), (Set((("generation", "'stored'"), ("leader", "0"))),),
-                  "the group is what the log says"),
-        Procedure("write_record", (), (), (
-            For("j", "members", (
-                Set((
-                    ("stored[j]", "registered[j] != 'absent' and registered[j] != 'pending'"),
-                    ("forgotten_stored[j]", "forgotten[j] != 'absent' and forgotten[j] != 'pending'"),
-                    ("told[j]", _SHIFTED),
-                )),
-            )),
-            Set((("generation", "'stored'"),)),
-        ), "the log has this generation: it is `stored` from now on"),
+        Procedure("log_is_back", (), (), sets("generation = 'stored'; leader = 0"), "the group is what the log says"),
+        Procedure("write_record", (), (), each("j", sets(
+            "stored[j] = registered[j] != 'absent' and registered[j] != 'pending';"
+            " forgotten_stored[j] = forgotten[j] != 'absent' and forgotten[j] != 'pending';"
+            " told[j] = told[j] if generation == 'stored' else"
+            " ('stored' if told[j] == 'next' else 'next' if told[j] == 'later' else 'older') if generation == 'next'"
+            " else ('stored' if told[j] == 'later' else 'older')"
+        )) + sets("generation = 'stored'"), "the log has this generation: it is `stored` from now on"),
     ]  # fmt: skip
-
-
-_SHIFTED: Final = (
-    "told[j] if generation == 'stored' else"
-    " ('stored' if told[j] == 'next' else 'next' if told[j] == 'later' else 'older') if generation == 'next' else"
-    " ('stored' if told[j] == 'later' else 'older')"
-)
 
 
 def assign(cooperative: bool) -> Block:
@@ -313,4 +273,4 @@ def assign(cooperative: bool) -> Block:
     chosen = f"(m == p and {home} or m == k and not {home})"
     if cooperative:
         chosen += " and all(not (owns[o][p] and registered[o] != 'absent') for o in members if o != m)"
-    return (For("m", "members", (For("p", "partitions", (Set((("share[m][p]", chosen),)),)),)),)
+    return each("m", each("p", sets(f"share[m][p] = {chosen}"), "partitions"))

@@ -22,8 +22,9 @@ from typing import Final
 from groupspec.spec import vocabulary
 from groupspec.spec.broker_group import OF_ONE_MEMBER
 from groupspec.spec.compiler.model import Block, If, IndexSet, Procedure
+from groupspec.spec.composition.blocks import claim, sets, when
 from groupspec.spec.composition.group_records import ALL_JOINED, OF_WORDS, SOME_LOGGED, SYNC_AWAITING, WAITS
-from groupspec.spec.composition.machines import ILLEGAL, claim, sets, when
+from groupspec.spec.composition.machines import ILLEGAL
 from groupspec.spec.properties import FAULT
 
 Check = tuple[str, str, str]

@@ -24,7 +24,7 @@ from typing import Final
 
 from groupspec.spec.broker_group import ANSWERS
 from groupspec.spec.compiler.model import Block, Call, ModelVariable, flag
-from groupspec.spec.composition.machines import claim, each, sets, when
+from groupspec.spec.composition.blocks import claim, each, sets, when
 
 STATIC: Final = 1
 """The id of the static member."""

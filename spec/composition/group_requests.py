@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from groupspec.spec import vocabulary
+from groupspec.spec.composition.blocks import conjunction
 from groupspec.spec.composition.group_records import STATIC
-from groupspec.spec.composition.machines import conjunction
 from groupspec.spec.terms import NO_YES, Value
 
 Facts: TypeAlias = Mapping[str, Value]

@@ -16,17 +16,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from itertools import product
 
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.formula import Formula, formula, substitute, tree_of
+from groupspec.spec.compiler.formula import formula, substitute, tree_of
 from groupspec.spec.compiler.guards import names, parse, show, simplify
 from groupspec.spec.compiler.model import (
     Action,
     Block,
     Call,
     Fairness,
-    For,
     If,
     IndexSet,
     Model,
@@ -36,15 +35,15 @@ from groupspec.spec.compiler.model import (
     Scope,
     Set,
     Statement,
+    flag,
 )
 from groupspec.spec.compiler.table import Row, Table
+from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, pairs, sets
 from groupspec.spec.composition.partial_evaluation import prune, pruned
 from groupspec.spec.member import MACHINES as MEMBER
 from groupspec.spec.properties import FAULT
 from groupspec.spec.terms import Event, Value
 
-NO_FAULT = f"{FAULT} == 'none'"
-"""No assertion has failed: the guard of everything that happens."""
 ILLEGAL = "illegal-event"
 """The assertion that fails where an error row fires."""
 LATE = "late-changes-nothing"
@@ -66,7 +65,7 @@ class Abstraction:
     Attributes:
         frozen: Variables and inputs that never change, and their value.
         refined: Variables that are not kept but read off others: name to expression (`i` is the member).
-        effects: What an effect assigns besides: pairs (target, value).
+        effects: What an effect assigns besides (see `sets`).
         follows: What is done right after an effect: instead of what it assigns to refined variables.
         words: (event, word) to what the word means where a row of that event emits it; None: the machines hear it.
         before: (event, word) to what is done before anybody hears it.
@@ -76,7 +75,7 @@ class Abstraction:
 
     frozen: Mapping[str, Value] = field(default_factory=dict)
     refined: Mapping[str, str] = field(default_factory=dict)
-    effects: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    effects: Mapping[str, str] = field(default_factory=dict)
     follows: Mapping[str, Block] = field(default_factory=dict)
     words: Words = lambda _event, _word: None
     before: Words = lambda _event, _word: None
@@ -205,7 +204,8 @@ class MachineCode:
                 yield self._own(variable), self._expression(text, conditional=True) or "True"
             elif variable in self.abstraction.refined and effect not in self.abstraction.follows:
                 raise ValueError(f"effect {effect} sets {variable}, which the model refines: say what it does instead")
-        yield from self.abstraction.effects.get(effect, ())
+        if effect in self.abstraction.effects:
+            yield from pairs(self.abstraction.effects[effect])
 
     def _own(self, variable: str) -> str:
         return f"{variable}[{self.abstraction.index}]" if self.abstraction.index else variable
@@ -266,43 +266,6 @@ def name_of(machine: str, event: str) -> str:
     return f"{machine}_{event}"
 
 
-def conjunction(*parts: str) -> str:
-    """All of the parts, with parentheses where `or` or a conditional needs them."""
-    kept = [(part, tree_of(part)) for part in parts if part != "True"]
-    if not kept:
-        return "True"
-    if len(kept) == 1:
-        return kept[0][0]
-    texts = (f"({part})" if _is_loose(tree) else part for part, tree in kept)
-    trees = (tree.values if isinstance(tree, ast.BoolOp) and not _is_loose(tree) else [tree] for _, tree in kept)
-    return Formula(" and ".join(texts), ast.BoolOp(ast.And(), list(chain.from_iterable(trees))))
-
-
-def _is_loose(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.IfExp) or (isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or))
-
-
-def sets(text: str) -> Block:
-    """Assignments that happen at once, separated by semicolons: `sets("request[i] = 'none'; leader = 0")`."""
-    pairs = (assignment.partition(" = ") for assignment in text.split("; "))
-    return (Set(tuple((target, value) for target, _, value in pairs)),)
-
-
-def when(condition: str, body: Block, otherwise: Block = ()) -> Block:
-    """The body if the condition holds, and else the other one."""
-    return body if condition == "True" else (If(((condition, body),), otherwise),)
-
-
-def each(index: str, body: Block, over: IndexSet = "members") -> Block:
-    """The body for each index in turn."""
-    return (For(index, over, body),)
-
-
-def claim(name: str, holds: str = "") -> Block:
-    """An assertion at this point; without `holds` it fails. The first one that does counts."""
-    return when(f"{NO_FAULT} and not ({holds})" if holds else NO_FAULT, sets(f"{FAULT} = '{name}'"))
-
-
 def name_of_model(scope: Scope, suffix: str = "") -> str:
     """The name of the model of a scope; `suffix` says how large it is, where there are several."""
     return "-".join(filter(None, [scope.family, *sorted(scope.features), scope.rebalance, scope.profile, suffix]))
@@ -342,3 +305,22 @@ def model_of(
         properties=properties,
         doc=doc or "",
     )
+
+
+# What a machine says is kept in variables until the next event, where two models are compared by their words ----------
+
+
+def said(word: str) -> str:
+    """The variable that says whether the word has just been said."""
+    return f"said_{word.lower()}"
+
+
+def said_variables(words: Iterable[str]) -> Iterator[ModelVariable]:
+    """One for each word."""
+    for word in words:
+        yield flag(said(word), f"{word} has just been said")
+
+
+def silence(words: Iterable[str]) -> Block:
+    """Nothing has been said yet: what an event begins with."""
+    return (Set(tuple((said(word), "False") for word in words)),)

@@ -34,59 +34,32 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.spec.compiler.model import Block, For, ModelVariable, Set, flag
+from groupspec.spec.compiler.model import Block, ModelVariable, flag
 from groupspec.spec.composition import static
-from groupspec.spec.terms import NO_YES
+from groupspec.spec.composition.blocks import each, sets
 
 JOIN_ANSWERS: Final = ("join_accepted", "join_member_id_required", "join_unknown_member", "join_coordinator_gone")
-SYNC_ANSWERS: Final = (
-    "sync_accepted",
-    "sync_rebalance_in_progress",
-    "sync_unknown_member",
-    "sync_illegal_generation",
-    "sync_coordinator_gone",
-)
-HEARTBEAT_ANSWERS: Final = (
-    "heartbeat_rebalance_in_progress",
-    "heartbeat_unknown_member",
-    "heartbeat_illegal_generation",
-    "heartbeat_coordinator_gone",
-)
-CALLS: Final = (
-    "none",
-    "JoinGroup",
-    "JoinGroup_again",
-    "SyncGroup",
-    "LeaveGroup",
-    "awaiting",
-    *JOIN_ANSWERS,
-    *SYNC_ANSWERS,
-)
-HEARTBEATS: Final = ("none", *HEARTBEAT_ANSWERS)
+SYNC_ANSWERS: Final = ("sync_accepted", "sync_rebalance_in_progress", "sync_unknown_member", "sync_illegal_generation",
+                       "sync_coordinator_gone")  # fmt: skip
+HEARTBEAT_ANSWERS: Final = ("heartbeat_rebalance_in_progress", "heartbeat_unknown_member",
+                            "heartbeat_illegal_generation", "heartbeat_coordinator_gone")  # fmt: skip
+CALLS: Final = ("none", "JoinGroup", "JoinGroup_again", "SyncGroup", "LeaveGroup", "awaiting", *JOIN_ANSWERS,
+                *SYNC_ANSWERS)  # fmt: skip
 IDS: Final = ("absent", "pending", "awaiting_join", "unsynced", "awaiting_sync", "member")
 
 NETWORK: Final = (
     flag("request_late", "the member has given that request up", ("members",)),
-    ModelVariable(
-        "request",
-        CALLS,
-        "none",
-        ("members",),
-        "the request of a rebalance, or its answer, that is in flight; awaiting: the coordinator has it",
-    ),
-    ModelVariable("heartbeat", HEARTBEATS, "none", ("members",), "the answer to a heartbeat that is in flight"),
-)
+    ModelVariable("request", CALLS, "none", ("members",),
+                  "the request of a rebalance, or its answer, that is in flight; awaiting: the coordinator has it"),
+    ModelVariable("heartbeat", ("none", *HEARTBEAT_ANSWERS), "none", ("members",),
+                  "the answer to a heartbeat that is in flight"),
+)  # fmt: skip
 
 OWNERSHIP: Final = (
     flag("owns", "the member counts the partition as its own", ("members", "partitions")),
-    ModelVariable(
-        "will_have",
-        NO_YES,
-        False,
-        ("members", "partitions"),
-        "cooperative: the assignment that it goes over to when it has given up what it lacks",
-    ),
-)
+    flag("will_have", "cooperative: the assignment that it goes over to when it has given up what it lacks",
+         ("members", "partitions")),
+)  # fmt: skip
 
 REFINED: Final = MappingProxyType(
     {"owned": "any(owns[i][p] for p in partitions)", "will_own": "any(will_have[i][p] for p in partitions)"}
@@ -104,80 +77,62 @@ RETAINS: Final = "any(owns[i][p] and share[i][p] for p in partitions)"
 GAINS: Final = "any(share[i][p] and not owns[i][p] for p in partitions)"
 
 
-def _give_up_call(features: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    return (("request_late[i]", "request[i] != 'none'"),) if "late" in features else (("request[i]", "'none'"),)
-
-
-_GIVE_UP_HEARTBEAT: Final = (("heartbeat[i]", "'none'"),)
-_FORGET_ID: Final = (
-    ("registered[i]", "'absent'"),
-    ("leader", "0 if leader == i else leader"),
-)
-_FORGET_LOGGED: Final = (("forgotten_stored[i]", "stored[i] or forgotten_stored[i]"), ("stored[i]", "False"))
-
-
 def remembered(features: frozenset[str]) -> str:
     """What the group's record of a forgotten id says."""
     if "awaiting" in features:
         return "registered[i] if registered[i] != 'absent' else forgotten[i]"
-    if "ids" in features:
-        return "'pending' if registered[i] == 'pending' else 'member' if registered[i] != 'absent' else forgotten[i]"
-    return "'member' if registered[i] != 'absent' else forgotten[i]"
+    pending = "'pending' if registered[i] == 'pending' else " if "ids" in features else ""
+    return f"{pending}'member' if registered[i] != 'absent' else forgotten[i]"
 
 
-def effects(features: frozenset[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+def effects(features: frozenset[str]) -> dict[str, str]:
     """What an effect assigns besides: what the member gives up in the network, and in the group's records."""
-    given_up = _give_up_call(features)
-    forgets = (("forgotten[i]", remembered(features)), *_FORGET_ID, *(_FORGET_LOGGED if "log" in features else ()))
-    if static.FEATURE in features:
-        forgets = ()
+    given_up = "request_late[i] = request[i] != 'none'" if "late" in features else "request[i] = 'none'"
+    both = f"{given_up}; heartbeat[i] = 'none'"
+    forgets = (
+        f"forgotten[i] = {remembered(features)}; registered[i] = 'absent'; leader = 0 if leader == i else leader; "
+    )
+    if "log" in features:
+        forgets += "forgotten_stored[i] = stored[i] or forgotten_stored[i]; stored[i] = False; "
     return {
-        "forget_identity": (*forgets, *given_up, *_GIVE_UP_HEARTBEAT),
-        "forget_generation": (*given_up, *_GIVE_UP_HEARTBEAT),
+        "forget_identity": both if static.FEATURE in features else forgets + both,
+        "forget_generation": both,
         **dict.fromkeys(
             ("start_leaving", "lose", "lose_instead", "lose_but_stay", "drop_rebalance", "leave"), given_up
         ),
     }
 
 
-def _each(*assignments: tuple[str, str]) -> Block:
-    return (For("p", "partitions", (Set(assignments),)),)
+def _each(assignments: str) -> Block:
+    return each("p", sets(assignments), "partitions")
 
 
-_NO_MORE: Final = _each(("will_have[i][p]", "False"))
 FOLLOWS: Final = MappingProxyType(
     {
-        "take_assignment": _each(("owns[i][p]", "share[i][p]")),
-        "take_smaller_assignment": _each(("will_have[i][p]", "share[i][p]")),
-        "own_new": _each(("owns[i][p]", "will_have[i][p]"), ("will_have[i][p]", "False")),
-        "shrink": _each(("owns[i][p]", "keeps[i] and owns[i][p] and will_have[i][p]")),
-        "lose": _NO_MORE,
-        "lose_instead": _NO_MORE,
-        "lose_but_stay": _NO_MORE,
-        "leave": _NO_MORE,
+        "take_assignment": _each("owns[i][p] = share[i][p]"),
+        "take_smaller_assignment": _each("will_have[i][p] = share[i][p]"),
+        "own_new": _each("owns[i][p] = will_have[i][p]; will_have[i][p] = False"),
+        "shrink": _each("owns[i][p] = keeps[i] and owns[i][p] and will_have[i][p]"),
+        **dict.fromkeys(("lose", "lose_instead", "lose_but_stay", "leave"), _each("will_have[i][p] = False")),
     }
 )
 """What an effect does to the partitions, where the tables say something of `owned` and `will_own`."""
 
 
 def _call(request: str) -> Block:
-    return (Set((("request[i]", request), ("request_late[i]", "False"))),)
+    return sets(f"request[i] = {request}; request_late[i] = False")
 
 
 def words(features: frozenset[str]) -> Mapping[str, Block]:
     """What a word of a member does to the network. Without `leave`, a LeaveGroup is as good as lost: see above."""
-    return _WORDS if "leave" in features else {**_WORDS, "LeaveGroup": ()}
-
-
-_WORDS: Final = MappingProxyType(
-    {
-        "JoinGroup": (Set(_GIVE_UP_HEARTBEAT), *_call("'JoinGroup' if identity[i] == 'none' else 'JoinGroup_again'")),
+    join = _call("'JoinGroup' if identity[i] == 'none' else 'JoinGroup_again'")
+    return {
+        "JoinGroup": sets("heartbeat[i] = 'none'") + join,
         "SyncGroup": _call("'SyncGroup'"),
-        "LeaveGroup": _call("'LeaveGroup'"),
+        "LeaveGroup": _call("'LeaveGroup'") if "leave" in features else (),
         "Heartbeat": (),
     }
-)
-"""What a word of a member does to the network."""
 
-BEFORE: Final = MappingProxyType({"coordinator_lost": (*_call("'none'"), Set((("heartbeat[i]", "'none'"),)))})
-"""What is done before the member's machines hear a word."""
+
+BREAKS: Final = _call("'none'") + sets("heartbeat[i] = 'none'")
+"""The connection of member i is gone, and with it what was in flight: what `coordinator_lost` means to the network."""

@@ -40,18 +40,8 @@ from groupspec.spec.commit import COMMIT_ENDINGS
 from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, ModelVariable, Scope, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import (
-    NO_FAULT,
-    Abstraction,
-    Inputs,
-    MachineCode,
-    Note,
-    claim,
-    conjunction,
-    model_of,
-    sets,
-    when,
-)
+from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, sets, when
+from groupspec.spec.composition.machines import Abstraction, Inputs, MachineCode, Note, model_of
 from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES

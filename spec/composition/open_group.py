@@ -30,6 +30,7 @@ from groupspec.spec.broker_group import ANSWERS, OF_ONE_MEMBER
 from groupspec.spec.compiler.model import Action, Block, Call, Fairness, Model, ModelProperty, Procedure, Scope
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.blocks import NO_FAULT, conjunction, each, sets
 from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, after, checks
 from groupspec.spec.composition.group_records import (
     BEGIN,
@@ -44,17 +45,7 @@ from groupspec.spec.composition.group_records import (
     words,
 )
 from groupspec.spec.composition.group_requests import FACTS_OF, Facts, may_come, told
-from groupspec.spec.composition.machines import (
-    NO_FAULT,
-    Abstraction,
-    MachineCode,
-    conjunction,
-    each,
-    model_of,
-    sets,
-    texts,
-)
-from groupspec.spec.composition.observed import said, said_variables, silence
+from groupspec.spec.composition.machines import Abstraction, MachineCode, model_of, said, said_variables, silence, texts
 from groupspec.spec.properties import claimed
 
 MACHINE: Final = "broker_group"

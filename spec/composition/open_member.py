@@ -20,21 +20,21 @@ from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, S
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition.blocks import NO_FAULT, conjunction, sets
 from groupspec.spec.composition.machines import (
-    NO_FAULT,
     Abstraction,
     MachineCode,
     action_name,
     choices,
-    conjunction,
     hear,
     hearers_of,
     model_of,
-    sets,
+    said,
+    said_variables,
+    silence,
     texts,
 )
 from groupspec.spec.composition.monitor import MONITOR_VARIABLES, after_event, correct, on_event, on_words
-from groupspec.spec.composition.observed import said, said_variables, silence
 from groupspec.spec.composition.partial_evaluation import frozen_block, prune, pruned
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES, Event, Value

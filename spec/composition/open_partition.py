@@ -26,7 +26,8 @@ from typing import Final
 from groupspec.spec.compiler.model import Block, Model, ModelProperty, ModelVariable, Scope, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
-from groupspec.spec.composition.machines import Abstraction, Inputs, MachineCode, Note, claim, model_of, sets, when
+from groupspec.spec.composition.blocks import claim, sets, when
+from groupspec.spec.composition.machines import Abstraction, Inputs, MachineCode, Note, model_of
 from groupspec.spec.properties import assertions, claimed
 
 MACHINE: Final = "subscription"

@@ -49,7 +49,7 @@ from groupspec.spec.compiler.model import (
     Set,
     flag,
 )
-from groupspec.spec.composition.machines import NO_FAULT, conjunction, each, sets, when
+from groupspec.spec.composition.blocks import NO_FAULT, conjunction, each, sets, when
 from groupspec.spec.properties import claimed
 from groupspec.spec.terms import NO_YES
 

@@ -64,7 +64,7 @@ def system_of(rebalance: str, profile: str, features: frozenset[str]) -> System:
         for event in ("coordinator_lost", "coordinator_found")
         for machine in hearers[event]
     )
-    words = {**members.words(features), "coordinator_gone": (*members.BEFORE["coordinator_lost"], *found_again)}
+    words = {**members.words(features), "coordinator_gone": members.BREAKS + found_again}
     kept_out = {**_FROZEN, "static": static.FEATURE in features}
     abstraction = Abstraction(
         frozen={**kept_out, **constants(None, profile)} if mixed else kept_out,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from groupspec.spec.compiler.model import Model, ModelProperty
-from groupspec.spec.composition.observed import said
+from groupspec.spec.composition.machines import said
 from groupspec.spec.composition.open_group import open_group_model
 from groupspec.spec.composition.open_member import open_member_model
 from groupspec.spec.explorer import Limits, explore
