@@ -35,7 +35,6 @@ LEFT_OUT = (
     "conformance/traces/fleet.py",
     "conformance/vectors/core_binding.py",
     "conformance/vectors/examples/*",
-    "diagrams/changes.py",
     "diagrams/expiry.py",
     "diagrams/trace.py",
     "impl/scheduling/*",

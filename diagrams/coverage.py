@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Annotated
+
+import msgspec
 
 from groupspec.spec.compiler.table import Table
 
@@ -43,15 +44,12 @@ def read_coverage(text: str) -> Mapping[str, Coverage]:
     Raises:
         CoverageProblem: it is something else.
     """
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as problem:
-        raise CoverageProblem(f"not JSON: {problem}") from problem
-    if not isinstance(data, dict):
-        raise CoverageProblem("the file must be an object: table label -> {row id: hits}")
+    place, wanted = "the file", "table label -> {row id: hits}"
     found: dict[str, Coverage] = {}
-    for label, rows in data.items():
-        if not isinstance(rows, dict) or not all(type(hits) is int and hits >= 0 for hits in rows.values()):
-            raise CoverageProblem(f"{label!r} must map row ids to whole numbers")
-        found[label] = Coverage(MappingProxyType(rows))
-    return MappingProxyType(found)
+    try:
+        for label, rows in msgspec.json.decode(text, type=dict[str, msgspec.Raw]).items():
+            place, wanted = repr(label), "row id -> hits"
+            found[label] = Coverage(msgspec.json.decode(rows, type=dict[str, Annotated[int, msgspec.Meta(ge=0)]]))
+    except msgspec.DecodeError as problem:
+        raise CoverageProblem(f"{place} is no object, {wanted}: {problem}") from problem
+    return found

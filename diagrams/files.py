@@ -12,8 +12,7 @@ from typing import Literal, TypeAlias
 
 from groupspec.diagrams.coverage import Coverage
 from groupspec.diagrams.layout import render
-from groupspec.diagrams.mermaid import mermaid
-from groupspec.diagrams.state_diagram import dot
+from groupspec.diagrams.state_diagram import dot, mermaid
 from groupspec.spec.compiler.table import Table
 
 PictureFormat: TypeAlias = Literal["svg", "png", "dot", "mermaid"]
@@ -32,13 +31,9 @@ def picture(table: Table, picture_format: PictureFormat, coverage: Coverage | No
     if picture_format == "mermaid":
         return mermaid(table).encode()
     source = dot(table, coverage)
-    match picture_format:
-        case "dot":
-            return source.encode()
-        case "svg":
-            return svg(source).encode()
-        case "png":
-            return render(source, "png")
+    if picture_format == "dot":
+        return source.encode()
+    return svg(source).encode() if picture_format == "svg" else render(source, "png")
 
 
 def svg(dot_source: str) -> str:

@@ -56,7 +56,9 @@ def render(dot_source: str, fmt: Format) -> bytes:
         raise LayoutProblem(f"{engine()} did not finish: {problem}") from problem
     complaints = run.stderr.decode(errors="replace").strip()
     if run.returncode != 0 or not run.stdout:
-        raise LayoutProblem(f"{engine()} made no {fmt} of {_beginning(dot_source)}: {complaints or 'it said nothing'}")
+        raise LayoutProblem(
+            f"{engine()} made no {fmt} of {dot_source.strip()[:60]!r}: {complaints or 'it said nothing'}"
+        )
     return one_text_per_line(run.stdout.decode()).encode() if fmt == "svg" else run.stdout
 
 
@@ -105,9 +107,3 @@ def _engine_command(fmt: Format) -> list[str]:
                 "there is neither `dot` on the PATH nor the pygraphviz package: install one of them, "
                 "or ask for the DOT text, which needs neither"
             )
-
-
-def _beginning(text: str) -> str:
-    """Enough of a DOT text to recognise which one it is."""
-    line = text.strip().partition("\n")[0]
-    return repr(line[:60])

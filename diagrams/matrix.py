@@ -11,7 +11,7 @@ from html import escape
 from groupspec.diagrams.state_diagram import COLOURS, title
 from groupspec.spec.compiler.table import Row, Table
 
-_STAYS = "stays"
+_SIGNS = {"ignored": ".", "error": "x"}
 
 
 def blank_cells(table: Table) -> list[tuple[str, str]]:
@@ -24,31 +24,19 @@ def cell_sign(rows: tuple[Row, ...]) -> str:
 
     `>` leaves the state, `o` stays and does something, `.` ignores, `x` is an error.
     """
-    signs = {_sign(row) for row in rows}
+    signs = {_SIGNS.get(row.kind) or ("o" if row.source == row.target else ">") for row in rows}
     return "".join(sign for sign in ">o.x" if sign in signs) or "?"
-
-
-def _sign(row: Row) -> str:
-    if row.kind == "transition":
-        return "o" if row.source == row.target else ">"
-    return "." if row.kind == "ignored" else "x"
 
 
 def row_text(row: Row, table: Table) -> str:
     """One row in words: `-> STABLE if owned / JoinGroup`."""
-    match row.kind:
-        case "ignored":
-            text = f"ignored: {row.reason}"
-        case "error":
-            text = f"error: {' '.join(row.rules)}"
-        case _:
-            text = f"→ {row.target}" if row.target != row.source else _STAYS
-    if row.guard:
-        text += f" if {row.guard}"
-    emitted = table.emitted(row)
-    if emitted:
-        text += f" / {', '.join(emitted)}"
-    return text
+    if row.kind == "transition":
+        text = f"→ {row.target}" if row.target != row.source else "stays"
+    else:
+        text = f"ignored: {row.reason}" if row.kind == "ignored" else f"error: {' '.join(row.rules)}"
+    guard = f" if {row.guard}" if row.guard else ""
+    emitted = ", ".join(table.emitted(row))
+    return text + guard + (f" / {emitted}" if emitted else "")
 
 
 def matrix_markdown(table: Table) -> str:
@@ -92,13 +80,8 @@ _STYLE = """
 """.strip()
 
 
-def matrix_html(table: Table, whole_page: bool = True) -> str:
-    """The matrix as HTML.
-
-    Args:
-        table: A specialised table.
-        whole_page: A document of its own; otherwise the `<style>` and the `<table>` alone, to be put into another page.
-    """
+def matrix_html(table: Table) -> str:
+    """The matrix of a specialised table as an HTML document."""
     head = "".join(f"<th>{escape(state)}</th>" for state in table.states)
     body = []
     for event in table.events:
@@ -106,18 +89,14 @@ def matrix_html(table: Table, whole_page: bool = True) -> str:
         first = f'<th style="color:{colour}" title="{escape(event.doc, quote=True)}">{escape(event.name)}</th>'
         cells = "".join(_html_cell(table, state, event.name) for state in table.states)
         body.append(f"<tr>{first}{cells}</tr>")
-    matrix = (
-        f"<style>{_STYLE}</style>\n<table class='gs-matrix'><thead><tr><th>event</th>{head}</tr></thead>\n<tbody>"
-        + "\n".join(body)
-        + "</tbody></table>\n"
-    )
-    if not whole_page:
-        return matrix
     name = escape(title(table))
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{name}</title></head>"
         f"<body style='margin:24px;font-family:ui-sans-serif,system-ui,Helvetica,Arial,sans-serif'><h1>{name}</h1>"
-        f"<p>{_kinds(table)}. Hover an event for what it means, a cell for its rules.</p>\n{matrix}</body></html>\n"
+        f"<p>{_kinds(table)}. Hover an event for what it means, a cell for its rules.</p>\n<style>{_STYLE}</style>\n"
+        f"<table class='gs-matrix'><thead><tr><th>event</th>{head}</tr></thead>\n<tbody>"
+        + "\n".join(body)
+        + "</tbody></table>\n</body></html>\n"
     )
 
 

@@ -13,20 +13,13 @@ from typing import Final
 _JOINING = ("UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE")
 _REVOKING = ("PREPARE_REVOCATION", "REVOKING_PARTITION", "PARTITION_REVOKED")
 
-_PATHS: Final[dict[tuple[str, str, str], tuple[str, ...]]] = {
-    ("rebalance", "eager", "published"): (
-        *_JOINING, "ASSIGNING_PARTITIONS", "STABLE", *_REVOKING, "PREPARING_REBALANCE",
-    ),
-    ("rebalance", "eager", "deployed"): (
-        *_JOINING, "ASSIGNING_PARTITIONS", "STABLE", *_REVOKING, "PREPARING_REBALANCE",
-    ),
-    ("rebalance", "cooperative", "published"): (
-        *_JOINING, "ASSIGNING_PARTITIONS", "STABLE", *_REVOKING, "COMPLETING_REBALANCE",
-    ),
-    ("rebalance", "cooperative", "deployed"): (
-        *_JOINING, *_REVOKING, "ASSIGNING_PARTITIONS", "STABLE", "PREPARING_REBALANCE",
-    ),
-}  # fmt: skip
+_PATHS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("eager", "published"): (*_JOINING, "ASSIGNING_PARTITIONS", "STABLE", *_REVOKING, "PREPARING_REBALANCE"),
+    ("eager", "deployed"): (*_JOINING, "ASSIGNING_PARTITIONS", "STABLE", *_REVOKING, "PREPARING_REBALANCE"),
+    ("cooperative", "published"): (*_JOINING, "ASSIGNING_PARTITIONS", "STABLE", *_REVOKING, "COMPLETING_REBALANCE"),
+    ("cooperative", "deployed"): (*_JOINING, *_REVOKING, "ASSIGNING_PARTITIONS", "STABLE", "PREPARING_REBALANCE"),
+}
+"""Of the rebalance, by protocol and profile."""
 
 _OTHERS: Final[dict[str, tuple[str, ...]]] = {
     "broker_group": ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Loading"),
@@ -37,18 +30,15 @@ _OTHERS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-_SHORTCUTS: Final[dict[tuple[str, str, str], frozenset[tuple[str, str]]]] = {
-    # nothing is taken away
-    ("rebalance", "cooperative", "deployed"): frozenset({("COMPLETING_REBALANCE", "ASSIGNING_PARTITIONS")}),
-}
-
-
 def path(machine: str, rebalance: str | None, profile: str | None) -> tuple[str, ...]:
     """The states of the main path, in order; empty for a machine that has none."""
-    return _PATHS.get((machine, rebalance or "", profile or ""), _OTHERS.get(machine, ()))
+    if machine == "rebalance":
+        return _PATHS.get((rebalance or "", profile or ""), ())
+    return _OTHERS.get(machine, ())
 
 
 def steps(machine: str, rebalance: str | None, profile: str | None) -> frozenset[tuple[str, str]]:
     """The edges of the main path, as (source, target), with the shortcuts that belong to it."""
-    shortcuts = _SHORTCUTS.get((machine, rebalance or "", profile or ""), frozenset())
-    return frozenset(pairwise(path(machine, rebalance, profile))) | shortcuts
+    edges = frozenset(pairwise(path(machine, rebalance, profile)))
+    # Cooperative members revoke before they assign, if there is anything to revoke.
+    return edges | {("COMPLETING_REBALANCE", "ASSIGNING_PARTITIONS")} if machine == "rebalance" else edges

@@ -31,18 +31,13 @@ COLOURS: dict[EntryKind, str] = {
     "note": "#475569",
 }
 """What an entry is, by its colour: all of them readable on white, and apart from each other in grey."""
-
-MEANINGS: dict[EntryKind, str] = {
-    "request": "request",
+_OTHERWISE = {
     "response": "answer",
     "error": "answer with an error",
     "call": "API call",
-    "callback": "callback",
-    "timer": "timer",
-    "connection": "connection",
     "violation": "breaks a rule",
-    "note": "note",
 }
+"""What the legend calls a kind, where not by its name."""
 
 
 @dataclass(frozen=True)
@@ -107,20 +102,17 @@ def sequence_svg(lanes: Sequence[str], entries: Sequence[Entry], title: str, has
             raise ValueError(
                 f"{entry.label!r} at {entry.at_ms} ms starts from {entry.source!r}; lanes are {list(lanes)}"
             )
-    return _Picture(lanes, entries, title, has_clock).text()
+    return _Picture(list(lanes), list(entries), title, has_clock).text()
 
 
 class _Picture:
     """One picture being drawn, from top to bottom."""
 
-    def __init__(self, lanes: Sequence[str], entries: Sequence[Entry], title: str, has_clock: bool = True) -> None:
-        self.has_clock = has_clock
-        self.lanes = list(lanes)
-        self.entries = list(entries)
-        self.title = title
+    def __init__(self, lanes: list[str], entries: list[Entry], title: str, has_clock: bool) -> None:
+        self.lanes, self.entries, self.title, self.has_clock = lanes, entries, title, has_clock
         self.lane_width = self._lane_width()
-        self.x = {lane: _GUTTER + self.lane_width * (0.5 + i) for i, lane in enumerate(self.lanes)}
-        self.width = max(_GUTTER + self.lane_width * len(self.lanes) + _MARGIN, 7.6 * len(title) + 2 * _MARGIN)
+        self.x = {lane: _GUTTER + self.lane_width * (0.5 + i) for i, lane in enumerate(lanes)}
+        self.right = _GUTTER + self.lane_width * len(lanes)
         self.parts: list[str] = []
 
     def text(self) -> str:
@@ -137,21 +129,19 @@ class _Picture:
             self.parts.append(f'<text class="n" x="{_GUTTER:.0f}" y="{y + 14:.0f}">nothing happened</text>')
             y += _ROW
         bottom = y + 8.0
-        height = bottom + 34.0
-        lines = [self._lane(lane, top, bottom) for lane in self.lanes]
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:.0f} {height:.0f}" '
-            f'width="{self.width:.0f}" height="{height:.0f}" role="img">'
-        )
-        body = [
+        width, height = max(self.right + _MARGIN, 7.6 * len(self.title) + 2 * _MARGIN), bottom + 34.0
+        size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+        lines = [
+            f'<svg class="gs-sequence" xmlns="http://www.w3.org/2000/svg" {size} role="img">',
             f"<title>{escape(self.title)}</title><style>{_scoped()}</style>",
-            f'<rect width="{self.width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+            f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
             f'<text class="T" x="{_MARGIN:.0f}" y="{_MARGIN + 4:.0f}">{escape(self.title)}</text>',
-            *lines,
+            *(self._lane(lane, top, bottom) for lane in self.lanes),
             *self.parts,
             *self._legend(bottom + 22.0),
+            "</svg>",
         ]
-        return head.replace("<svg ", '<svg class="gs-sequence" ') + "\n" + "\n".join(body) + "\n</svg>\n"
+        return "\n".join(lines) + "\n"
 
     def _clock(self, entry: Entry) -> str:
         return _clock(entry.at_ms) if self.has_clock else f"{entry.at_ms:.0f}"
@@ -176,11 +166,10 @@ class _Picture:
 
     def _silence(self, y: float, length_ms: float) -> float:
         middle = y + _SILENCE / 2
-        right = _GUTTER + self.lane_width * len(self.lanes)
         self.parts.append(
-            f'<rect x="{_GUTTER:.0f}" y="{y + 4:.1f}" width="{right - _GUTTER:.1f}" height="{_SILENCE - 8:.1f}" '
+            f'<rect x="{_GUTTER:.0f}" y="{y + 4:.1f}" width="{self.right - _GUTTER:.1f}" height="{_SILENCE - 8:.1f}" '
             f'fill="#f8fafc" stroke="#cbd5e1" stroke-dasharray="3 4"/>'
-            f'<text class="n" x="{(_GUTTER + right) / 2:.1f}" y="{middle + 4:.1f}" text-anchor="middle">'
+            f'<text class="n" x="{(_GUTTER + self.right) / 2:.1f}" y="{middle + 4:.1f}" text-anchor="middle">'
             f"{escape(_duration(length_ms))} of silence</text>"
         )
         return y + _SILENCE
@@ -191,9 +180,8 @@ class _Picture:
         whole = f"{self._clock(entry)}  {entry.label}" + (f"\n{entry.note}" if entry.note else "")
         drawn = [f"<title>{escape(whole)}</title>"]
         if entry.kind == "violation":
-            right = _GUTTER + self.lane_width * len(self.lanes)
             drawn.append(
-                f'<rect x="4" y="{y + 1:.1f}" width="{right - 4:.1f}" height="{height - 2:.1f}" rx="4" '
+                f'<rect x="4" y="{y + 1:.1f}" width="{self.right - 4:.1f}" height="{height - 2:.1f}" rx="4" '
                 f'fill="#fee2e2" fill-opacity="0.5" stroke="#fca5a5"/>'
             )
         if show_time or entry.kind == "violation":
@@ -241,11 +229,10 @@ class _Picture:
                 f'<path d="M{end - 5:.1f} {line - 5:.1f}L{end + 5:.1f} {line + 5:.1f}M{end + 5:.1f} {line - 5:.1f}'
                 f'L{end - 5:.1f} {line + 5:.1f}" stroke="{colour}" stroke-width="2"/>'
             )
-        room = abs(end - start) - 24.0 if arrives else self.lane_width - 20.0
-        middle = (start + end) / 2
-        anchor = "middle"
-        if not arrives:  # the arrow is short: its label begins with it and may be longer
-            middle, anchor = start + 10.0, "start"
+        if arrives:
+            room, middle, anchor = abs(end - start) - 24.0, (start + end) / 2, "middle"
+        else:  # the arrow is short: its label begins with it and may be longer
+            room, middle, anchor = self.lane_width - 20.0, start + 10.0, "start"
         label = _cut(entry.label, room, _LABEL)
         if room > self.lane_width and entry.kind != "violation":
             yield _background(middle, line - 18, len(label) * _LABEL, 15)
@@ -260,10 +247,11 @@ class _Picture:
     def _legend(self, y: float) -> Iterator[str]:
         x = _MARGIN
         used = {entry.kind for entry in self.entries}
-        for kind, meaning in MEANINGS.items():
+        for kind, colour in COLOURS.items():
             if kind in used:
+                meaning = _OTHERWISE.get(kind, kind)
                 yield (
-                    f'<rect x="{x:.1f}" y="{y - 8:.1f}" width="14" height="4" rx="2" fill="{COLOURS[kind]}"/>'
+                    f'<rect x="{x:.1f}" y="{y - 8:.1f}" width="14" height="4" rx="2" fill="{colour}"/>'
                     f'<text class="n" x="{x + 19:.1f}" y="{y - 2:.1f}">{meaning}</text>'
                 )
                 x += 38.0 + len(meaning) * _SMALL

@@ -9,11 +9,10 @@ group there is a lane for each member that takes part and one for the group, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
-from groupspec.diagrams.changes import changes, known, owned
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 from groupspec.spec import vocabulary
 from groupspec.spec.composition.projection import AT_A_MEMBER, CONFIGURES, ProjectedEvent, project
@@ -31,6 +30,14 @@ _CHOSEN: Final = {
     "auto_commit": "auto commit",
     "static": "static, no auto commit",
     "auto_commit_static": "static, auto commit",
+}
+_KINDS: Final[dict[str, EntryKind]] = {"application": "call", "timer": "timer", "network": "connection"}
+"""Kind of an action without an arrow to what it is drawn as."""
+_GENERATIONS: Final = {
+    "older": "older than the log's",
+    "stored": "the log's",
+    "next": "one after the log's",
+    "later": "two or more after the log's",
 }
 
 
@@ -104,7 +111,7 @@ def _of_one(trace: Trace) -> Iterator[Entry]:
             chosen = step.action.removeprefix(CONFIGURES)
             yield Entry(number, MEMBER, "", "configured: " + _CHOSEN.get(chosen, _words(chosen)), "note")
         else:
-            yield _heard(number, seen[number], "; ".join(changes(before, step.state)))
+            yield _heard(number, seen[number], "; ".join(_changes(before, step.state)))
             yield from (_said(number, word) for word in seen[number].sent)
         before = step.state
 
@@ -141,36 +148,25 @@ def _of_a_group(trace: Trace) -> Iterator[Entry]:
         member = f"member {step.arguments.get('i', 0)}"
         ends = {"member i": member}
         source, target, text = (ends.get(end, end) for end in action.arrow)
-        entry = Entry(number, source, target, text, _kind(source, step.action), "; ".join(changes(before, step.state)))
-        entry = replace(entry, note=entry.note.replace(f"{member} ", ""))
-        if not source:
-            lane = member if step.action in AT_A_MEMBER or _is_of_member(step, before, action.kind) else GROUP
-            kind: EntryKind = {"application": "call", "timer": "timer", "network": "connection"}.get(  # type: ignore[assignment]
-                action.kind, "note"
-            )
-            entry = replace(entry, source=lane, label=_words(step.action), kind=kind)
-        yield entry
-        yield from owned(number, before, step.state)
-        yield from (Entry(number, GROUP, "", text, "note") for text in known(before, step.state))
+        kind = _KINDS.get(action.kind, "note")
+        if source:
+            kind = "request" if source != GROUP else "response" if action.name.endswith("accepted_arrives") else "error"
+        else:
+            source = member if step.action in AT_A_MEMBER or _is_of_member(step, before, action.kind) else GROUP
+            text = _words(step.action)
+        note = "; ".join(_changes(before, step.state)).replace(f"{member} ", "")
+        yield Entry(number, source, target, text, kind, note)
+        yield from _owned(number, before, step.state)
+        yield from (Entry(number, GROUP, "", text, "note") for text in _known(before, step.state))
         before = step.state
-
-
-def _kind(source: str, action: str) -> EntryKind:
-    if source != GROUP:
-        return "request"
-    return "response" if action.endswith("accepted_arrives") else "error"
 
 
 def _is_of_member(step: TraceStep, before: State, kind: str) -> bool:
     """Whether it happens at the member: an application's deed, or something that changes the member itself."""
     i = step.arguments.get("i")
-    if i is None:
-        return False
-    return kind == "application" or any(
-        before[name][i] != value[i]  # type: ignore[index]
-        for name, value in step.state.items()
-        if name in _OF_A_MEMBER and isinstance(value, dict)
-    )
+    if i is None or kind == "application":
+        return i is not None
+    return any(_each(before, name)[i] != now[i] for name in _OF_A_MEMBER if (now := _each(step.state, name)))
 
 
 def _lanes(trace: Trace, entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -178,3 +174,56 @@ def _lanes(trace: Trace, entries: Sequence[Entry]) -> tuple[str, ...]:
     members = [f"member {i}" for i in trace.model.indices("members")]
     used = [m for m in members if any(m in (entry.source, entry.target) for entry in entries)] or members[:1]
     return (used[0], GROUP, *used[1:])
+
+
+# What a step changes -------------------------------------------------------------------------------------------------
+
+
+def _each(state: State, name: str) -> dict[int, Any]:
+    """A variable that every member has; empty where the model has no such variable, or a single member."""
+    value = state.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _changes(before: State, after: State) -> Iterator[str]:
+    """What a reader should see of a step.
+
+    The states of rebalance and group, and whether a lone member owns something.
+    """
+    then = _each(before, "rebalance")
+    yield from (f"member {i} {then[i]} → {now}" for i, now in _each(after, "rebalance").items() if then[i] != now)
+    for name, label in (("rebalance", ""), ("broker_group", "group ")):
+        if name in after and before[name] != after[name] and not _each(after, name):
+            yield f"{label}{before[name]} → {after[name]}"
+    if before.get("owned") != after.get("owned"):
+        yield "owns partitions" if after["owned"] else "owns nothing"
+
+
+def _owned(number: int, before: State, after: State) -> Iterator[Entry]:
+    """Who owns what from now on."""
+    for i, partitions in _each(after, "owns").items():
+        if partitions != _each(before, "owns")[i]:
+            has = " and ".join(f"partition {p}" for p, yes in partitions.items() if yes)
+            yield Entry(number, f"member {i}", "", f"owns {has or 'nothing'}", "note")
+
+
+def _known(before: State, after: State) -> Iterator[str]:
+    """What the group knows from now on, in models that hand ids out (`ids`) or fall back to the log (`log`)."""
+    then, now = (_named(state, "registered", "forgotten", "pending") for state in (before, after))
+    yield from (f"the id of {who} is pending" for who in sorted(set(now) - set(then)))
+    yield from (f"the id of {who} is pending no more" for who in sorted(set(then) - set(now)))
+    if "stored" not in after:
+        return
+    logged = _named(after, "stored", "forgotten_stored", True)
+    if logged != _named(before, "stored", "forgotten_stored", True):
+        yield f"the log has {' and '.join(logged) or 'nobody'}"
+    if before["generation"] != after["generation"]:
+        yield f"the group's generation is {_GENERATIONS[str(after['generation'])]}"
+
+
+def _named(state: State, members: str, former: str, value: object) -> list[str]:
+    """The members of whose id a variable has this value; `former` is that of the id that a member had before."""
+    return [
+        *(f"member {i}" for i, has in _each(state, members).items() if has == value),
+        *(f"the former member {i}" for i, has in _each(state, former).items() if has == value),
+    ]

@@ -13,9 +13,8 @@ import pytest
 from groupspec.diagrams.coverage import Coverage, CoverageProblem, read_coverage
 from groupspec.diagrams.files import picture, svg, svg_is_current
 from groupspec.diagrams.matrix import blank_cells, cell_sign, matrix_html, matrix_markdown
-from groupspec.diagrams.mermaid import mermaid
 from groupspec.diagrams.paths import path, steps
-from groupspec.diagrams.state_diagram import COLOURS, GREEN, RED, dot
+from groupspec.diagrams.state_diagram import COLOURS, GREEN, RED, dot, mermaid
 from groupspec.spec.compiler import Table
 from groupspec.spec.compiler.tables import each_table, tables
 
