@@ -50,6 +50,8 @@ def read_coverage(text: str) -> Mapping[str, Coverage]:
         for label, rows in msgspec.json.decode(text, type=dict[str, msgspec.Raw]).items():
             place, wanted = repr(label), "row id -> hits"
             found[label] = Coverage(msgspec.json.decode(rows, type=dict[str, Annotated[int, msgspec.Meta(ge=0)]]))
+    except msgspec.ValidationError as problem:
+        raise CoverageProblem(f"{place} must be an object, {wanted}: {problem}") from problem
     except msgspec.DecodeError as problem:
-        raise CoverageProblem(f"{place} is no object, {wanted}: {problem}") from problem
+        raise CoverageProblem(f"not JSON: {problem}") from problem
     return found
