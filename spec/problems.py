@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,3 +47,9 @@ def shown_path(file: str) -> str:
         inside = len(parts) - parts[::-1].index("groupspec")
         return "/".join(parts[inside:])
     return file
+
+
+def did_you_mean(name: str, known: Iterable[str], place: str = "add it to the vocabulary") -> str:
+    """What to do about a name that nobody knows: the nearest known one, or `place`."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"{place}, or use a name that is there"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Figure
-from groupspec.spec.compiler.library import library_machine
+from groupspec.spec.compiler.library import LibraryMachine
 from groupspec.spec.compiler.step import NO_ROW, Values, compile_step
 from groupspec.spec.compiler.tables import classes, tables, whole_tables
 
@@ -26,7 +26,7 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
     """Events a second of both, alternating."""
     table = tables()["rebalance", "cooperative", "deployed"]
     step = compile_step(table)
-    library = library_machine(classes()["rebalance"], whole_tables()["rebalance"], table)
+    library = LibraryMachine(classes()["rebalance"], whole_tables()["rebalance"], table)
     events = _draw(step.step, step.initial)
     inputs = {event.name: event.inputs for event in table.events}
     compiled: list[float] = []

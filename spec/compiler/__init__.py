@@ -13,10 +13,10 @@ The way of a row, module by module. Its guard is parsed once (`guards`), and the
 
 from groupspec.spec.compiler.check import check
 from groupspec.spec.compiler.introspect import introspect
-from groupspec.spec.compiler.problems import SpecError, SpecProblem
 from groupspec.spec.compiler.specialise import PROFILES, REBALANCES, specialise
 from groupspec.spec.compiler.table import TABLE_SCHEMA, Row, Table, table_data, table_json
 from groupspec.spec.compiler.words import Words
+from groupspec.spec.problems import SpecError, SpecProblem
 
 __all__ = [
     "PROFILES",

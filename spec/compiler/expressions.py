@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Literal as Word
 from typing import TypeAlias
 
-from groupspec.spec.compiler.formula import tree_of
+from groupspec.spec.compiler.formula import subscripts, tree_of
 from groupspec.spec.compiler.model import IndexSet, Model, ModelVariable
+from groupspec.spec.problems import did_you_mean
 from groupspec.spec.terms import Value
 
 Domain: TypeAlias = tuple[Value, ...]
@@ -28,6 +29,10 @@ LANGUAGE = (
     "`and`, `or`, `not`, `==`, `!=`, `a if c else b`, names, constants, `x[i]`, `x[i][p]`, "
     "`all(... for j in members if ...)` and `any(...)`"
 )
+
+
+DECLARE = "declare it in the model"
+"""What to do about an unknown name."""
 
 
 class ExpressionProblem(ValueError):
@@ -205,20 +210,6 @@ def index_domain(model: Model, over: IndexSet) -> Domain:
     return tuple(range(model.sizes[over] + 1))
 
 
-def parse(text: str) -> ast.expr:
-    """The text's syntax.
-
-    Raises:
-        ExpressionProblem: it has none.
-    """
-    try:
-        return tree_of(text)
-    except SyntaxError as problem:
-        raise ExpressionProblem(
-            f"`{text}` is not an expression: {problem.msg}", LANGUAGE, "correct the expression"
-        ) from problem
-
-
 def resolve(text: str, scope: Scope, wanted: Domain | None = None) -> Expression:
     """The expression that `text` says at this place.
 
@@ -230,7 +221,8 @@ def resolve(text: str, scope: Scope, wanted: Domain | None = None) -> Expression
     Raises:
         ExpressionProblem: an unknown name, a wrong domain, or something that is not in the language.
     """
-    return _Resolver(text).typed(parse(text), scope, wanted)
+    resolver = _Resolver(text)
+    return resolver.typed(resolver.tree, scope, wanted)
 
 
 def resolve_index(text: str, over: IndexSet, scope: Scope) -> Index:
@@ -239,7 +231,8 @@ def resolve_index(text: str, over: IndexSet, scope: Scope) -> Index:
     Raises:
         ExpressionProblem: it is neither.
     """
-    return _Resolver(text).index(parse(text), over, scope)
+    resolver = _Resolver(text)
+    return resolver.index(resolver.tree, over, scope)
 
 
 class _Resolver:
@@ -247,6 +240,11 @@ class _Resolver:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        try:
+            self.tree = tree_of(text)
+        except SyntaxError as problem:
+            what = f"`{text}` is not an expression: {problem.msg}"
+            raise ExpressionProblem(what, LANGUAGE, "correct the expression") from problem
 
     def typed(self, node: ast.expr, scope: Scope, wanted: Domain | None) -> Expression:
         found = self._resolve(node, scope, wanted)
@@ -318,24 +316,23 @@ class _Resolver:
         return Read(variable, ())
 
     def _read(self, node: ast.Subscript, scope: Scope) -> Expression:
-        subscripts: list[ast.expr] = []
-        inner: ast.expr = node
-        while isinstance(inner, ast.Subscript):
-            subscripts.insert(0, inner.slice)
-            inner = inner.value
-        if not isinstance(inner, ast.Name):
+        base: ast.expr = node
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if not isinstance(base, ast.Name):
             raise ExpressionProblem(
                 f"`{ast.unparse(node)}` in `{self.text}` indexes something that is no variable",
                 "`x[i]` and `x[i][p]`, where x is a variable",
                 "name a variable",
             )
-        variable = scope.variable(inner.id)
+        name, indices = subscripts(node)
+        variable = scope.variable(name)
         if variable is None:
-            raise self._unknown(inner.id, scope)
-        if len(subscripts) != len(variable.over):
-            raise self._wrong_depth(variable, len(subscripts))
-        pairs = zip(subscripts, variable.over, strict=True)
-        return Read(variable, tuple(self.index(subscript, over, scope) for subscript, over in pairs))
+            raise self._unknown(name, scope)
+        if len(indices) != len(variable.over):
+            raise self._wrong_depth(variable, len(indices))
+        pairs = zip(indices, variable.over, strict=True)
+        return Read(variable, tuple(self.index(index, over, scope) for index, over in pairs))
 
     def index(self, node: ast.expr, over: IndexSet, scope: Scope) -> Index:
         """An index of this set: a bound name, or a number."""
@@ -398,7 +395,7 @@ class _Resolver:
         return ExpressionProblem(
             f"unknown name {name!r} in `{self.text}`",
             ", ".join(scope.names()) or "none: the model has no variables",
-            nearest(name, scope.names()),
+            did_you_mean(name, scope.names(), DECLARE),
         )
 
     def _wrong_depth(self, variable: ModelVariable, given: int) -> ExpressionProblem:
@@ -428,14 +425,6 @@ class _Resolver:
             f"the domain {wanted!r}, or a constant from it",
             "give both the same domain, value for value and in the same order",
         )
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """What to do about a name that nobody knows."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "declare it in the model, or use a name that is there"
 
 
 def refuse_rebinding(name: str, scope: Scope) -> None:

@@ -10,10 +10,10 @@ from statemachine import StateMachine
 from statemachine.callbacks import CallbackSpec
 
 from groupspec.spec.compiler.guards import GuardProblem, names, parse, show
-from groupspec.spec.compiler.problems import SpecError, SpecProblem, shown_path
 from groupspec.spec.compiler.table import Row, Table
-from groupspec.spec.compiler.words import Words, did_you_mean
+from groupspec.spec.compiler.words import Words
 from groupspec.spec.machine import REFUSE, RowTransition
+from groupspec.spec.problems import SpecError, SpecProblem, did_you_mean, shown_path
 from groupspec.spec.terms import CONSTANTS, Effect
 
 

@@ -43,7 +43,7 @@ class LibraryResult(NamedTuple):
 
 
 class Model:
-    """What guards and effects see; the variables and the effects are attributes that `library_machine` adds."""
+    """What guards and effects see; the variables and the effects are attributes that `LibraryMachine` adds."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self.state: str | None = None
@@ -68,6 +68,7 @@ class LibraryMachine:
     """
 
     def __init__(self, machine: type[StateMachine], whole: Table, table: Table) -> None:
+        """`whole` is the table of `machine` for both protocols and profiles, `table` one specialisation of it."""
         self.variables = tuple(v.name for v in (*table.own, *table.config, *table.foreign))
         initial: dict[str, Value] = {variable.name: variable.initial for variable in whole.variables}
         initial |= constants(table.rebalance, table.profile)
@@ -93,17 +94,6 @@ class LibraryMachine:
             allowed = False
         values = tuple(model.__dict__[name] for name in self.variables)
         return LibraryResult(allowed, model.fired, str(model.state), values, tuple(model.emitted))
-
-
-def library_machine(machine: type[StateMachine], whole: Table, table: Table) -> LibraryMachine:
-    """The library's machine of the class `machine`.
-
-    Args:
-        machine: The class.
-        whole: Its table for both protocols and both profiles.
-        table: One specialisation of it.
-    """
-    return LibraryMachine(machine, whole, table)
 
 
 def _method(effect: Effect) -> EffectMethod:

@@ -11,11 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from groupspec.spec.compiler.expressions import BOOLEAN, Domain, Scope, same_domain
+from groupspec.spec.compiler.expressions import BOOLEAN, Domain, same_domain
 from groupspec.spec.compiler.model import IndexSet, Model, Procedure, callees, callees_first
-from groupspec.spec.compiler.resolved import Bodies, ModelProblem, ResolvedModel, ResolvedProperty
-
-__all__ = ["MAX_VALUES", "ModelError", "ModelProblem", "check_model", "circles", "require_valid", "resolve_model"]
+from groupspec.spec.compiler.resolved import Bodies, ModelProblem, ResolvedModel
 
 MAX_VALUES = 256
 """Values that a domain may have: every engine keeps one in a byte."""
@@ -37,47 +35,25 @@ class ModelError(Exception):
         super().__init__("\n".join([f"the model has {count}", *(f"  {problem}" for problem in problems)]))
 
 
-def check_model(model: Model) -> list[ModelProblem]:
-    """Everything that is wrong with a model; empty if it can be explored."""
-    return _resolve(model)[0]
-
-
-def require_valid(model: Model) -> None:
-    """Accepts the model, or raises.
-
-    Raises:
-        ModelError: with every problem, and what to do about each.
-    """
-    resolve_model(model)
-
-
 def resolve_model(model: Model) -> ResolvedModel:
     """The model with every expression understood.
 
     Raises:
-        ModelError: it has problems.
+        ModelError: it has problems: every one is listed, with what to do about it.
     """
-    problems, resolved = _resolve(model)
-    if problems:
-        raise ModelError(problems)
-    assert resolved is not None
-    return resolved
-
-
-def _resolve(model: Model) -> tuple[list[ModelProblem], ResolvedModel | None]:
     whole = [ModelProblem(model.name, *parts) for parts in (*_sizes(model), *_declared(model))]
     # Bodies are only read over declarations that make sense: else one mistake is told a hundred times.
     if whole:
-        return whole, None
+        raise ModelError(whole)
     bodies = Bodies(model)
     procedures = {procedure.name: bodies.procedure(procedure) for procedure in model.procedures}
     actions = [bodies.action(action) for action in model.actions]
-    properties = [_property(bodies, index) for index in range(len(model.properties))]
+    properties = [bodies.property(claim) for claim in model.properties]
     problems = [*bodies.problems, *circles(model)]
     if problems:
-        return problems, None
+        raise ModelError(problems)
     ordered = tuple((procedure, procedures[procedure.name]) for procedure in callees_first(model.procedures))
-    return [], ResolvedModel(
+    return ResolvedModel(
         model, ordered, tuple(a for a in actions if a is not None), tuple(p for p in properties if p is not None)
     )
 
@@ -146,32 +122,17 @@ def _values(domain: Domain) -> str:
     return ", ".join(map(repr, domain))
 
 
-def _property(bodies: Bodies, index: int) -> ResolvedProperty | None:
-    claim = bodies.model.properties[index]
-    holds = bodies.condition(f"property {claim.id}", claim.holds, Scope(bodies.model))
-    when = bodies.condition(f"property {claim.id}, when", claim.when, Scope(bodies.model)) if claim.when else None
-    return None if holds is None else ResolvedProperty(claim, holds, when)
-
-
 def circles(model: Model) -> list[ModelProblem]:
     """Procedures that call each other in a circle."""
-    return [ModelProblem(model.name, *parts) for parts in _circles(model)]
-
-
-def _circles(model: Model) -> Iterator[_Parts]:
     known = {procedure.name: procedure for procedure in model.procedures}
-    told: set[frozenset[str]] = set()
+    found: dict[frozenset[str], ModelProblem] = {}
     for start in known:
-        path = _path_back(start, known)
-        if path and frozenset(path) not in told:
-            told.add(frozenset(path))
-            circle = " -> ".join(path)
-            yield (
-                f"procedure {start}",
-                f"is called in a circle: {circle}",
-                "calls that end",
-                "break the circle: let one of them be done by an action of its own",
-            )
+        if path := _path_back(start, known):
+            what = f"is called in a circle: {' -> '.join(path)}"
+            remedy = "break the circle: let one of them be done by an action of its own"
+            problem = ModelProblem(model.name, f"procedure {start}", what, "calls that end", remedy)
+            found.setdefault(frozenset(path), problem)
+    return list(found.values())
 
 
 def _path_back(start: str, known: dict[str, Procedure]) -> list[str]:

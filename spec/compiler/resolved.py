@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from groupspec.spec.compiler.expressions import (
     BOOLEAN,
+    DECLARE,
     Expression,
     ExpressionProblem,
     Index,
     Read,
     Scope,
-    nearest,
     refuse_rebinding,
     resolve,
     resolve_index,
@@ -33,6 +33,7 @@ from groupspec.spec.compiler.model import (
     Procedure,
     Set,
 )
+from groupspec.spec.problems import did_you_mean
 
 
 @dataclass(frozen=True, order=True)
@@ -135,10 +136,6 @@ class Bodies:
         self.model = model
         self.problems: list[ModelProblem] = []
 
-    def problem(self, place: str, what: str, allowed: str, remedy: str) -> None:
-        """Notes one."""
-        self.problems.append(ModelProblem(self.model.name, place, what, allowed, remedy))
-
     def procedure(self, procedure: Procedure) -> Body:
         """A procedure's body."""
         place = f"procedure {procedure.name}"
@@ -152,6 +149,12 @@ class Bodies:
         guard = self.condition(f"{place}, guard", action.guard, scope)
         body = self._body(place, action.body, scope)
         return None if guard is None else ResolvedAction(action, guard, body)
+
+    def property(self, claim: ModelProperty) -> ResolvedProperty | None:
+        """A property; None if it means nothing."""
+        holds = self.condition(f"property {claim.id}", claim.holds, Scope(self.model))
+        when = self.condition(f"property {claim.id}, when", claim.when, Scope(self.model)) if claim.when else None
+        return None if holds is None else ResolvedProperty(claim, holds, when)
 
     def condition(self, place: str, text: str, scope: Scope) -> Expression | None:
         """An expression that is true or false; empty text is True."""
@@ -221,7 +224,7 @@ class Bodies:
             raise ExpressionProblem(
                 f"calls the unknown procedure {statement.procedure!r}",
                 ", ".join(known) or "none: the model has no procedures",
-                nearest(statement.procedure, known),
+                did_you_mean(statement.procedure, known, DECLARE),
             )
         callee = self.model.procedure(statement.procedure)
         needed = len(callee.indices) + len(callee.inputs)
@@ -232,16 +235,10 @@ class Bodies:
                 f"{needed}: {', '.join(words) or 'none'}",
                 "give the indices first, then the inputs",
             )
-        split = len(callee.indices)
-        indices = tuple(
-            resolve_index(text, over, scope)
-            for text, (_, over) in zip(statement.arguments[:split], callee.indices, strict=True)
-        )
-        inputs = tuple(
-            resolve(text, scope, domain)
-            for text, (_, domain) in zip(statement.arguments[split:], callee.inputs, strict=True)
-        )
+        texts = iter(statement.arguments)
+        indices = tuple(resolve_index(next(texts), over, scope) for _, over in callee.indices)
+        inputs = tuple(resolve(next(texts), scope, domain) for _, domain in callee.inputs)
         return Invoke(callee, indices, inputs)
 
     def _note(self, place: str, problem: ExpressionProblem) -> None:
-        self.problem(place, str(problem), problem.allowed, problem.remedy)
+        self.problems.append(ModelProblem(self.model.name, place, str(problem), problem.allowed, problem.remedy))

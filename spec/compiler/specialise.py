@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from types import MappingProxyType
 
 from groupspec.spec.compiler.guards import names, parse, satisfiable, show, simplify
@@ -16,6 +17,7 @@ from groupspec.spec.terms import CONSTANTS, Effect, Value
 
 REBALANCES = ("eager", "cooperative")
 PROFILES = ("published", "deployed")
+SPECIALISATIONS = tuple(product(REBALANCES, PROFILES))
 
 
 def constants(rebalance: str | None, profile: str | None) -> dict[str, Value]:

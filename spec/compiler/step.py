@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from groupspec.spec.compiler.guards import names, parse
 from groupspec.spec.compiler.specialise import is_the_same_everywhere
@@ -55,10 +55,6 @@ class TableStep:
     def __call__(self, state: str, values: Values, event: str, inputs: Values = ()) -> Result:
         """The same as `step`, one call slower."""
         return self.step(state, values, event, inputs)
-
-    def position(self, variable: str) -> int:
-        """Where a variable stands in the values."""
-        return next(i for i, known in enumerate(self.variables) if known.name == variable)
 
 
 def compile_step(table: Table, variables: tuple[Variable, ...] | None = None) -> TableStep:
@@ -169,34 +165,3 @@ class _Writer:
         if done < len(self.places):
             parts.append(f"*values[{done}:]")
         return f"({', '.join(parts)},)"
-
-
-class Outcome(NamedTuple):
-    """What an event did: the row (None if the machine does not know the event), and what was emitted."""
-
-    row: Row | None
-    emitted: tuple[str, ...]
-
-
-class Machine:
-    """A compiled table with a memory: for tests and explanations, where names matter more than speed.
-
-    Attributes:
-        state: Where it is.
-        values: Every variable by name; those of other machines may be assigned.
-    """
-
-    def __init__(self, step: TableStep, **values: Value) -> None:
-        """Begins in the initial state; `values` differ from the initial ones."""
-        self._step = step
-        self.state = step.table.initial
-        self.values: dict[str, Value] = {variable.name: variable.initial for variable in step.variables} | values
-
-    def send(self, event: str, **inputs: Value) -> Outcome:
-        """One event. Inputs that are not given have their initial value; an error row changes nothing."""
-        known = {known.name: known for known in self._step.table.events}
-        needed = known[event].inputs if event in known else ()
-        given = tuple(inputs.get(name, self._step.table.variable(name).initial) for name in needed)
-        index, self.state, values, emitted = self._step.step(self.state, tuple(self.values.values()), event, given)
-        self.values = dict(zip(self.values, values, strict=True))
-        return Outcome(self._step.table.rows[index] if index != NO_ROW else None, emitted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,11 +53,3 @@ class Words:
             vocabulary.CONSUMER_EVENTS,
             (*vocabulary.COMMIT_ENDINGS, *vocabulary.ANSWERS, *vocabulary.GROUP_ACTS),
         )
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """What to do about a name that nobody knows: the nearest known one, or where the list is."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(known), n=1)
-    return f"did you mean {close[0]!r}?" if close else "add it to the vocabulary, or use a name that is there"

@@ -19,7 +19,7 @@ from groupspec.conformance.traces.projection import (
 )
 from groupspec.conformance.traces.schema import ERROR_CODES, ERRORS, EVENT_CODES
 from groupspec.conformance.traces.simulation import bits, prune, quotient, simulators
-from groupspec.spec.compiler.library import LibraryMachine, library_machine
+from groupspec.spec.compiler.library import LibraryMachine
 from groupspec.spec.compiler.tables import classes, tables, whole_tables
 from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import EVENTS as SPEC_EVENTS
@@ -34,7 +34,7 @@ class Walk:
 
     def __init__(self, rebalance: str, rng: random.Random) -> None:
         table = tables()["rebalance", rebalance, "deployed"]
-        self.machine: LibraryMachine = library_machine(classes()["rebalance"], whole_tables()["rebalance"], table)
+        self.machine: LibraryMachine = LibraryMachine(classes()["rebalance"], whole_tables()["rebalance"], table)
         self.heard = {event.name for event in table.events}
         self.rng = rng
         self.shown: list[tuple[str, str]] = []

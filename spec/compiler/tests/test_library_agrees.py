@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from groupspec.spec import vocabulary
-from groupspec.spec.compiler.library import LibraryResult, library_machine
+from groupspec.spec.compiler.library import LibraryMachine, LibraryResult
 from groupspec.spec.compiler.step import NO_ROW, TableStep, Values, compile_step
 from groupspec.spec.compiler.tables import classes, tables, whole_tables
 from groupspec.spec.machine import RowTransition, StateMachine
@@ -46,7 +46,7 @@ class _Duel:
     def __init__(self, key: tuple[str, str, str], choices: random.Random) -> None:
         self.table = tables()[key]
         self.step: TableStep = compile_step(self.table)
-        self.library = library_machine(CLASSES[key[0]], whole_tables()[key[0]], self.table)
+        self.library = LibraryMachine(CLASSES[key[0]], whole_tables()[key[0]], self.table)
         self.orders = _orders(CLASSES[key[0]])
         self.choices = choices
         self.state, self.values = self.table.initial, self.step.initial

@@ -8,7 +8,7 @@ import pytest
 
 from groupspec.spec.compiler.expressions import Comparison, Constant, Quantified, Read
 from groupspec.spec.compiler.model import Action, Call, For, If, Model, ModelProperty, ModelVariable, Procedure, Set
-from groupspec.spec.compiler.model_check import ModelError, check_model, require_valid, resolve_model
+from groupspec.spec.compiler.model_check import ModelError, resolve_model
 from groupspec.spec.compiler.tests.toy_model import MEMBER, toy_model
 from groupspec.spec.terms import NO_YES
 
@@ -23,17 +23,16 @@ def _with_property(holds: str) -> Model:
 
 
 def _only(model: Model) -> str:
-    problems = check_model(model)
-    assert len(problems) == 1, problems
-    with pytest.raises(ModelError, match=r"the model has 1 problem\n"):
-        require_valid(model)
-    assert problems[0].model == model.name
-    assert problems[0].remedy
-    return f"{problems[0].place}: {problems[0].what} [{problems[0].allowed}]"
+    with pytest.raises(ModelError, match=r"the model has 1 problem\n") as caught:
+        resolve_model(model)
+    (problem,) = caught.value.problems
+    assert problem.model == model.name
+    assert problem.remedy
+    return f"{problem.place}: {problem.what} [{problem.allowed}]"
 
 
 def test_the_toy_is_valid() -> None:
-    assert check_model(toy_model()) == []
+    assert resolve_model(toy_model()).model == toy_model()
 
 
 def test_a_constant_takes_the_domain_of_what_it_is_compared_with() -> None:
@@ -133,7 +132,9 @@ def test_procedures_that_call_each_other_in_a_circle_are_refused() -> None:
     ],
 )
 def test_a_declaration_that_no_engine_can_have_is_refused(variable: ModelVariable, message: str) -> None:
-    found = [f"{p.place}: {p.what} [{p.allowed}]" for p in check_model(_with_variable(variable))]
+    with pytest.raises(ModelError) as caught:
+        resolve_model(_with_variable(variable))
+    found = [f"{p.place}: {p.what} [{p.allowed}]" for p in caught.value.problems]
     assert any(text.startswith(message.split(" [")[0]) for text in found)
     assert any(message.split(" [")[-1] in text for text in found)
 
@@ -145,7 +146,7 @@ def _with_variable(variable: ModelVariable) -> Model:
 def test_every_problem_is_told_and_not_only_the_first() -> None:
     model = replace(_with_action("clint[i] == 0", Set((("owne", "0"),))), properties=())
     with pytest.raises(ModelError) as caught:
-        require_valid(model)
+        resolve_model(model)
     assert [problem.place for problem in caught.value.problems] == ["action odd, guard", "action odd"]
     assert "\n    allowed: " in str(caught.value)
     assert "\n    next: did you mean 'client'?" in str(caught.value)

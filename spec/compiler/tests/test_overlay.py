@@ -6,8 +6,7 @@ import pytest
 
 from groupspec.spec.compiler import introspect, specialise
 from groupspec.spec.compiler.guards import names, parse
-from groupspec.spec.compiler.overlay import both_profiles
-from groupspec.spec.compiler.tables import MACHINES, OVERLAYS, tables
+from groupspec.spec.compiler.tables import MACHINES, OVERLAYS, both_profiles, tables
 from groupspec.spec.compiler.tests.samples import Lamp, words
 from groupspec.spec.machine import RowTransition, StateMachine
 from groupspec.spec.overlay import Overlay
