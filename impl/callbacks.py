@@ -40,8 +40,7 @@ class Callbacks:
         self._errors: deque[Exception] = deque()
         self._commits: deque[CommitUnderWay] = deque()
 
-    # Running
-    # -----------------------------------------------------------------------------------------------------------
+    # Running ----------------------------------------------------------------------------------------------------------
 
     def serve(self) -> None:
         """Run everything that is due; errors are kept for `raise_first`."""
@@ -91,8 +90,7 @@ class Callbacks:
             error.add_note("raised by the rebalance listener; the rebalance went on")
             self.add(error)
 
-    # Asynchronous commits
-    # ------------------------------------------------------------------------------------------------
+    # Asynchronous commits ---------------------------------------------------------------------------------------------
 
     def expect(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], future: Future, callback: CommitCallback | None

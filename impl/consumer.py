@@ -16,7 +16,6 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from types import TracebackType
 from typing import Final, Self, TypedDict, Unpack, cast
 
 from groupspec.impl import arguments
@@ -441,17 +440,12 @@ class Consumer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._call_guard.is_foreign():  # a child that leaves its parent's block has nothing to close
             self._close(CLOSE_TIMEOUT_MS, processed=kind is None)
 
     def __del__(self) -> None:
-        """Nobody can close it any more.
-
-        Its thread and sockets end, and the group hears of it by the session timeout.
-        """
+        """Nobody can close it any more: thread and sockets end, and the group learns it from the session timeout."""
         if not getattr(self, "_unattended", False) or self._driver.is_over() or self._call_guard.is_foreign():
             return
         self._driver.abandon()
@@ -473,10 +467,7 @@ class Consumer:
         self._driver.ensure_running()
 
     def _report_failure(self) -> None:
-        """The background thread's end is raised from here, once.
-
-        The next call that needs it starts it again (rule H6).
-        """
+        """Raise what ended the background thread, once; the next call that needs it starts it again (rule H6)."""
         if (failure := self._driver.take_failure()) is not None:
             raise failure
 

@@ -25,7 +25,6 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Final, Self
 
 from groupspec.impl.runtime import Baton, Condition, Lock, Thread, in_os_thread, this_thread
@@ -187,9 +186,7 @@ class RunToIdleRuntime:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def choose(self, options: Sequence[_Task]) -> int:
@@ -430,9 +427,7 @@ class _Lock:
         self.acquire()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
         self._runtime.minor_point(self._release_step)
 

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -158,10 +158,7 @@ class EventCount:
 
 
 def wait_until(events: EventCount, runtime: Runtime, happened: Callable[[], bool], deadline_ms: int | None) -> bool:
-    """Wait for something that advances this event count; False if the deadline came first.
-
-    No lock is held while looking.
-    """
+    """Wait, without a lock, for what advances this event count; False if the deadline came first."""
     while True:
         seen = events.value()
         if happened():
@@ -197,10 +194,8 @@ class _Condition:
     def __enter__(self) -> object:
         return self._condition.__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self._condition.__exit__(kind, error, trace)
+    def __exit__(self, *exception: Any) -> None:
+        self._condition.__exit__(*exception)
 
     def wait(self, timeout_ms: int | None = None) -> bool:
         return self._condition.wait(None if timeout_ms is None else timeout_ms / 1000)

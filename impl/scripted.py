@@ -134,11 +134,7 @@ class ScriptedCoordinator:
 
 
 class ScriptedCore:
-    """One core and its clock.
-
-    Attributes:
-        unanswered: The requests that wait for an answer, the oldest first.
-    """
+    """One core and its clock. `unanswered`: the requests that wait for an answer, the oldest first."""
 
     def __init__(self, config: Config, coordinator: ScriptedCoordinator, trace: TraceSink | None = None) -> None:
         self.config, self.coordinator = config, coordinator

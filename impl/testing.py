@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Generic, Self, TypeVar, Unpack
 
 from groupspec.impl.consumer import Consumer, Settings
@@ -233,8 +232,7 @@ class DrivenConsumer:
         """The core; to be touched at idle only."""
         return self.driver.core
 
-    # What the test does
-    # ------------------------------------------------------------------------------------------------
+    # What the test does -----------------------------------------------------------------------------------------------
 
     def begin(self, work: Callable[[Consumer], T]) -> Call[T]:
         """Have the application make a call; returns when all is idle, maybe before the call does."""
@@ -283,8 +281,7 @@ class DrivenConsumer:
         """The core's state."""
         return self.core.describe()
 
-    # The end
-    # -----------------------------------------------------------------------------------------------------------
+    # The end ----------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Take everything down, whatever is under way; the consumer is not closed by this, and sends no LeaveGroup."""
@@ -293,7 +290,5 @@ class DrivenConsumer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

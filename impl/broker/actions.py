@@ -48,10 +48,7 @@ class Reply(Action):
 
 @dataclass(frozen=True)
 class ReplyAfter(Action):
-    """Let the request wait for so long, then do the other thing.
-
-    What the connection sends meanwhile waits behind it.
-    """
+    """Let the request wait for so long, then do `then`; what its connection sends meanwhile waits behind it."""
 
     delay_ms: int
     then: Action = DEFAULT

@@ -103,10 +103,7 @@ class Controls:
         self.note(f"group {group_id}: a rebalance is announced")
 
     def add_phantom(self, group_id: str, *, leads: bool = False, takes: Sequence[TopicPartition] = ()) -> None:
-        """A second member is in the next round.
-
-        Leading, it takes those partitions and leaves the others to the client.
-        """
+        """A second member is in the next round; leading, it takes those partitions and leaves the client the others."""
         with self.group(group_id) as group:
             group.add_phantom(Phantom(leads=leads, takes=frozenset(takes)))
         self.note(f"group {group_id}: a phantom {'leads' if leads else 'takes part'} from the next round on")

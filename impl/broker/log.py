@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal, Protocol
 
 from groupspec.impl.core.messages import Request
 from groupspec.impl.network.codec import Answer
+from groupspec.impl.runtime import Lock
 
 Kind = Literal["connect", "disconnect", "request", "response", "sent_raw", "garbage", "note"]
 
@@ -42,14 +42,8 @@ class WireEvent:
         return f"{self.at_us / 1e6:.6f} node {self.node} connection {self.connection} {self.kind} {what}".rstrip()
 
 
-class Condition(Protocol):
+class Condition(Lock, Protocol):
     """What is needed of a `threading.Condition`; the broker's server brings one."""
-
-    def __enter__(self) -> bool: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
-    ) -> None: ...
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait to be notified."""
@@ -116,10 +110,7 @@ class WireLog:
     def wait_for(
         self, predicate: Callable[[WireEvent], bool], timeout_s: float, what: str, since: WireEvent | None = None
     ) -> WireEvent:
-        """The first event after `since` (or at all) that the predicate accepts, past or to come.
-
-        Raises NotHappened after `timeout_s`, and BrokerFailure as soon as there is one.
-        """
+        """The first event after `since`, past or to come, that is accepted. Raises NotHappened, BrokerFailure."""
         deadline_us = self._now_us() + int(timeout_s * 1_000_000)
         looked_at = 0 if since is None else since.number + 1
         with self._condition:

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from types import TracebackType
 from typing import Any, Final, Self
 
 from groupspec.impl.broker.actions import (
@@ -97,13 +96,11 @@ class ScriptedBroker(Controls):
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self.close()
         except BrokerFailure:
-            if error is None:
+            if kind is None:
                 raise
 
     def start(self) -> None:
@@ -124,10 +121,7 @@ class ScriptedBroker(Controls):
         self.log.raise_failure()
 
     def stalls_us(self) -> Sequence[tuple[int, int]]:
-        """Start and end of each time in which the loop stood still.
-
-        What arrived then was read, and stamped, afterwards.
-        """
+        """Start and end of each time in which the loop stood still, and stamped afterwards what had arrived."""
         return self._ticks.stalls_us()
 
     # What needs the loop ----------------------------------------------------------------------------------------------
@@ -250,10 +244,7 @@ class ScriptedBroker(Controls):
             self._log(connection, "garbage", raw=frames.unfinished[:_RAW_KEPT], text=why)
 
     def _take(self, connection: _Connection, frame: bytes) -> None:
-        """One frame: a request for this cluster's versions, or a CodecError.
-
-        An unknown ApiVersions is answered (KIP-511).
-        """
+        """One frame: a request in a version served here, or CodecError; other ApiVersions are answered (KIP-511)."""
         try:
             with self._lock:
                 header, request = decode_request(frame, self._cluster.topic_ids)

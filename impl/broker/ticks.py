@@ -21,11 +21,7 @@ class Ticks:
         self._stalls: list[tuple[int, int]] = []
 
     def tick(self, now_us: int) -> int:
-        """The loop ticks now; returns in how many microseconds it has to tick again.
-
-        Args:
-            now_us: Now; earlier than it is due counts as nothing.
-        """
+        """The loop ticks, at this time or too early; returns in how many microseconds it has to tick again."""
         if now_us >= self._due_us:
             if now_us - self._due_us > LATE_US:
                 self._stalls.append((self._due_us, now_us))

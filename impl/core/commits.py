@@ -92,8 +92,7 @@ class Commits:
         """Whether a commit waits for a coordinator (rule D1: automatic ones too)."""
         return any(operation.sent is None and not self._awaits_poll(operation) for operation in self._queue)
 
-    # Who wants one
-    # -----------------------------------------------------------------------------------------------------
+    # Who wants one ----------------------------------------------------------------------------------------------------
 
     def commit(self, event: Commit) -> None:
         """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
@@ -142,19 +141,13 @@ class Commits:
         return any(operation.purpose not in (Purpose.SYNC, Purpose.ASYNC) for operation in self._queue)
 
     def _append(self, operation: Operation) -> None:
-        """Behind the others, but before one that awaits a poll.
-
-        That lets it pass (rule M4) and comes after it (rule M6).
-        """
+        """Behind the others; but before one that awaits a poll, which lets it pass (rule M4), and comes later (M6)."""
         passed = (place for place, other in enumerate(self._queue) if other.sent is None and self._awaits_poll(other))
         self._queue.insert(next(passed, len(self._queue)), operation)
         self._watch_deadlines()
 
     def _fix_what_goes_before(self) -> None:
-        """From now on the commits that are under way cover no more than now.
-
-        The next one must not rewind them (rule M6).
-        """
+        """From now on the commits under way cover no more than now: they must not rewind the next one (rule M6)."""
         for operation in self._queue:
             if not operation.fixed and not self._awaits_poll(operation):
                 operation.offsets = self._offsets_of(operation) if operation.sent is None else operation.offsets
@@ -327,10 +320,7 @@ class Commits:
             self._try_again_or_fail(operation, code)
 
     def lookup_refused(self, error: KafkaError) -> None:
-        """No coordinator, until the application polls again.
-
-        A commit before a rebalance has its time to see that (rule M3).
-        """
+        """No coordinator until the next poll, which a commit before a rebalance has time to wait for (rule M3)."""
         for operation in [o for o in self._queue if o.sent is None and o.purpose is not Purpose.REBALANCE]:
             self._finish(operation, error)
 

@@ -171,10 +171,7 @@ class ConnectCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class DisconnectCoordinator:
-    """The coordinator was forgotten.
-
-    Every request still under way to it is answered DISCONNECTED by the core itself.
-    """
+    """The coordinator was forgotten. The core itself answers what is under way to it with DISCONNECTED."""
 
     cause: str
 
@@ -241,10 +238,7 @@ Output = (
 
 
 class UnsolicitedResponse(Exception):
-    """An answer to a request that was never sent: what a correct peer never does.
-
-    A late answer, to a request that was sent and given up, is not one: it is ignored (rule J9).
-    """
+    """An answer to no request that was ever sent. To one that was given up it is late, and ignored (rule J9)."""
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,7 @@ class Fetching:
         )
         self._under_way[sent.request_id] = _Asked(leader, wanted)
 
-    # Answers, a group of partitions with the same error at a time
-    # ------------------------------------------------------
+    # Answers, a group of partitions with the same error at a time -----------------------------------------------------
 
     def received(self, sent: Sent, response: FetchResponse, partitions: Partitions) -> None:
         """Records, or none yet."""

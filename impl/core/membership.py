@@ -75,8 +75,7 @@ class Membership(Rebalance):
         """Whoever wants to be in the group does, for as long as it wants to: whatever comes next, it comes sooner."""
         return self._wants_in
 
-    # What the application does
-    # -----------------------------------------------------------------------------------------
+    # What the application does ----------------------------------------------------------------------------------------
 
     def subscribe(self, event: Subscribe) -> None:
         """Other topics. Outside the group this alone does nothing (rule J7); in it the group must rebalance."""
@@ -209,10 +208,7 @@ class Membership(Rebalance):
             self._assign(assigned)
 
     def dropped(self) -> None:
-        """The assignment does not fit the subscription.
-
-        What was owned before still is, and another round is due (rule J1).
-        """
+        """The assignment does not fit the subscription: what was owned is kept, and another round is due (rule J1)."""
         self.rejoin_again = False
         self.enter(RebalanceState.STABLE)
         self.require_rejoin("received assignment does not match the current subscription")
@@ -323,10 +319,7 @@ class Membership(Rebalance):
             self._way_out.released()
 
     def fenced(self, error: KafkaError) -> None:
-        """Another process took over the instance id.
-
-        To join again would take it back: each poll raises this (rule X2).
-        """
+        """Another process took over the instance id. To join would take it back, so each poll raises this (rule X2)."""
         self._fencing = error
         self.awaiting_poll, self._wants_in = True, False
         self.lose_identity(keep_member_id=False)

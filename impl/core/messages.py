@@ -95,10 +95,7 @@ class FindCoordinatorRequest:
 
 @dataclass(frozen=True, slots=True)
 class JoinGroupRequest:
-    """Take part in the next generation.
-
-    `protocols` maps assignor name to subscription bytes, in order of preference.
-    """
+    """Take part in the next generation. `protocols`: assignors in order of preference, with subscription bytes."""
 
     group_id: str
     session_timeout_ms: int

@@ -37,9 +37,7 @@ class Metadata:
         self._subscription = context.subscription
         self._requests = requests
         self._wanted: set[str] = set()
-        self._asked: set[str] = (
-            set()
-        )  # topics of the last request: only others are asked for before the backoff is over
+        self._asked: set[str] = set()  # of the last request: only other topics are asked for before the backoff is over
         self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
@@ -87,7 +85,9 @@ class Metadata:
 
     def progress(self) -> None:
         """Ask if something is missing or wrong."""
-        if self._in_flight is not None or not self._wanted or not self._is_needed():
+        if self._in_flight is not None or not self._wanted:
+            return
+        if not self._stale and self.knows(self._wanted):
             return
         if self._wanted <= self._asked and self._context.now_ms < self._not_before_ms:
             self._context.timers.arm("metadata", self._not_before_ms)
@@ -100,19 +100,13 @@ class Metadata:
             MetadataRequest(tuple(sorted(self._wanted))), ANY_NODE, self._context.config.request_timeout_ms
         )
 
-    def _is_needed(self) -> bool:
-        return self._stale or not self.knows(self._wanted)
-
     def timer_expired(self) -> None:
         """Too old, or time to look again for what is missing."""
         self._context.timers.disarm("metadata")
         self._stale = True
 
     def received(self, response: MetadataResponse) -> None:
-        """Take over what the answer says; topics with an error were dealt with before.
-
-        Then the leader compares (J8).
-        """
+        """Take over what the answer says, topics with an error excepted; then the leader compares (rule J8)."""
         self._in_flight = None
         for topic in response.topics:
             if topic.error is ErrorCode.NONE:

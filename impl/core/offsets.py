@@ -62,8 +62,7 @@ class Offsets:
         self._refused = False  # until the application polls again
         self._may_report = False  # that there is no position: only to an application that has asked for records or it
 
-    # What is asked for
-    # -------------------------------------------------------------------------------------------------
+    # What is asked for ------------------------------------------------------------------------------------------------
 
     def demanded(self) -> None:
         """The application wants records, or a position: if there is none it gets an error, each time that it asks."""
@@ -218,8 +217,7 @@ class Offsets:
             self._context.report(error)
         self._end(question, error=error)
 
-    # ListOffsets' answers
-    # ----------------------------------------------------------------------------------------------
+    # ListOffsets' answers ---------------------------------------------------------------------------------------------
 
     def listed(self, sent: Sent, response: ListOffsetsResponse, partitions: tuple[TopicPartition, ...]) -> None:
         """Beginnings or ends: positions, unless something else has set them meanwhile."""

@@ -112,10 +112,7 @@ class Parts:
         )
 
     def polled(self, raises: bool) -> None:
-        """The application polled; first of all the poll interval starts anew (rule P2).
-
-        If it only raises, that is all.
-        """
+        """The application polled: the poll interval starts anew (rule P2). If it only raises, that is all."""
         self.heartbeats.polled()
         self.context.note("poll")
         if raises:

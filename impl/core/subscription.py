@@ -178,10 +178,7 @@ class SubscriptionState:
             return p is not None and p.buffered is buffered
 
     def stop_at(self, buffered: Buffered) -> None:
-        """These can't be read.
-
-        The partition stands still until a seek(), behind the others, which need not wait for it.
-        """
+        """These can't be read: the partition stands still until a seek(), behind the others, which need not wait."""
         with self._lock:
             p = self._shared.partitions.get(buffered.partition)
             if p is not None and p.buffered is buffered:
@@ -326,10 +323,7 @@ class SubscriptionState:
             return True
 
     def drop_position(self, partition: TopicPartition, epoch: int, offset: int) -> int | None:
-        """This position does not exist on the broker: it must be found anew, in the epoch that is returned.
-
-        None if it is another position by now.
-        """
+        """This position must be found anew, in the epoch that is returned; None if it is another one by now."""
         with self._lock:
             p = self._shared.partitions.get(partition)
             if p is None or p.epoch != epoch or p.position != offset:
@@ -402,10 +396,7 @@ class SubscriptionState:
             }
 
     def has_unprocessed(self, partitions: Iterable[TopicPartition] | None = None) -> bool:
-        """Whether the last poll() returned records of these partitions, or of any.
-
-        Only the next says that they are processed.
-        """
+        """Whether the last poll() returned records of these partitions, or of any: only the next poll settles them."""
         with self._lock:
             states = self._shared.partitions
             asked = states if partitions is None else partitions

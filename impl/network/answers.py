@@ -9,12 +9,7 @@ from groupspec.impl.network.versions import ApiVersionsResponse
 
 
 def error_code(code: ErrorCode | str | int) -> ErrorCode:
-    """An error code by its name, or its number.
-
-    A number that Kafka does not have stays what it is, for hostile answers.
-
-    Raises ValueError for an unknown name.
-    """
+    """An error code by name (or ValueError), or number: one that Kafka lacks stays itself, for hostile answers."""
     if isinstance(code, str):
         if code not in ErrorCode.__members__:
             raise ValueError(f"no error code is called {code!r}; known are {', '.join(ErrorCode.__members__)}")

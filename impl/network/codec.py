@@ -75,10 +75,7 @@ def decode_response(api: str, version: int, data: bytes, topic_ids: TopicIds = _
 
 
 def decode_request(data: bytes, topic_ids: TopicIds = _NO_IDS) -> tuple[RequestHeader, Request]:
-    """Header and request.
-
-    Raises MalformedMessage; UnservedRequest for an API or version that is not in API_VERSIONS.
-    """
+    """Header and request. Raises MalformedMessage; UnservedRequest if it is not in API_VERSIONS."""
     header = read_header(data)
     if header.api not in API_VERSIONS:
         raise UnservedRequest(header, f"served are {', '.join(API_VERSIONS)}")

@@ -23,10 +23,7 @@ class CodecError(Exception):
 
 
 class FrameTooLarge(CodecError):
-    """A length prefix beyond the limit, or below zero.
-
-    Nothing was allocated for it; the connection is beyond repair.
-    """
+    """A length prefix beyond the limit, or below zero. Nothing was allocated; the connection has to be closed."""
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(

@@ -80,11 +80,7 @@ class Record:
 
 
 def record(kind: type[Any], *special: Field, inside: str = "", error_from: int | None = 0, **renamed: str) -> Record:
-    """A record of this class.
-
-    An attribute has a `special` field, or one that follows from its type, under the name in `renamed`, or in `NAMES`,
-    or its own.
-    """
+    """A record; an attribute without a `special` field gets one by its type, called as `renamed` or `NAMES` say."""
     own = {field.attribute for field in special}
     types = get_type_hints(kind)
     inferred = (

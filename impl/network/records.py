@@ -113,10 +113,7 @@ def _read_batch(partition: TopicPartition, data: bytes, from_offset: int) -> lis
 
 
 def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
-    """The offset at which to go on.
-
-    The header of a bad batch may be wrong, too: the next one knows better, if it is here.
-    """
+    """The offset at which to go on: the next batch's if it is here, since the bad one's header may be wrong, too."""
     if len(data) - at >= _BATCH_START.size:
         (next_offset, _) = _BATCH_START.unpack_from(data, at)
         if start < next_offset < behind:

@@ -88,6 +88,10 @@ class _Link:
     targets: list[_Target] = field(default_factory=list)  # the host's addresses that are left to try
     next_target_ms: int = 0  # when to go on to the next one, if this one does not answer
 
+    def is_trying_targets(self) -> bool:
+        """Whether the host has another address, if this one does not answer."""
+        return self.socket is not None and bool(self.targets) and self.connection.phase is Phase.CONNECTING
+
 
 class SocketTransport:
     """The Transport of `groupspec.impl.core.transport`, over TCP. `now_ms` is the clock of the driver."""
@@ -235,7 +239,7 @@ class SocketTransport:
                 moments.append(deadline_ms)
             if link.socket is None:
                 moments.append(self._backoff_until(link.address))
-            elif link.targets and link.connection.phase is Phase.CONNECTING:
+            elif link.is_trying_targets():
                 moments.append(link.next_target_ms)
         return max(0, min(moments) - now_ms)
 
@@ -251,7 +255,7 @@ class SocketTransport:
                 self._no_answer(request, ErrorCode.TIMED_OUT)
             if spoilt:
                 self._fail(link, TimeoutError(_LATE[link.connection.phase]))
-            elif self._is_connecting(link) and link.targets and link.next_target_ms <= now_ms:
+            elif link.is_trying_targets() and link.next_target_ms <= now_ms:
                 self._connect_next(link, TimeoutError(_LATE[Phase.CONNECTING]))
 
     # Sockets ---------------------------------------------------------------------------------------------------------
@@ -288,10 +292,6 @@ class SocketTransport:
             else:
                 return
         self._fail(link, problem)
-
-    @staticmethod
-    def _is_connecting(link: _Link) -> bool:
-        return link.socket is not None and link.connection.phase is Phase.CONNECTING
 
     def _move_bytes(self, wait_ms: int) -> bool:
         """Wait for sockets, and read and write what they allow; whether `wake` was called."""

@@ -66,8 +66,7 @@ class BackgroundDriver:
         self._thread: Thread | None = None
         self.left_over: list[ServerEvent | ConsumerEvent] = []  # cancelled at the end, for whoever wants to know
 
-    # The polling thread's side
-    # -----------------------------------------------------------------------------------------
+    # The polling thread's side ----------------------------------------------------------------------------------------
 
     def ensure_running(self) -> None:
         """Start the thread, unless it runs, has ended for good, or has failed and nobody was told yet (rule H6)."""
@@ -158,8 +157,7 @@ class BackgroundDriver:
         """Whether the end has been asked for. Takes no lock."""
         return self._must_end
 
-    # The background thread
-    # -----------------------------------------------------------------------------------------------
+    # The background thread --------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         failure: Exception | None = None
@@ -253,8 +251,7 @@ class BackgroundDriver:
             self._responses.append(ResponseReceived(request.request_id, NoAnswer(ErrorCode.DISCONNECTED)))
             raise
 
-    # The end
-    # -----------------------------------------------------------------------------------------------------------
+    # The end ----------------------------------------------------------------------------------------------------------
 
     def _cancel_left_over(self) -> None:
         """The thread has ended: what it did not take is cancelled, and its futures fail (rule Q1)."""

@@ -22,10 +22,7 @@ class WakeupError(KafkaError):
 
 
 class ForkedConsumerError(IllegalStateError):
-    """A child process used the consumer of its parent, of which it has only the memory.
-
-    No thread, and no connection.
-    """
+    """A child process used its parent's consumer, of which it has the memory, but no thread and no connection."""
 
 
 class CallGuard:
@@ -72,10 +69,7 @@ class CallGuard:
             )
 
     def is_foreign(self) -> bool:
-        """Whether this is another process than the consumer's, forked from it.
-
-        Takes no lock: one may be held for ever.
-        """
+        """Whether this process was forked from the consumer's. Takes no lock: one may be held for ever."""
         return self._runtime.process_id() != self._process
 
     def refuse_child(self, call: str) -> None:

@@ -61,10 +61,7 @@ class Futures:
             future.done = True
 
     def fail_all(self, error: Exception) -> int:
-        """The end: complete every open future, and all that are made from now on, with this error.
-
-        How many were open.
-        """
+        """The end: complete all open futures, and all new ones, with this error. Returns how many were open."""
         with self._lock:
             self._end = error
             left, self._open = self._open, {}

@@ -88,8 +88,7 @@ class MemoryTransport:
             del self._waiting[number]
             self._ready.append(ResponseReceived(number, NoAnswer(ErrorCode.TIMED_OUT)))
 
-    # The other side
-    # ----------------------------------------------------------------------------------------------------
+    # The other side ---------------------------------------------------------------------------------------------------
 
     def answer(self, request_id: int, response: Response) -> None:
         """Answer a request, also one that was given up or never sent, and wake the thread that waits for it."""
