@@ -10,6 +10,7 @@ from typing import Any, Final
 from jinja2 import Environment
 from markupsafe import Markup
 
+from groupspec import conformance
 from groupspec.conformance.book import composition, text
 from groupspec.conformance.book.claims import notices
 from groupspec.conformance.book.rows import sent
@@ -19,7 +20,7 @@ from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.sources import source
 from groupspec.conformance.explain.vocabulary import OUTGOING, words
 from groupspec.conformance.findings import FINDINGS
-from groupspec.conformance.reports.templating import environment, our_version
+from groupspec.conformance.reports.templating import environment
 from groupspec.conformance.vectors import VectorEvent
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import whole_tables
@@ -70,7 +71,7 @@ def book_environment() -> Environment:
         "FINDINGS": FINDINGS,
         "tab": _tab,
         "spec_hash": _spec_hash(),
-        "version": our_version(),
+        "version": conformance.__version__,
     }
     return made
 

@@ -15,14 +15,14 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from groupspec import conformance
 from groupspec.conformance.reports.consequences import HARMS
 from groupspec.conformance.reports.inputs import Conform, Generated, Pictures, Step, TraceCheck, VerdictRow, Why, read
 from groupspec.conformance.reports.pictures import embedded, lanes_apart, machine_pictures
-from groupspec.conformance.reports.position import Position, position, rows_of
-from groupspec.conformance.reports.templating import environment, our_version, template_text
-from groupspec.conformance.reports.traces import by_kind, explained
+from groupspec.conformance.reports.position import Position, outcome, position, rows_of
+from groupspec.conformance.reports.templating import environment, template_text
+from groupspec.conformance.reports.traces import by_kind, time_of_day
 from groupspec.conformance.reports.verdicts import (
-    MEANINGS,
     SYMBOLS,
     TOLD,
     client_totals,
@@ -32,6 +32,7 @@ from groupspec.conformance.reports.verdicts import (
     slug,
     totals,
 )
+from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.rules import RULES
 
 MAX_LOG_LINES = 400
@@ -69,28 +70,28 @@ class Results:
 
 def report_html(results: Results) -> str:
     """The page."""
-    lines = matrix(results.conform) if results.conform else []
-    evidence = runs(lines, partial(_evidence, results.runs_folder))
+    judged = results.conform or Conform((), 0.0)
+    lines = matrix(judged)
     found = findings(lines)
-    page = _environment().get_template("report.html.j2")
-    return page.render(
-        results=results,
-        version=our_version(),
-        machine=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
-        lines=lines,
-        totals=totals(results.conform) if results.conform else {},
-        findings=found,
-        heads={finding.cell.anchor for each in found.values() for finding in each},
-        crashes={client.name: client.crashes for client in results.conform.clients if client.crashes}
-        if results.conform
-        else {},
-        runs=evidence,
-        position=partial(_position, results.runs_folder),
-        pictures=machine_pictures(results.generated),
-        traces=by_kind(results.trace_check) if results.trace_check else {},
-        rebalances=explained(results.why) if results.why else [],
-        css=Markup(template_text("base.css", "report.css")),
-        script=Markup(template_text("report.js")),
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            results=results,
+            version=conformance.__version__,
+            machine=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+            lines=lines,
+            totals=totals(judged),
+            findings=found,
+            heads={finding.cell.anchor for each in found.values() for finding in each},
+            crashes={client.name: client.crashes for client in judged.clients if client.crashes},
+            runs=runs(lines, partial(_evidence, results.runs_folder)),
+            position=partial(_position, results.runs_folder),
+            pictures=machine_pictures(results.generated),
+            traces=by_kind(results.trace_check) if results.trace_check else {},
+            css=Markup(template_text("base.css", "report.css")),
+            script=Markup(template_text("report.js")),
+        )
     )
 
 
@@ -129,6 +130,13 @@ def _position(folder: Path, row: VerdictRow) -> Position | None:
 
 def _environment() -> Environment:
     made = environment()
-    made.filters |= {"slug": slug, "client_totals": client_totals}
-    made.globals |= {"SYMBOLS": SYMBOLS, "MEANINGS": MEANINGS, "RULES": RULES, "HARMS": HARMS, "rows_of": rows_of}
+    made.filters |= {"slug": slug, "client_totals": client_totals, "time_of_day": time_of_day}
+    made.globals |= {
+        "SYMBOLS": SYMBOLS,
+        "MEANINGS": VERDICTS,
+        "RULES": RULES,
+        "HARMS": HARMS,
+        "rows_of": rows_of,
+        "outcome": outcome,
+    }
     return made

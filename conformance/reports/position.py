@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -22,32 +22,9 @@ from groupspec.spec.compiler.table import Row, Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.vocabulary import RESPONSES
 
-ANSWERS: Final = {
-    "join_answered": "JoinGroup",
-    "sync_answered": "SyncGroup",
-    "heartbeat_answered": "Heartbeat",
-    "commit_answered": "OffsetCommit",
-    "lookup_answered": "FindCoordinator",
-}
 _NOT_SAID: Final = ("config", "poll", "heartbeat_sent")
 _MAX_ROWS: Final = 6
-
-
-@dataclass(frozen=True)
-class SpecRow:
-    """One row of a table, in words."""
-
-    machine: str
-    state: str
-    event: str
-    guard: str
-    outcome: str
-    rules: tuple[str, ...]
-
-    @property
-    def place(self) -> str:
-        """The state with its machine: two machines have a STABLE."""
-        return f"{self.machine}.{self.state}"
+MachineRow: TypeAlias = tuple[Table, Row]
 
 
 @dataclass(frozen=True)
@@ -57,13 +34,13 @@ class Position:
     Attributes:
         states: Of the rebalance machine; several when the trace cannot tell them apart.
         event: The last thing that was seen, as the trace names it, with its error.
-        allowed: The rows of the table for these states and that event.
+        allowed: The rows of the table for these states and that event; none if that is no answer.
         sends: For each of these states, what the machine can send or tell the application in it.
     """
 
     states: tuple[str, ...]
     event: str
-    allowed: tuple[SpecRow, ...]
+    allowed: tuple[MachineRow, ...]
     sends: tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -89,8 +66,9 @@ def position(trace: Path, seq: int) -> Position | None:
     before = _states(seen[:-1], rebalance)
     last = next((line for line in reversed(seen) if line.event not in _NOT_SAID), seen[-1])
     states = before if last is seen[-1] else _states(seen, rebalance)
-    allowed = tuple(_rows(rebalance, states, last))[:_MAX_ROWS]
-    return Position(states, _said(last), allowed, tuple((state, _sends(rebalance, state)) for state in states))
+    allowed = tuple(_answers(rebalance, states, last))[:_MAX_ROWS]
+    said = f"{last.event} {last.error}" if last.error and last.error != "NONE" else last.event
+    return Position(states, said, allowed, tuple((state, _sends(rebalance, state)) for state in states))
 
 
 def _states(lines: list[TraceLine], rebalance: str) -> tuple[str, ...]:
@@ -119,45 +97,29 @@ def _sends(rebalance: str, state: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in emitted if word[0].isupper()))
 
 
-def _said(line: TraceLine) -> str:
-    return f"{line.event} {line.error}" if line.error and line.error != "NONE" else line.event
-
-
 def _table(rebalance: str) -> Table:
     return tables()["rebalance", rebalance, "deployed"]
 
 
-def _rows(rebalance: str, states: tuple[str, ...], line: TraceLine) -> Iterator[SpecRow]:
+def _answers(rebalance: str, states: tuple[str, ...], line: TraceLine) -> Iterator[MachineRow]:
     """What the table has for an answer in these states; other events of a trace have no one event of the machine."""
-    api = ANSWERS.get(line.event)
-    if api is None:
-        return
-    event = RESPONSES.get((api, line.error or "NONE")) or RESPONSES.get((api, "other"), "")
-    table = _table(rebalance)
-    for state in states:
-        for row in table.cell(state, event):
-            if row.kind == "transition":
-                yield spec_row(table, row)
+    from groupspec.conformance.traces.projection import ANSWER_EVENTS  # only here: it needs the extra `traces`
+
+    if api := ANSWER_EVENTS.get(line.event):
+        event = RESPONSES.get((api, line.error or "NONE")) or RESPONSES.get((api, "other"), "")
+        table = _table(rebalance)
+        yield from ((table, row) for state in states for row in table.cell(state, event) if row.kind == "transition")
 
 
-def rows_of(rule: str, rebalance: str) -> list[SpecRow]:
+def rows_of(rule: str, rebalance: str) -> list[MachineRow]:
     """The rows that a rule stands behind, in every machine, for one protocol."""
-    return [
-        spec_row(table, row)
-        for (_, protocol, profile), table in tables().items()
-        if (protocol, profile) == (rebalance, "deployed")
-        for row in table.rows
-        if rule in row.rules
-    ]
+    of_protocol = [table for key, table in tables().items() if key[1:] == (rebalance, "deployed")]
+    return [(table, row) for table in of_protocol for row in table.rows if rule in row.rules]
 
 
-def spec_row(table: Table, row: Row) -> SpecRow:
-    """A row in words."""
-    if row.kind == "ignored":
-        outcome = f"ignored ({row.reason})"
-    elif row.kind == "error":
-        outcome = "an error"
-    else:
-        sent = ", ".join(word for word in table.emitted(row) if word[0].isupper())
-        outcome = ("stays" if row.target == row.source else f"→ {row.target}") + (f", sends {sent}" if sent else "")
-    return SpecRow(table.name, row.source, row.event, row.guard, outcome, row.rules)
+def outcome(table: Table, row: Row) -> str:
+    """What a row allows, in words: `→ STABLE, sends JoinGroup`."""
+    if row.kind != "transition":
+        return f"ignored ({row.reason})" if row.kind == "ignored" else "an error"
+    sent = ", ".join(word for word in table.emitted(row) if word[0].isupper())
+    return ("stays" if row.target == row.source else f"→ {row.target}") + (f", sends {sent}" if sent else "")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,12 +32,3 @@ def environment() -> Environment:
     }
     made.filters |= filters
     return made
-
-
-@cache
-def our_version() -> str:
-    """The version that is installed."""
-    try:
-        return version("groupspec")
-    except PackageNotFoundError:
-        return "from a source tree"

@@ -1,14 +1,14 @@
-"""What the report says about traces and logs: what was found, by rule, and rebalances one by one."""
+"""What the report says about traces and logs: what was found, by rule."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from groupspec.conformance.reports.inputs import Rebalance, TraceCheck, TraceViolation, Why
+from groupspec.conformance.reports.inputs import TraceCheck, TraceViolation
 from groupspec.conformance.traces.trace_rules import RULES
 
 MAX_SHOWN: Final = 12
@@ -50,20 +50,6 @@ def _grouped(found_one_by_one: Sequence[TraceViolation]) -> list[BrokenRule]:
     return found
 
 
-@dataclass(frozen=True)
-class Explained:
-    """One rebalance, its time told for people."""
-
-    rebalance: Rebalance
-    at: str
-
-
-def explained(why: Why) -> list[Explained]:
-    """The rebalances in order."""
-    return list(_explained(why))
-
-
-def _explained(why: Why) -> Iterator[Explained]:
-    for rebalance in why.rebalances:
-        moment = datetime.fromtimestamp(rebalance.at_ms / 1000, UTC)
-        yield Explained(rebalance, moment.strftime("%H:%M:%S.%f")[:-3])
+def time_of_day(at_ms: int) -> str:
+    """The moment of a rebalance for people: `14:03:07.120`, in UTC."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]

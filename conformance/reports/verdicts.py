@@ -14,9 +14,11 @@ from typing import Final
 
 from groupspec.conformance.reports.consequences import Consequence, consequences
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
+from groupspec.conformance.wire import verdicts
+from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.rules import RULES, Rule
 
-WORST_FIRST: Final = ("FAIL", "DEVIATION", "INCONCLUSIVE", "PASS", "UNTESTABLE", "UNSUPPORTED")
+WORST_FIRST: Final = tuple(verdict.value for verdict in verdicts.WORST_FIRST)
 """What a cell shows. A rule that was kept wherever it could be judged is a PASS."""
 
 TOLD: Final = ("FAIL", "DEVIATION", "INCONCLUSIVE")
@@ -29,14 +31,6 @@ SYMBOLS: Final[Mapping[str, str]] = {
     "UNSUPPORTED": "\u2013",
     "UNTESTABLE": "○",
     "INCONCLUSIVE": "?",
-}
-MEANINGS: Final[Mapping[str, str]] = {
-    "PASS": "the rule was kept",
-    "DEVIATION": "a rule that a client should keep was broken",
-    "FAIL": "a rule that a client must keep was broken",
-    "UNSUPPORTED": "the client does not offer what the rule is about",
-    "UNTESTABLE": "the run gave no occasion to judge it",
-    "INCONCLUSIVE": "the kit, the harness or the machine failed: nothing is said about the client",
 }
 
 
@@ -215,7 +209,7 @@ def cell(client: ClientVerdicts, rule: str) -> Cell | None:
 def totals(conform: Conform) -> dict[str, int]:
     """How many verdicts of each kind, over all clients."""
     seen = [row.verdict for client in conform.clients for row in client.results]
-    return {verdict: seen.count(verdict) for verdict in MEANINGS}
+    return {verdict: seen.count(verdict) for verdict in VERDICTS}
 
 
 def client_totals(client: ClientVerdicts) -> dict[str, int]:
@@ -232,13 +226,10 @@ def runs(lines: Sequence[MatrixLine], load: Callable[[VerdictRow], tuple[str, st
         load: Gives a row's sequence diagram and log, or None when the run left nothing behind.
     """
     found: dict[str, JudgedRun] = {}
-    for line in lines:
-        for each in line.cells:
-            if each is None or not each.opens:
-                continue
-            for row in each.told:
-                if row.folder and row.folder not in found and (evidence := load(row)):
-                    found[row.folder] = JudgedRun(row.folder, each.client, row.case, *evidence)
+    told = [(each, row) for line in lines for each in line.cells if each and each.opens for row in each.told]
+    for each, row in told:
+        if row.folder and row.folder not in found and (evidence := load(row)):
+            found[row.folder] = JudgedRun(row.folder, each.client, row.case, *evidence)
     return found
 
 

@@ -260,7 +260,7 @@ def test_a_finding_names_the_event_at_which_its_rule_was_broken_although_the_mac
 
 
 def test_rows_of_a_rule_are_those_of_the_protocol_in_question() -> None:
-    assert all("J1" in row.rules for row in rows_of("J1", "eager"))
+    assert all("J1" in row.rules for _, row in rows_of("J1", "eager"))
     assert rows_of("K1", "cooperative") != rows_of("K1", "eager")
 
 
