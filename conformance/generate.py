@@ -22,8 +22,7 @@ from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import COMMITTED, model_texts
 from groupspec.conformance.findings import runs
 from groupspec.conformance.judges import judges_markdown
-from groupspec.conformance.mutation import files as mutation_files
-from groupspec.conformance.mutation.matrix import kill_matrix
+from groupspec.conformance.mutation import matrix as mutation_matrix
 from groupspec.conformance.scores import files as score_files
 from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.stateful import feasible
@@ -113,8 +112,8 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield _page(MODELS, lambda _: model_counts.page(list(model_counts.recorded(ROOT / MODELS).values())))
     yield from _findings()
     # These two take minutes: every mutant against every test, or against every property of the models it changes.
-    yield GeneratedFile(MUTATION, _mutation, mutation_files.problems)
-    yield _page(MUTATION, lambda text: mutation_files.matrix_markdown(json.loads(text)))
+    yield GeneratedFile(MUTATION, _mutation, mutation_matrix.problems)
+    yield _page(MUTATION, lambda text: mutation_matrix.matrix_markdown(json.loads(text)))
     if score_files.COMMITTED.is_file():  # `verify --scores` makes the first one
         yield GeneratedFile(SCORES, _scores, score_files.problems)
         yield _page(SCORES, lambda text: scores_markdown(score_files.read_scores(text)))
@@ -217,7 +216,7 @@ def _models() -> str:
 
 
 def _mutation() -> str:
-    return mutation_files.matrix_text(mutation_files.matrix_data(kill_matrix()))
+    return mutation_matrix.matrix_text(mutation_matrix.kill_matrix()[0])
 
 
 def _scores() -> str:

@@ -23,8 +23,8 @@ from typing import Any, Final
 import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.mutation.matrix import NOT_HERE, RULES_IN_NAME, UNCHANGED
 from groupspec.conformance.mutation.mutant import Mutant, Seam
+from groupspec.conformance.mutation.trials import NOT_HERE, RULES_IN_NAME, UNCHANGED
 from groupspec.impl.core.context import Context
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 

@@ -2,14 +2,10 @@
 
 from groupspec.conformance.mutation.catalogue import (  # noqa: F401  # each registers its own
     callbacks,
-    commits,
-    discovery,
+    coordinator,
     group,
-    heartbeats,
     joining,
-    leaving,
-    on_the_wire,
-    positions,
+    offsets,
     rows,
     threads,
 )

@@ -1,11 +1,24 @@
-"""Mutants of the chapters J, S and K: rounds, assignments, ownership."""
+"""Mutants of the chapters J, S, K and X: rounds, assignments, ownership.
+
+`scenarios` are those of the wire kit that must find one of the rules broken.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
 
-from groupspec.conformance.mutation.mutant import Method, Seam, after, answered_like, before, instead, mutant, nothing
+from groupspec.conformance.mutation.mutant import (
+    Method,
+    Seam,
+    after,
+    answer,
+    answered_like,
+    before,
+    instead,
+    mutant,
+    nothing,
+)
 from groupspec.impl.core.assignors import Subscriber, sticky
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity
@@ -15,6 +28,7 @@ from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, TopicPartition
+from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
@@ -272,3 +286,46 @@ def heartbeats_lack_the_instance_id(original: Method, self: Core, event: object,
         if type(request).__name__ in ("HeartbeatRequest", "SyncGroupRequest", "JoinGroupRequest"):
             object.__setattr__(request, "group_instance_id", None)
     return outputs
+
+
+@mutant("BUG-19", "S2", Leading._divide, scenarios="first-join")
+def the_leader_names_only_who_gets_something(original: Method, self: Leading, counts: object) -> object:
+    """The leader's SyncGroup lacks the members without partitions."""
+    shares = original(self, counts)
+    assert isinstance(shares, tuple)
+    fullest = max(len(share) for _, share in shares)
+    return tuple((member, share) for member, share in shares if len(share) == fullest)
+
+
+@after("BUG-20", "J7", Membership.subscribe, scenarios="first-join")
+def subscribe_joins(self: Membership, event: object) -> None:
+    """subscribe() alone makes the member join."""
+    self.polled()
+
+
+@after("BUG-23", "J3", answer("JoinGroup", "MEMBER_ID_REQUIRED"), scenarios="first-join")
+def member_id_after_a_backoff(core: Parts, happening: object) -> None:
+    """After MEMBER_ID_REQUIRED the member waits for the retry backoff."""
+    core.context.arm("join_backoff", core.config.retry_backoff_ms)
+
+
+@before("J4-identity-dropped", "J4", Joining.send_join, scenarios="rebalance-eager rebalance-cooperative")
+def an_announcement_drops_the_identity(self: Joining) -> None:
+    """The JoinGroup after REBALANCE_IN_PROGRESS has no member id."""
+    identity = self._context.identity
+    if identity.is_member:
+        self._context.identity = type(identity)()
+
+
+@after("K2-no-rejoin", "K2", Membership.synced, scenarios="rebalance-cooperative")
+def who_gave_up_does_not_join_again(self: Membership, assigned: object) -> None:
+    """After a round that took something away there is no other."""
+    self.rejoin_needed = False
+
+
+@mutant("K1-claims-nothing", "K1", Joining._metadata, scenarios="rebalance-cooperative")
+def a_rejoin_claims_nothing(original: Method, self: Joining, assignor: object) -> object:
+    """JoinGroup does not say what the member owns."""
+    with Seam() as seam:
+        seam.replace(Membership.owned, lambda *_: ())
+        return original(self, assignor)
