@@ -254,23 +254,11 @@ def crashes(system: System, variables: Iterable[ModelVariable]) -> Iterator[Acti
 
 FAULTS_STOPPED: Final = flag("faults_stopped", "faults have stopped")
 
-_FAULTS: Final = frozenset(
-    [
-        "subscribes",
-        "leaves",
-        "asks_to_rejoin",
-        "poll_interval_expires",
-        "session_expires_at_member",
-        "session_expires",
-        "connection_breaks_in_join",
-        "connection_breaks_in_sync",
-        "connection_breaks_in_heartbeat",
-        "late_call_is_lost",
-        "process_dies",
-        "coordinator_restarts",
-        "coordinator_dies",
-    ]
-)
+_FAULTS: Final = frozenset((
+    "subscribes", "leaves", "asks_to_rejoin", "poll_interval_expires", "session_expires_at_member",
+    "session_expires", "connection_breaks_in_join", "connection_breaks_in_sync", "connection_breaks_in_heartbeat",
+    "late_call_is_lost", "process_dies", "coordinator_restarts", "coordinator_dies",
+))  # fmt: skip
 _PATIENT: Final = {
     "rebalance_timeout": "all(registered[j] == 'absent' or registered[j] == 'awaiting_join' for j in members)",
     "sync_timeout": "all(registered[j] != 'unsynced' for j in members)",

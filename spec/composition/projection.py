@@ -12,17 +12,17 @@ come to the states that the model has: a translation that says something else th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, product
 from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, Member
 from groupspec.spec.composition import static
-from groupspec.spec.explorer.exploration import Trace
+from groupspec.spec.composition.machines import Inputs, action_name, choices
+from groupspec.spec.explorer.exploration import Trace, TraceStep
 from groupspec.spec.explorer.interpreter import holds
 from groupspec.spec.explorer.layout import State
 from groupspec.spec.terms import Value
@@ -53,29 +53,15 @@ _ACTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 AT_A_MEMBER: Final = frozenset(_ACTIONS)
 """Those actions: what is no message happens at the member."""
 
-_ELSEWHERE: Final = frozenset(
-    {
-        "join_arrives",
-        "join_again_arrives",
-        "sync_arrives",
-        "session_expires",
-        "forgotten_session_expires",
-        "rebalance_timeout",
-        "initial_delay_ends",
-        "sync_timeout",
-        "leader_chosen",
-        "coordinator_dies",
-        "coordinator_returns",
-        "leave_arrives",
-        "late_request_is_dropped",
-        "late_call_is_lost",
-    }
-)
+_ELSEWHERE: Final = frozenset((
+    "join_arrives", "join_again_arrives", "sync_arrives", "session_expires", "forgotten_session_expires",
+    "rebalance_timeout", "initial_delay_ends", "sync_timeout", "leader_chosen", "coordinator_dies",
+    "coordinator_returns", "leave_arrives", "late_request_is_dropped", "late_call_is_lost",
+))  # fmt: skip
 """Actions that happen in the group or on the way to it: no member sees them before an answer comes."""
 
 _BREAKS: Final = ("connection_breaks_in_join", "connection_breaks_in_sync", "connection_breaks_in_heartbeat")
-"""How a connection breaks, by what its member waits for: where everybody's breaks, the first of these that is possible.
-"""
+"""How a connection breaks, by what its member waits for; where everybody's breaks, the first that is possible."""
 
 
 class NotProjectable(Exception):
@@ -130,20 +116,13 @@ def project(trace: Trace, member: int = 1) -> Projection:
 
 
 @cache
-def event_of(action: str) -> tuple[str, Mapping[str, Value]] | None:
-    """The event, and its inputs, that an action of a model of one member is; None: it is none."""
-    return _spelled().get(action)
-
-
-@cache
-def _spelled() -> Mapping[str, tuple[str, Mapping[str, Value]]]:
-    names = {}
-    for event in vocabulary.EVENTS.values():
-        for values in product(*(vocabulary.VARIABLES[name].domain for name in event.inputs)):
-            inputs = dict(zip(event.inputs, values, strict=True))
-            name = "_".join([event.name, *(n if v is True else f"not_{n}" for n, v in inputs.items())])
-            names[name] = (event.name, inputs)
-    return names
+def _spelled() -> Mapping[str, tuple[str, Inputs]]:
+    """Action of a model of one member to the event that it is, and its inputs."""
+    return {
+        action_name(event.name, inputs): (event.name, inputs)
+        for event in vocabulary.EVENTS.values()
+        for inputs in choices(event)
+    }
 
 
 @cache
@@ -152,7 +131,7 @@ def _member(rebalance: str, profile: str) -> Member:
 
 
 class _Projector:
-    """One member's machines, run along a trace."""
+    """One member's machines, run along a trace; `step` and `action` are where it is."""
 
     def __init__(self, trace: Trace, member: int) -> None:
         scope = trace.model.scope
@@ -164,87 +143,77 @@ class _Projector:
         self.config: dict[str, Value] = {"static": True} if static.FEATURE in scope.features else {}
         self.state = self.member.initial(**self.config)
         self.events: list[ProjectedEvent] = []
+        self.step, self.action = 0, ""
 
     def project(self) -> Projection:
         """Everything."""
-        steps = list(enumerate(self.trace.steps, 1))
         if not self.is_open:
-            self._happens(0, "", "started", {})
+            self._happens("started", {})
         before = self.trace.initial
-        for number, step in steps:
-            if self.is_open and step.action.startswith(CONFIGURES):
-                self.config = {name: name in step.action for name in ("auto_commit", "static")}
+        for number, step in enumerate(self.trace.steps, 1):
+            self.step, self.action = number, step.action
+            if self.is_open and self.action.startswith(CONFIGURES):
+                self.config = {name: name in self.action for name in ("auto_commit", "static")}
                 self.state = self.member.initial(**self.config)
             else:
-                for event, inputs in self._told(number, step.action, step.arguments, before, step.state):
-                    self._happens(number, step.action, event, inputs)
-            self._compare(number, step.action, step.state)
+                for event, inputs in self._events(step, before):
+                    self._happens(event, inputs)
+                if not self.is_open and self.member.state_of(self.state, "connection") == "COORDINATOR_DISCOVERY":
+                    self._happens("discovery_succeeded", {"current": True})
+            self._compare(step.state)
             before = step.state
         return Projection(self.rebalance, self.config, tuple(self.events))
 
-    def _told(
-        self, number: int, action: str, arguments: Mapping[str, int], before: State, after: State
-    ) -> Iterator[tuple[str, Mapping[str, Value]]]:
+    def _events(self, step: TraceStep, before: State) -> list[tuple[str, Inputs]]:
+        """What a step is to the member."""
+        action = step.action
         if self.is_open:
-            told = event_of(action)
-            if told is None:
-                raise NotProjectable("no event of the tables is called so", number, action)
-            yield told
-            return
+            if action not in _spelled():
+                raise self._refused("no event of the tables is called so")
+            return [_spelled()[action]]
         if action == "coordinator_restarts":
             guards = {each.name: each.guard or "True" for each in self.trace.model.actions}
             breaks = (name for name in _BREAKS if holds(self.trace.model, before, guards[name], {"i": self.i}))
-            for name in islice(breaks, 1):
-                yield from self._of_member(number, name, before, after)
-        elif action in _ELSEWHERE or arguments.get("i") != self.i:
-            return
-        else:
-            yield from self._of_member(number, action, before, after)
-        if self.member.state_of(self.state, "connection") == "COORDINATOR_DISCOVERY":
-            yield "discovery_succeeded", {"current": True}
-
-    def _of_member(
-        self, number: int, action: str, before: State, after: State
-    ) -> Iterator[tuple[str, Mapping[str, Value]]]:
-        """What an action of this member is to it."""
+            if not (action := next(breaks, "")):
+                return []
+        elif action in _ELSEWHERE or step.arguments.get("i") != self.i:
+            return []
         answer = action.removesuffix("_arrives")
         if answer in vocabulary.EVENTS:
-            yield answer, self._answered(answer, before)
-        elif action in _ACTIONS:
-            for event in _ACTIONS[action]:
-                yield event, {"current": True} if "current" in vocabulary.EVENTS[event].inputs else {}
-            if action == "heartbeat_falls_due" and _of(after, "heartbeat", self.i) == "none":
-                yield "heartbeat_ok", {"current": True}
-        else:
-            raise NotProjectable("this is nothing that happens to a member and that it lives to see", number, action)
+            return [(answer, self._answered(answer, before))]
+        if action not in _ACTIONS:
+            raise self._refused("this is nothing that happens to a member and that it lives to see")
+        events = [*_ACTIONS[action]]
+        if action == "heartbeat_falls_due" and _of(step.state, "heartbeat", self.i) == "none":
+            events.append("heartbeat_ok")
+        return [(name, {"current": True} if "current" in vocabulary.EVENTS[name].inputs else {}) for name in events]
 
     def _answered(self, answer: str, before: State) -> dict[str, Value]:
         told: dict[str, Value] = {"current": not _of(before, "request_late", self.i)}
         if answer == "sync_accepted":
             owns, share = ({p for p, yes in before[name][self.i].items() if yes} for name in ("owns", "share"))  # type: ignore[index]
-            told |= {
-                "revokes_any": bool(owns - share),
-                "retains_any": bool(owns & share),
-                "adds_any": bool(share - owns),
-                "fits_subscription": True,
-            }
+            told |= {"revokes_any": bool(owns - share), "retains_any": bool(owns & share),
+                     "adds_any": bool(share - owns), "fits_subscription": True}  # fmt: skip
         return told
 
-    def _happens(self, number: int, action: str, event: str, inputs: Mapping[str, Value]) -> None:
+    def _happens(self, event: str, inputs: Inputs) -> None:
         try:
             reaction = self.member.react(self.state, event, inputs)
         except IllegalEvent as illegal:
-            raise NotProjectable(f"{event} is refused: {illegal}", number, action) from illegal
+            raise self._refused(f"{event} is refused: {illegal}") from illegal
         self.state = reaction.state
         sent = (word for word in reaction.emitted if word in vocabulary.REQUESTS or word in vocabulary.CONSUMER_EVENTS)
-        self.events.append(ProjectedEvent(number, event, dict(inputs), tuple(sent)))
+        self.events.append(ProjectedEvent(self.step, event, dict(inputs), tuple(sent)))
 
-    def _compare(self, number: int, action: str, state: State) -> None:
+    def _compare(self, state: State) -> None:
         for machine in ("rebalance", "timeouts"):
             here = self.member.state_of(self.state, machine)
             there = state[machine] if self.is_open else _of(state, machine, self.i)
             if here != there:
-                raise NotProjectable(f"the member's {machine} is in {here}, the model's in {there}", number, action)
+                raise self._refused(f"the member's {machine} is in {here}, the model's in {there}")
+
+    def _refused(self, what: str) -> NotProjectable:
+        return NotProjectable(what, self.step, self.action)
 
 
 def _of(state: State, variable: str, i: int) -> object:
