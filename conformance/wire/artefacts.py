@@ -16,35 +16,23 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.recording import record, save
 from groupspec.conformance.wire.to_trace import write_trace
-from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.conformance.wire.verdicts import BROKEN
 from groupspec.conformance.wire.wire_text import describe, short, text_lines
 from groupspec.diagrams import sequence as diagram
 from groupspec.spec.rules import RULES
 
 LARGE_ENTRIES: Final = 20_000
-SHOWN_APIS: Final = (
-    "FindCoordinator",
-    "JoinGroup",
-    "SyncGroup",
-    "Heartbeat",
-    "LeaveGroup",
-    "OffsetCommit",
-    "OffsetFetch",
-)
-
-
-def case_folder(result: CaseResult, repeat: int) -> Path:
-    """Where a run's files go, below the report's folder."""
-    name = result.case.id.replace("/", "--")
-    return Path(result.client.folder) / (f"{name}.run-{repeat + 1}" if repeat else name)
+SHOWN_APIS: Final = ("FindCoordinator", *GROUP_APIS)
 
 
 def write_artefacts(result: CaseResult, report: Path, repeat: int) -> Path:
     """Writes them all; returns the folder."""
-    folder = report / case_folder(result, repeat)
+    name = result.case.id.replace("/", "--")
+    folder = report / result.client.folder / (f"{name}.run-{repeat + 1}" if repeat else name)
     folder.mkdir(parents=True, exist_ok=True)
     save(record(result), folder / ("log.ndjson" if len(result.entries) < LARGE_ENTRIES else "log.ndjson.gz"))
     (folder / "wire.txt").write_text("\n".join(_page(result)) + "\n", encoding="utf-8")
@@ -64,21 +52,18 @@ def _page(result: CaseResult) -> Iterator[str]:
     for rule, judgement in result.judgements.items():
         at = f" (at {(judgement.at_us - result.started_us) / 1000:.1f} ms)" if judgement.at_us is not None else ""
         yield f"{judgement.verdict.value:<13}{rule:<4}{judgement.reason}{at}"
-        if judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION):
+        if judgement.verdict in BROKEN:
             yield f"{'':<17}the rule: {RULES[rule].statement}"
             yield f"{'':<17}source:   {'; '.join((*RULES[rule].sources, result.case.scenario.source))}"
     yield ""
     yield from text_lines(result.entries, result.started_us)
 
 
-LANES: Final = ("application", "client", "broker 1", "broker 2")
-
-
 def sequence(result: CaseResult) -> str:
     """The run as an SVG: the application, the client, the brokers; what broke a rule is marked."""
     broken: dict[int, list[diagram.Entry]] = {}
     for rule, judgement in result.judgements.items():
-        if judgement.verdict in (Verdict.FAIL, Verdict.DEVIATION) and judgement.at_us is not None:
+        if judgement.verdict in BROKEN and judgement.at_us is not None:
             at_ms = (judgement.at_us - result.started_us) / 1000
             mark = diagram.Entry(at_ms, "client", "", f"{rule} is broken", "violation", judgement.reason)
             broken.setdefault(judgement.at_us, []).append(mark)
@@ -88,7 +73,7 @@ def sequence(result: CaseResult) -> str:
             drawn.append(_drawn(entry, result.started_us))
         drawn += broken.pop(entry.at_us, [])
     title = f"{result.case.id} against {result.client_name or result.client.name} {result.client_version}".strip()
-    return diagram.sequence_svg(LANES, drawn, title)
+    return diagram.sequence_svg(("application", "client", "broker 1", "broker 2"), drawn, title)
 
 
 def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
@@ -107,9 +92,8 @@ def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
     if entry.kind == "request":
         return diagram.Entry(at_ms, "client", broker, label, "request", note)
     if entry.kind == "response":
-        return diagram.Entry(
-            at_ms, broker, "client", label, "error" if entry.error not in ("", "NONE") else "response", note
-        )
+        failed = entry.error not in ("", "NONE")
+        return diagram.Entry(at_ms, broker, "client", label, "error" if failed else "response", note)
     return diagram.Entry(at_ms, "client", broker, label, "connection")
 
 

@@ -70,11 +70,6 @@ class Row:
         """Of the run that this row describes."""
         return self.combined.judgement
 
-    @property
-    def runs(self) -> int:
-        """How many there were."""
-        return sum(self.combined.counts.values())
-
 
 @dataclass(frozen=True)
 class Crash:
@@ -364,7 +359,7 @@ def _row_json(row: Row) -> dict[str, object]:
         "verdict": row.judgement.verdict.value,
         "reason": row.judgement.reason,
         "seconds": round(row.seconds, 3),
-        "runs": row.runs,
+        "runs": row.combined.runs,
         "counts": {verdict.value: counts[verdict] for verdict in Verdict if verdict in counts},
         "certain": row.combined.certain,
         "flaps": row.combined.flaps,

@@ -150,8 +150,6 @@ def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess) ->
 def _settings(case: Case, context: ScenarioContext | None) -> Settings:
     return Settings(
         rebalance=case.scenario.rebalance,
-        poll_ms=case.variant.poll_ms,
-        sync_late=case.variant.sync_late,
         retry_backoff_ms=case.scenario.retry_backoff_ms,
         close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=case.variant.auto_commit,

@@ -15,7 +15,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -78,37 +77,18 @@ REGISTRY: Final = read_entries(Path(__file__).with_name("clients.toml"), Registe
 """Every client of `clients.toml` by its name."""
 
 
-class ClientBuild(ABC):
-    """One client that has to be built.
+class ClientBuild:
+    """A client whose harness has to be built, as `clients.toml` has it."""
 
-    Attributes:
-        name: The client's.
-        version: Of the client, as its harness's build file pins it.
-        needs: What building it takes, for people.
-    """
-
-    name: str
-    version: str
-    needs: str
-    sources: tuple[str, ...]
-    """Below `harnesses/<name>`: what the build reads."""
-
-    @abstractmethod
-    def _build(self, folder: Path) -> None:
-        """Build in `folder`, which holds a copy of the sources, and leave there what running takes."""
-
-    @abstractmethod
-    def _command(self, folder: Path) -> tuple[str, ...]:
-        """What starts the harness that was built there."""
-
-    def _moved(self, folder: Path) -> None:  # noqa: B027  # for most there is nothing left to do
-        """What is left to do when the build lies in its place."""
+    def __init__(self, name: str, how: Build) -> None:
+        self.name, self.version, self.needs = name, how.version, how.needs
+        self._how = how
 
     @property
     def folder(self) -> Path:
         """Where it is built to."""
         digest = hashlib.sha256()
-        for name in self.sources:
+        for name in self._how.sources:
             digest.update(name.encode() + b"\0" + (SOURCES / self.name / name).read_bytes())
         return cache_folder() / "clients" / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -152,23 +132,31 @@ class ClientBuild(ABC):
         """Build beside its place, and move it there when it is whole."""
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{self.name}-part-") as part:
             built = Path(part) / "built"
-            for name in self.sources:
+            for name in self._how.sources:
                 (built / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(SOURCES / self.name / name, built / name)
             self._build(built)
             built.rename(folder)
 
-    def _run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-        """One step of the build."""
+    def _build(self, folder: Path) -> None:
+        """Build in `folder`, which holds a copy of the sources, and leave there what running takes."""
+        tool, *arguments = self._how.command
+        found = shutil.which(tool)
+        if found is None:
+            raise self._lacks(f"there is no {tool}", self._how.remedy)
+        self._run([found, *arguments], folder)
+        if not (folder / self._how.harness).is_file():
+            raise self._not_built(f"{tool} made no {self._how.harness}")
+
+    def _run(self, command: Sequence[str], folder: Path) -> None:
         try:
             run = subprocess.run(
                 command,
                 cwd=folder,
-                env={**os.environ, **environment},
+                env={**os.environ, **self._environment()},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                errors="replace",
                 timeout=BUILD_LIMIT_S,
                 check=False,
             )
@@ -177,6 +165,16 @@ class ClientBuild(ABC):
         if run.returncode != 0:
             said = [line.strip() for line in (run.stdout + run.stderr).splitlines() if line.strip()]
             raise self._not_built(f"{command[0]} ended with code {run.returncode}: {' / '.join(said[:6])[:900]}")
+
+    def _environment(self) -> Mapping[str, str]:
+        return self._how.environment
+
+    def _command(self, folder: Path) -> tuple[str, ...]:
+        """What starts the harness that was built there."""
+        return (str(folder / self._how.harness),)
+
+    def _moved(self, folder: Path) -> None:
+        """What is left to do when the build lies in its place: for most, nothing."""
 
     def _not_built(self, what: str) -> UsageProblem:
         return UsageProblem(
@@ -193,12 +191,7 @@ class ClientBuild(ABC):
 
 
 class Java(ClientBuild):
-    """Kafka's own client."""
-
-    name = "java"
-    version = "4.3.1"
-    needs = "a JDK 17 or later, and Maven 3.6 or later"
-    sources = ("pom.xml", "src/main/java/Harness.java")
+    """Kafka's own client: built with a JDK, started by a JVM with an archive of its classes."""
 
     _FLAGS: Final = (
         "-XX:TieredStopAtLevel=1",
@@ -212,30 +205,30 @@ class Java(ClientBuild):
     _JDK: Final = "install a JDK (Debian: apt install openjdk-17-jdk-headless)"
 
     def _build(self, folder: Path) -> None:
+        home = self._jdk()
+        super()._build(folder)
+        (folder / "java.json").write_text(json.dumps({"java": str(home / "bin" / "java")}), encoding="utf-8")
+
+    def _environment(self) -> Mapping[str, str]:
+        return {"JAVA_HOME": str(self._jdk())}
+
+    def _jdk(self) -> Path:
         try:
             home = java_home().home
         except UsageProblem as problem:
             raise self._lacks(f"there is no Java ({problem.where})", self._JDK) from problem
         if not (home / "bin" / "javac").is_file():
             raise self._lacks(f"{home} has no javac: it is no JDK", self._JDK)
-        mvn = shutil.which("mvn")
-        if mvn is None:
-            raise self._lacks("there is no mvn", "install Maven (Debian: apt install maven)")
-        self._run([mvn, "-B", "-q", "package"], folder, {"JAVA_HOME": str(home)})
-        if not (folder / "target" / "harness.jar").is_file():
-            raise self._not_built("mvn made no target/harness.jar")
-        (folder / "java.json").write_text(json.dumps({"java": str(home / "bin" / "java")}), encoding="utf-8")
+        return home
 
     def _command(self, folder: Path) -> tuple[str, ...]:
-        return (self._java(folder), *self._FLAGS, f"-XX:SharedArchiveFile={folder / self._CLASSES}", *self._jar(folder))
+        return self._start(folder, f"-XX:SharedArchiveFile={folder / self._CLASSES}")
 
-    def _jar(self, folder: Path) -> tuple[str, ...]:
-        return ("-jar", str(folder / "target" / "harness.jar"))
-
-    def _java(self, folder: Path) -> str:
-        """The JVM that it was built with, or, when that is gone, another."""
+    def _start(self, folder: Path, archive: str) -> tuple[str, ...]:
+        """By the JVM that it was built with, or, when that is gone, by another."""
         built_with = str(json.loads((folder / "java.json").read_text(encoding="utf-8"))["java"])
-        return built_with if Path(built_with).is_file() else str(java_home().home / "bin" / "java")
+        java = built_with if Path(built_with).is_file() else str(java_home().home / "bin" / "java")
+        return (java, *self._FLAGS, archive, "-jar", str(folder / self._how.harness))
 
     def _moved(self, folder: Path) -> None:
         """Class data sharing: without it, half a second of the client's first poll goes into loading classes.
@@ -245,35 +238,16 @@ class Java(ClientBuild):
         later.
         """
         archive, part = folder / self._CLASSES, folder / f"{self._CLASSES}.part"
-        if archive.is_file():
-            return
-        record = (self._java(folder), *self._FLAGS, f"-XX:ArchiveClassesAtExit={part}", *self._jar(folder))
-        _one_run(record)
-        if part.is_file():
-            part.rename(archive)
+        if not archive.is_file():
+            _one_run(self._start(folder, f"-XX:ArchiveClassesAtExit={part}"))
+            if part.is_file():
+                part.rename(archive)
 
 
-class ByOneCommand(ClientBuild):
-    """A client whose harness one command builds, as `clients.toml` has it."""
-
-    def __init__(self, name: str, build: Build) -> None:
-        self.name, self.version, self.needs, self.sources = name, build.version, build.needs, build.sources
-        self._how = build
-
-    def _build(self, folder: Path) -> None:
-        tool, *arguments = self._how.command
-        found = shutil.which(tool)
-        if found is None:
-            raise self._lacks(f"there is no {tool}", self._how.remedy)
-        self._run([found, *arguments], folder, self._how.environment)
-
-    def _command(self, folder: Path) -> tuple[str, ...]:
-        return (str(folder / self._how.harness),)
-
-
-BUILDS: Final[dict[str, ClientBuild]] = {
-    build.name: build
-    for build in (Java(), *(ByOneCommand(name, entry.build) for name, entry in REGISTRY.items() if entry.build))
+BUILDS: Final = {
+    name: (Java if name == "java" else ClientBuild)(name, entry.build)
+    for name, entry in REGISTRY.items()
+    if entry.build is not None
 }
 """By the client's name."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import re
 import shlex
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.errors import UsageProblem, did_you_mean
 from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered
 
 HARNESSES: Final = "groupspec.conformance.wire.harnesses"
@@ -61,17 +60,12 @@ def find_client(argument: str) -> Client:
         return Client(argument, BUILDS[argument].command())
     client = IN_PYTHON.get(argument)
     if client is None:
-        close = [f"did you mean {name!r}?" for name in difflib.get_close_matches(argument, BUILT_IN, n=1)]
+        listed = "`groupspec conform --list` shows the built-in ones"
+        page = "conformance/wire/PROTOCOL.md says how to write a harness for another"
         raise UsageProblem(
             f"there is no client {argument!r}",
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
-            next_step=" ".join(
-                (
-                    *close,
-                    "`groupspec conform --list` shows the built-in ones; conformance/wire/PROTOCOL.md says "
-                    "how to write a harness for another",
-                )
-            ),
+            next_step=f"{did_you_mean(argument, BUILT_IN)} {listed}; {page}".strip(),
         )
     if not client.installed:
         raise UsageProblem(

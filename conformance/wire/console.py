@@ -30,7 +30,6 @@ STYLES: Final = {
 }
 MOST_REASONS: Final = 5
 TOLD: Final = (*BROKEN, Verdict.INCONCLUSIVE)
-ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,8 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     console.print(_matrix(campaign))
     for client in campaign.clients:
         for crash in client.crashes:
-            console.print(
-                f"[{STYLES[Verdict.INCONCLUSIVE]}]BROKE OFF[/] {client.name}: {crash.runs} runs", highlight=False
-            )
+            broke_off = f"[{STYLES[Verdict.INCONCLUSIVE]}]BROKE OFF[/]"
+            console.print(f"{broke_off} {client.name}: {crash.runs} runs", highlight=False)
             console.print(f"  {crash.reason}", markup=False)
             console.print(f"  in:     {_listed(crash.cases)}", markup=False)
             for line in crash.stderr.splitlines():
@@ -85,23 +83,17 @@ def _nothing_judged(client: ClientResult, code: int) -> Iterator[str]:
 
 
 def groups(client: ClientResult) -> list[Group]:
-    """What there is to tell of one client, the worst first.
-
-    Not what a crash explains, nor what is a symptom of something.
-    """
+    """What there is to tell of one client, the worst first: not what a crash explains, nor symptoms."""
     crashed = {crash.reason for crash in client.crashes}
     found = []
-    for rule in ORDER:
+    for rule in RULES:
         rows = [row for row in client.rows if row.rule == rule]
         for verdict in TOLD:
             told = [row for row in rows if row.judgement.verdict is verdict and not row.symptom_of]
             told = [row for row in told if row.judgement.reason not in crashed]
+            cases = {row.case for row in told}
+            of_it = Counter(row.rule for row in client.rows if row.symptom_of == rule and row.case in cases)
             if told:
-                of_it = Counter(
-                    row.rule
-                    for row in client.rows
-                    if row.symptom_of == rule and any(row.case == each.case for each in told)
-                )
                 found.append(Group(rule, verdict, sorted(told, key=_least_sure_last), len(rows), of_it))
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
 
@@ -111,14 +103,14 @@ def _least_sure_last(row: Row) -> tuple[bool, bool, bool]:
 
 
 def _tell(console: Console, client: ClientResult, group: Group, report: Path | None) -> None:
-    first = group.rows[0]
     shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {RULES[group.rule].title}"
     console.print(f"{shown} in {len(group.rows)} of {group.judged} cases", highlight=False)
-    for line in _lines(group, first, report):
+    for line in _lines(group, report):
         console.print(f"  {line}", markup=False)
 
 
-def _lines(group: Group, first: Row, report: Path | None) -> Iterator[str]:
+def _lines(group: Group, report: Path | None) -> Iterator[str]:
+    first = group.rows[0]
     yield first.judgement.reason
     yield f"in:     {_listed(f'{row.case.id} ({row.combined.how_sure})' for row in group.rows)}"
     if group.symptoms:
@@ -145,10 +137,9 @@ def _listed(words: Iterable[str], most: int = 8) -> str:
 def _matrix(campaign: Campaign) -> Table:
     judged = {row.rule for client in campaign.clients for row in client.rows}
     table = Table("rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients))
-    for rule in sorted(judged, key=ORDER.__getitem__):
-        table.add_row(
-            RULES[rule].title, *(_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients)
-        )
+    for rule in (each for each in RULES if each in judged):
+        cells = (_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients)
+        table.add_row(RULES[rule].title, *cells)
     return table
 
 

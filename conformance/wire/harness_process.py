@@ -158,9 +158,9 @@ class HarnessProcess:
         except protocol.BrokenLine as problem:
             self._broken = f"not an event: {problem}"
             return
-        arrived_us = now_us()
-        stamped = event.at_us
-        at_us = stamped if stamped is not None and self._started_us <= stamped <= arrived_us else arrived_us
+        at_us = now_us()
+        if event.at_us is not None and self._started_us <= event.at_us <= at_us:
+            at_us = event.at_us
         name = protocol.name_of(type(event))
         self._log.append(Entry(at_us, "client", name, line.decode(errors="replace"), event=event))
 

@@ -144,8 +144,6 @@ class Settings:
     """What the run was made with."""
 
     rebalance: str
-    poll_ms: int
-    sync_late: bool
     session_timeout_ms: int
     heartbeat_interval_ms: int
     max_poll_interval_ms: int

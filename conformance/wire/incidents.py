@@ -33,16 +33,11 @@ def symptoms(judgements: Mapping[str, Judgement]) -> dict[str, str]:
     }
     of: dict[str, str] = {}
     for group in _overlapping(stretched):
-        worst = min(group, key=lambda rule: _weight(rule, stretched[rule]))
+        worst = min(group, key=lambda rule: (stretched[rule].verdict is not Verdict.FAIL, WORST_FIRST.find(rule)))
         of |= {rule: worst for rule in group if rule != worst}
     broken = {rule: each.at_us or 0 for rule, each in judgements.items() if each.verdict in BROKEN}
     caused = ((rule, cause) for rule, cause in FOLLOWS.items() if rule in broken and cause in broken)
     return of | {rule: cause for rule, cause in caused if broken[cause] <= broken[rule]}
-
-
-def _weight(rule: str, judgement: Judgement) -> tuple[bool, int]:
-    place = WORST_FIRST.find(rule)
-    return (judgement.verdict is not Verdict.FAIL, place)
 
 
 def _overlapping(stretched: dict[str, Judgement]) -> Sequence[list[str]]:
@@ -50,11 +45,9 @@ def _overlapping(stretched: dict[str, Judgement]) -> Sequence[list[str]]:
     groups: list[list[str]] = []
     end = 0
     for rule, judgement in sorted(stretched.items(), key=lambda item: item[1].since_us or 0):
-        since, at = judgement.since_us or 0, judgement.at_us or 0
-        if groups and since < end:
-            groups[-1].append(rule)
-            end = max(end, at)
-        else:
-            groups.append([rule])
-            end = at
+        if not groups or (judgement.since_us or 0) >= end:
+            groups.append([])
+            end = 0
+        groups[-1].append(rule)
+        end = max(end, judgement.at_us or 0)
     return groups

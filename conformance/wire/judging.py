@@ -1,7 +1,4 @@
-"""The verdicts on one run, from its history and from how its story ended.
-
-Of a run that has just ended, or of a recorded one.
-"""
+"""The verdicts on one run, just ended or recorded: from its history and from how its story ended."""
 
 from __future__ import annotations
 
@@ -68,10 +65,7 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
 
 
 def _disturbed(judgement: Judgement, stall_ms: float) -> Judgement:
-    """Nothing is proved by what a stall could have made.
-
-    But what took far longer than its bound by the client's own fault is.
-    """
+    """Nothing is proved by what a stall could have made, but by what took far longer by the client's own fault."""
     timing = judgement.timing
     clearly = timing is not None and timing.took_ms - UNSEEN * timing.excused_ms > CLEARLY * timing.bound_ms
     if judgement.verdict not in BROKEN or not judgement.timed or clearly:

@@ -84,7 +84,7 @@ class Log:
         self._end: str | None = None
 
     def append(self, entry: Entry) -> None:
-        """Add an entry, and wake the threads that wait."""
+        """Adds an entry, and wakes the threads that wait."""
         with self._changed:
             self._entries.append(entry)
             self._changed.notify_all()

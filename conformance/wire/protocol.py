@@ -11,20 +11,17 @@ from them. PROTOCOL.md tells the same on one page, for people who write a harnes
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
 
+from groupspec.conformance.errors import did_you_mean
+
 VERSION: Final = 1
 EXIT_UNSUPPORTED: Final = 127
 """A harness ends with this code when its client does not offer what a command asks for."""
-
-SCHEMAS: Final = Path(__file__).with_name("schemas")
 
 FEATURES: Final = {
     "eager": "rebalances that give up everything first",
@@ -43,12 +40,8 @@ FEATURES: Final = {
 
 def misspelt_features(names: Iterable[str]) -> list[str]:
     """What is wrong with the features of a startup_complete, a sentence for each that there is not."""
-    problems = []
-    for name in sorted(set(names) - set(FEATURES)):
-        close = difflib.get_close_matches(name, FEATURES, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        problems.append(f"there is no feature {name!r}{hint}")
-    return problems
+    hints = {name: did_you_mean(name, FEATURES) for name in sorted(set(names) - set(FEATURES))}
+    return [f"there is no feature {name!r}{hint and f'; {hint}'}" for name, hint in hints.items()]
 
 
 Feature = Annotated[str, Meta(extra_json_schema={"enum": list(FEATURES)})]
@@ -313,14 +306,3 @@ def name_of(message: type[Command] | type[Event]) -> str:
     tag = message.__struct_config__.tag
     assert isinstance(tag, str)
     return tag
-
-
-def schema_files() -> dict[Path, str]:
-    """The JSON Schema of each message: where it lies, and its text."""
-    files = {}
-    for kind, messages in (("command", COMMANDS), ("event", EVENTS)):
-        for message in messages:
-            schema = msgspec.json.schema(message)
-            text = json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2)
-            files[SCHEMAS / f"{kind}.{name_of(message)}.json"] = text + "\n"
-    return files

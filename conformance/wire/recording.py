@@ -36,11 +36,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
         recording: The version of this format.
         case: Scenario and variant, as `--scenario` takes them.
         client: What the client was called on the command line.
-        settings: What the run was made with, the client's features among it.
-        stalls_us: When the kit stood still: from, to.
-        waits_us: When threads of the client's process waited for a processor: from, to, for how long.
-        outcome: How the story ended.
-        stderr: The tail of the harness's.
+        stalls_us: As in History; so is `waits_us`.
         about: In the corpus: what is recorded here, and how it came about.
         edited: In the corpus: what was changed by hand; "" for a run as it was.
         expected: In the corpus: the verdict that any kit must give, by rule.

@@ -1,13 +1,13 @@
 """What a scenario works with: the scripted broker, the client behind its harness, and the one log.
 
-A scenario says what the broker answers and waits for what must follow. A wait that ends in vain raises `Missed` with
-the rule that demanded the event; a client that dies ends every wait at once. Nothing here judges order or content: the
-rules do that afterwards, from the log.
+A wait that ends in vain raises `Missed` with the rule that demanded the event; a client that dies ends every wait at
+once. Nothing here judges order or content: the rules do that afterwards, from the log.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
@@ -29,14 +29,13 @@ CLOSE_WITHIN_MS: Final = 6_000
 CASE_WITHIN_S: Final = 45.0
 
 
+@dataclass(eq=False)
 class Missed(Exception):
     """An event that a rule demands did not come."""
 
-    def __init__(self, rule: str, reason: str, since_us: int | None = None) -> None:
-        self.rule = rule
-        self.reason = reason
-        self.since_us = since_us
-        super().__init__(f"{rule}: {reason}")
+    rule: str
+    reason: str
+    since_us: int | None = None
 
 
 class NotStarted(Exception):
@@ -60,19 +59,21 @@ class ScenarioContext:
     # --------------------------------------------------------------------------------------------------------
 
     def started(self) -> None:
-        """Wait for the harness, and have it make its client. Raises NotStarted."""
+        """Wait for the harness. Raises NotStarted."""
         hello = self.log.wait(is_event("startup_complete"), STARTUP_WITHIN_MS / 1000)
         if hello is None or not isinstance(hello.event, protocol.StartupComplete):
             raise NotStarted(self.log.ended or f"no startup_complete within {STARTUP_WITHIN_MS} ms")
-        if hello.event.protocol != protocol.VERSION:
-            raise NotStarted(
-                f"the harness speaks version {hello.event.protocol} of the protocol, not {protocol.VERSION}"
-            )
+        if (version := hello.event.protocol) != protocol.VERSION:
+            raise NotStarted(f"the harness speaks version {version} of the protocol, not {protocol.VERSION}")
         self.features = frozenset(hello.event.features)
         self.identity = (hello.event.client, hello.event.version)
 
-    def configured(self) -> None:
-        """Have the harness make its client. Raises NotStarted."""
+    def offers(self, feature: str) -> bool:
+        """Whether the client offers it (see protocol.FEATURES)."""
+        return feature in self.features
+
+    def subscribe(self) -> None:
+        """Have the client made, and subscribed. Raises NotStarted."""
         self._command(
             protocol.Configure(
                 bootstrap=self.broker.bootstrap,
@@ -89,14 +90,6 @@ class ScenarioContext:
                 **self.case.scenario.timeouts,
             )
         )
-
-    def offers(self, feature: str) -> bool:
-        """Whether the client offers it (see protocol.FEATURES)."""
-        return feature in self.features
-
-    def subscribe(self) -> None:
-        """Have the client made, and subscribed."""
-        self.configured()
         self._command(protocol.Subscribe(topics=[self.variant.topic]))
 
     def poll(self, poll_ms: int | None = None, times: int = 0) -> None:
@@ -110,10 +103,7 @@ class ScenarioContext:
         return asked
 
     def close(self) -> None:
-        """Ask that the client be closed, and wait for the end.
-
-        A scenario that is not about closing does not judge it.
-        """
+        """Ask that the client be closed, and wait for the end, which is not judged."""
         asked = self.ask_to_close()
         self.log.wait(is_event("shutdown_complete"), CLOSE_WITHIN_MS / 1000, asked.at_us)
 
@@ -151,7 +141,7 @@ class ScenarioContext:
 
     def miss(self, rule: str, reason: str) -> NoReturn:
         """Say that what the rule demands did not come."""
-        assert rule in self.case.rules, f"{self.case.id} demands an event by {rule}, by which it is not judged"
+        self._require_judged(rule)
         raise Missed(rule, self.log.ended or reason)
 
     def expect_request(self, api: str, *, rule: str, since: Entry | None = None) -> Entry:
@@ -165,10 +155,7 @@ class ScenarioContext:
     def expect_event(
         self, name: str, *, rule: str, since: Entry | None = None, partition: str = "", poll_ms: int | None = None
     ) -> Entry:
-        """An event of the harness; `partition`: one that it has to name.
-
-        Not waited for where the client has no listener.
-        """
+        """An event of the harness; `partition`: one that it has to name. No callback of a client without a listener."""
         if name in protocol.CALLBACKS and not self.offers("listener"):
             return since or self.now()
 
@@ -190,10 +177,7 @@ class ScenarioContext:
             self._expect(f"records of {partition}", has_records(partition), rule, since)
 
     def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 1_200) -> None:
-        """Heartbeats answered NONE: one soon, and one still so long afterwards.
-
-        Two bounds of H2, and a callback that is late.
-        """
+        """Heartbeats answered NONE: one soon, and one so long afterwards (two bounds of H2, and a late callback)."""
         for later_ms in (0, for_ms):
             test = _is_answer("Heartbeat", "NONE", since.at_us + 1000 * later_ms)
             self._expect(f"a heartbeat answered NONE {later_ms} ms later", test, rule, since)
@@ -207,15 +191,17 @@ class ScenarioContext:
         start_us = (since or self.log.note("note", f"watching for {api} for {ms} ms")).at_us
         self.log.wait(is_request(api), ms / 1000, start_us + 1)
 
-    def _expect(self, what: str, test: Test, rule: str, since: Entry | None) -> Entry:
+    def _require_judged(self, rule: str) -> None:
         assert rule in self.case.rules, f"{self.case.id} demands an event by {rule}, by which it is not judged"
+
+    def _expect(self, what: str, test: Test, rule: str, since: Entry | None) -> Entry:
+        self._require_judged(rule)
         within_s = max(0.0, min(WITHIN_MS / 1000, self._deadline - time.monotonic()))
         waits_from_us = now_us()
         entry = self.log.wait(test, within_s, 0 if since is None else since.at_us)
         if entry is None:
-            why = self.log.ended
-            reason = f"{what} did not come: {why}" if why else f"{what} did not come within {within_s * 1000:.0f} ms"
-            raise Missed(rule, reason, waits_from_us)
+            why = f": {self.log.ended}" if self.log.ended else f" within {within_s * 1000:.0f} ms"
+            raise Missed(rule, f"{what} did not come{why}", waits_from_us)
         return entry
 
 

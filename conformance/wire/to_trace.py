@@ -52,21 +52,24 @@ def _event(
     return TraceEvent(GROUP, CLIENT_ID, 0, at_us, event, error, generation, member_id, partitions, detail)
 
 
-def write_trace(result: CaseResult, run: str, file: Path) -> int:
-    """Writes the trace of one run; returns the number of events."""
-    count = 0
+def write_trace(result: CaseResult, run: str, file: Path) -> None:
+    """Writes the trace of one run."""
     with file.open("wb") as out:
         recorder = Recorder(run, "wire", out.write)
         for event in trace_events(result):
             recorder(event)
-            count += 1
-    return count
 
 
 def trace_events(result: CaseResult) -> Iterator[TraceEvent]:
-    """The events of one run, numbered."""
-    for seq, event in enumerate(_events(result)):
-        yield replace(event, seq=seq)
+    """The events of one run, numbered, by a clock that stands still while the machine stalls.
+
+    Kit and trace judge the same time.
+    """
+    history, clock_us, seen_us = result.history, result.started_us, result.started_us
+    for seq, event in enumerate(_shown(result)):
+        clock_us += max(0, event.at_us - seen_us - history.busy_us(seen_us, event.at_us))
+        seen_us = event.at_us
+        yield replace(event, seq=seq, at_us=clock_us)
 
 
 def places(result: CaseResult, moments_us: Iterable[int]) -> dict[int, int]:
@@ -75,21 +78,7 @@ def places(result: CaseResult, moments_us: Iterable[int]) -> dict[int, int]:
     A trace's clock stands still while the machine stalls, so that a time of the log names another moment there.
     """
     times = [event.at_us for event in _shown(result)]
-    return {
-        moment: max((seq for seq, at_us in enumerate(times) if at_us <= moment), default=0) for moment in moments_us
-    }
-
-
-def _events(result: CaseResult) -> Iterator[TraceEvent]:
-    """The same, not yet numbered, by a clock that stands still while the machine stalls.
-
-    Kit and trace judge the same time.
-    """
-    history, clock_us, seen_us = result.history, result.started_us, result.started_us
-    for event in _shown(result):
-        clock_us += max(0, event.at_us - seen_us - history.busy_us(seen_us, event.at_us))
-        seen_us = event.at_us
-        yield replace(event, at_us=clock_us)
+    return {at_us: max((seq for seq, time in enumerate(times) if time <= at_us), default=0) for at_us in moments_us}
 
 
 def _shown(result: CaseResult) -> Iterator[TraceEvent]:
@@ -129,7 +118,9 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
             said = _identity(entry, asked.get(exchange, identity))
             if entry.kind == "request":
                 asked[exchange] = said
-            event = _wire_event(entry, said)
+            asks = entry.kind == "request"
+            name = f"{APIS[entry.api]}_{'sent' if asks else 'answered'}"
+            event = _event(entry.at_us, name, None if asks else entry.error or "NONE", *said)
             identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
         elif entry.kind in CALLBACKS:
             running = tuple(map(str, getattr(entry.event, "partitions", ())))
@@ -137,20 +128,23 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
         elif isinstance(entry.event, protocol.CallbackReturned):
             event = _event(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
         else:
-            name = _application_event(entry)
+            name = _application_event(entry.event)
             event = _event(entry.at_us, name) if name else None
         yield event, entry
 
 
-def _application_event(entry: Entry) -> str:
-    """What the application did; "" for entries that a trace has no word for."""
-    if isinstance(entry.event, protocol.PollStarted):
-        return "poll"
-    if isinstance(entry.event, protocol.CommandDone) and entry.event.command == "subscribe":
-        return "subscribed"
-    if isinstance(entry.event, protocol.ShutdownRequested):
-        return "unsubscribed"
-    return "closed" if isinstance(entry.event, protocol.ShutdownComplete) else ""
+def _application_event(event: protocol.AnyEvent | None) -> str:
+    """What the application did; "" for what a trace has no word for."""
+    match event:
+        case protocol.PollStarted():
+            return "poll"
+        case protocol.CommandDone(command="subscribe"):
+            return "subscribed"
+        case protocol.ShutdownRequested():
+            return "unsubscribed"
+        case protocol.ShutdownComplete():
+            return "closed"
+    return ""
 
 
 def _identity(entry: Entry, before: tuple[int, str]) -> tuple[int, str]:
@@ -158,9 +152,3 @@ def _identity(entry: Entry, before: tuple[int, str]) -> tuple[int, str]:
     generation = getattr(entry.message, "generation", None)
     member_id = getattr(entry.message, "member_id", None)
     return (before[0] if generation is None else generation, before[1] if member_id is None else member_id)
-
-
-def _wire_event(entry: Entry, identity: tuple[int, str]) -> TraceEvent:
-    if entry.kind == "request":
-        return _event(entry.at_us, f"{APIS[entry.api]}_sent", None, *identity)
-    return _event(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *identity)

@@ -1,9 +1,5 @@
 """Verdicts: of one rule in one run, of many runs together, and how sure they are.
 
-Six words, and no others. FAIL and DEVIATION say that the client broke a rule (a *must*, a *should*). UNSUPPORTED: the
-client never offered what the rule is about. UNTESTABLE: the run gave no occasion to judge it, and the reason says why.
-INCONCLUSIVE: the kit, the machine or the harness failed, so that nothing can be said about the client.
-
 Only what is wrong can be certain: a rule that was broken in every one of several runs. A PASS says that no run broke
 the rule, in so many runs; that none ever will, no number of runs can say. A rule that was broken in one run and kept in
 another flaps.
@@ -85,12 +81,10 @@ class Timing:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and when in the run (microseconds of the log's clock) it shows.
+    """A verdict, and why.
 
     Attributes:
-        verdict: What is said.
-        reason: Why.
-        at_us: When it shows; None when it has no one moment.
+        at_us: When in the run it shows, on the log's clock; None when it has no one moment.
         since_us: Where what was awaited in vain is a stretch of time: its beginning, and `at_us` is its end.
         timed: Whether it rests on time, so that a machine that stood still could have made it.
         timing: The figures, where it rests on a bound.
@@ -119,6 +113,11 @@ class Combined:
     counts: Mapping[Verdict, int] = field(default_factory=dict)
 
     @property
+    def runs(self) -> int:
+        """How many there were."""
+        return sum(self.counts.values())
+
+    @property
     def flaps(self) -> bool:
         """Broken in one run, kept in another."""
         return self._broken > 0 and self.counts.get(Verdict.PASS, 0) > 0
@@ -126,8 +125,7 @@ class Combined:
     @property
     def certain(self) -> bool:
         """Broken in every run, and in several; or not offered by the client at all."""
-        runs = sum(self.counts.values())
-        return self.counts.get(Verdict.UNSUPPORTED, 0) == runs or self._broken == runs >= CERTAIN_RUNS
+        return self.counts.get(Verdict.UNSUPPORTED, 0) == self.runs or self._broken == self.runs >= CERTAIN_RUNS
 
     @property
     def _broken(self) -> int:
@@ -136,8 +134,7 @@ class Combined:
     @property
     def how_sure(self) -> str:
         """In a few words: `3 of 5 runs, flaps`."""
-        runs = sum(self.counts.values())
-        shown = f"{self.counts.get(self.judgement.verdict, 0)} of {runs} run{'s' if runs > 1 else ''}"
+        shown = f"{self.counts.get(self.judgement.verdict, 0)} of {self.runs} run{'s' if self.runs > 1 else ''}"
         return f"{shown}, flaps" if self.flaps else shown
 
 
@@ -154,9 +151,7 @@ def combine(judgements: Sequence[Judgement]) -> Combined:
 
 
 def exit_code(verdicts_by_client: Iterable[Sequence[Verdict]]) -> int:
-    """What a command ends with after these verdicts, client by client.
-
-    Failures weigh more than what could not be judged.
+    """What a command ends with after these verdicts, client by client; failures weigh most.
 
     A client of which nothing was judged was not tested: that is no success.
     """

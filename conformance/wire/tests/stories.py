@@ -47,12 +47,10 @@ BOTH = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 class WireRun:
     """A log in the making. Times are milliseconds; requests and answers are one millisecond apart unless said."""
 
-    def __init__(self, rebalance: str = "eager", poll_ms: int = 50, retry_backoff_ms: int = 100) -> None:
+    def __init__(self, rebalance: str = "eager", retry_backoff_ms: int = 100) -> None:
         self.entries: list[Entry] = []
         self.settings = Settings(
             rebalance=rebalance,
-            poll_ms=poll_ms,
-            sync_late=False,
             session_timeout_ms=1_000,
             heartbeat_interval_ms=100,
             max_poll_interval_ms=1_000,

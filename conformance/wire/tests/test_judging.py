@@ -152,7 +152,7 @@ def test_the_log_of_a_run_that_is_over_is_not_kept() -> None:
             yield run
         assert logs[0]() is None
 
-    assert judged_again(runs()).clients[0].rows[0].runs == 3
+    assert judged_again(runs()).clients[0].rows[0].combined.runs == 3
 
 
 def test_what_follows_from_an_assignment_thrown_away_is_told_as_its_symptom() -> None:
