@@ -1,20 +1,14 @@
-# Every target sets up what it needs: `make demo` and `make test` work on a machine that has Python 3.11+, git and make,
-# without root. The first run downloads about 1 GB of wheels into .venv (Spark, a JVM, a C compiler); later runs start at
-# once.
+# Every target installs what it needs into .venv first: about 1 GB of wheels (Spark, a JVM, a C compiler), once. A machine
+# needs Python 3.11+, git and make, and no root; `make check` needs more, see `make doctor`.
 #
 #   PYTHON=python3.12 make ...   another Python than the one that is found
 #   VENV=/elsewhere make ...     another place for the virtual environment
 #   PYTEST_ARGS='-k J3' make test
 
-SHELL := /bin/sh
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 FOLDERS := spec impl diagrams conformance
-
-# pyspark starts workers by this name; never a python that lies elsewhere on the PATH.
-export PYSPARK_PYTHON := $(abspath $(BIN))/python
-export SPARK_LOCAL_IP := 127.0.0.1
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo book test check nightly lint style types imports unit format doctor clean
@@ -53,8 +47,8 @@ imports: install
 
 unit: install
 	@echo "==> tests"
-	@# A worker for each processor; the tests of a file stay together, because they share what is costly to make.
-	@# In the order of the folders: what takes long is not left to the end, where one processor would wait for it.
+	@# A worker for each processor. The tests of a file stay together: they share what is costly to make. Files come in
+	@# the order of the folders, not longest last: then one processor would work while the others wait.
 	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools and not nightly" $(PYTEST_ARGS)
 	@$(BIN)/groupspec doctor --left-out
 

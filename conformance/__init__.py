@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from groupspec.conformance.api import check_traces, explain_rebalances, judge
     from groupspec.conformance.errors import Problem, UsageProblem
+    from groupspec.conformance.traces.recorder import FileRecorder
     from groupspec.conformance.traces.why import Answer
     from groupspec.conformance.vectors.reading import VectorFile, read_vectors, vector_files
     from groupspec.conformance.wire.campaign import Campaign
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Campaign",
+    "FileRecorder",
     "Problem",
     "UsageProblem",
     "VectorFile",
@@ -38,6 +40,7 @@ __all__ = [
 _MODULES = {
     "Answer": "traces.why",
     "Campaign": "wire.campaign",
+    "FileRecorder": "traces.recorder",
     "Problem": "errors",
     "UsageProblem": "errors",
     "VectorFile": "vectors.reading",

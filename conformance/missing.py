@@ -67,7 +67,7 @@ def as_problem(error: ImportError) -> UsageProblem | None:
             "this part of groupspec is not installed: it verifies the specification itself",
             where=f"there is no module {name}",
             allowed="a checkout of groupspec's repository",
-            next_step="in a checkout: make install, then .venv/bin/groupspec with the same arguments",
+            next_step="in a checkout: make install, then . .venv/bin/activate, then the same command",
         )
     library = name.partition(".")[0]
     extra = next((extra for extra, modules in EXTRAS.items() if library in modules), None)

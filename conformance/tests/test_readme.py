@@ -17,7 +17,7 @@ from groupspec.conformance.commands._verify_models import fitting
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import subjects
-from groupspec.conformance.tests.repository import ROOT
+from groupspec.conformance.tests.repository import ROOT, project_files
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec import composition
 from groupspec.spec.compiler.tables import tables
@@ -27,7 +27,7 @@ from groupspec.spec.rules import RULES
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "conformance" / "benchmarks" / "results.json"
 TEXTS = [README, *(file.read_text(encoding="utf-8") for file in guides.FILES)]
-COMMANDS = [line for text in TEXTS for line in re.findall(r"(?m)^    (?:\$ )?groupspec ([^#\n]+)", text)]
+COMMANDS = [line for text in TEXTS for line in re.findall(r"(?m)^    groupspec ([^#\n]+)", text)]
 
 
 def test_the_figures_are_those_of_the_committed_results() -> None:
@@ -43,6 +43,16 @@ def test_the_counts_are_counted() -> None:
     on_the_wire = {rule for scenario in SCENARIOS.values() for rule in scenario.rules}
     assert f"with {len(RULES)} rules" in README.replace("\n", " ")
     assert f"each of the {len(on_the_wire)} rules that a run on the wire can break" in README
+
+
+def test_an_environment_is_activated_once_and_then_commands_are_called_by_their_names() -> None:
+    for file in (file for file in project_files() if file.suffix == ".md"):
+        spelt = re.findall(r"\S*bin/(?:groupspec|pip|pytest|python)\b.*", file.read_text(encoding="utf-8"))
+        assert not spelt, f"{file.relative_to(ROOT)}: {spelt}: write the command alone"
+    for text in TEXTS:
+        before = text.partition("\n    groupspec ")[0]
+        assert re.search(r"(?m)^    (.* )?\. \.?v\w*/bin/activate\b", before)
+    assert ". .venv/bin/activate" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("line", COMMANDS)

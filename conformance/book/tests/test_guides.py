@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from groupspec import conformance, impl
+from groupspec.conformance import cli
 from groupspec.conformance.book import api_pages, guides
 from groupspec.conformance.book.guides import FILES
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.tests.repository import ROOT
+from groupspec.impl.broker.server import ScriptedBroker
 
 MY_CLIENT = """
 from groupspec.impl import Consumer as Reference, TopicPartition
@@ -31,14 +35,14 @@ class Consumer(Reference):
 """What the guide's harness drives: any client with kafka-python's methods."""
 
 MAY_FAIL = {"groupspec conform aiokafka --scenario member-unknown/slow-callback --report out": 1}
-NOT_TRIED = re.compile(r"\.\[|/var/log|^(?:python3|v/bin/pip|\. |make |kafka-)")
+NOT_TRIED = re.compile(r"\.\[|/var/log|^(?:python3|\. |make |kafka-)")
 """Installing, which tests of the wheel and CI do, and what needs a cluster of the reader's."""
 
 
 def commands(file: Path) -> list[str]:
     """The command lines of a guide, in order."""
     blocks = re.findall(r"(?m)^    (?!>>>)([a-z./][^\n]+)", re.sub(r"(?s)```.*?```", "", file.read_text("utf-8")))
-    return [line for line in blocks if re.match(r"groupspec |python3|v/bin/|\. |make |kafka-", line)]
+    return [line for line in blocks if re.match(r"groupspec |python3|\. |make |kafka-", line)]
 
 
 def code(file: Path, name: str) -> str:
@@ -102,3 +106,35 @@ def test_every_command_of_the_guides_does_what_it_says(file: Path, tmp_path: Pat
             ["bash", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, check=False
         )
         assert run.returncode == MAY_FAIL.get(line, 0), f"{line}\n{run.stdout.decode()}\n{run.stderr.decode()}"
+
+
+def test_the_listener_of_the_guide_writes_a_trace_and_a_callback_that_is_left_out_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operator = next(file for file in FILES if file.stem == "operator")
+    (settings,) = re.findall(r"is `({.*?})`", operator.read_text("utf-8"))
+    scope: dict[str, Any] = {}
+    exec(code(operator, "traced.py"), scope)
+    whole, spoilt = tmp_path / "whole.ndjson", tmp_path / "spoilt.ndjson"
+    for file, callbacks in ((whole, "ara"), (spoilt, "aa")):
+        with file.open("w") as lines:
+            traced = scope["Traced"](lines, "today", "billing", "billing-1", json.loads(settings))
+            for callback in callbacks:
+                traced.write("poll")
+                told = traced.on_partitions_assigned if callback == "a" else traced.on_partitions_revoked
+                told([impl.TopicPartition("orders", 0)])
+            traced.write("closed")
+    assert cli.main(["trace", "check", str(whole)]) == 0
+    assert cli.main(["trace", "check", str(spoilt)]) == 1
+    assert "T-ASSIGNED-OWNED" in capsys.readouterr().out
+
+
+@pytest.mark.realtime
+def test_the_reference_records_itself_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = next(file for file in FILES if file.stem == "operator")
+    monkeypatch.chdir(tmp_path)
+    with ScriptedBroker(topics={"orders": 1}) as broker:
+        exec(code(operator, "reference_service.py").replace("localhost:9092", broker.bootstrap), {})
+    checked = conformance.check_traces("reference.ndjson")
+    assert checked.events > 10
+    assert not checked.violations
