@@ -179,10 +179,6 @@ class Scope:
         """The same with one index more."""
         return Scope(self.model, {**self.indices, name: over}, self.inputs)
 
-    def variable(self, name: str) -> ModelVariable | None:
-        """The model's variable of this name, if there is one."""
-        return next((variable for variable in self.model.variables if variable.name == name), None)
-
     def names(self) -> list[str]:
         """Everything that may be read here."""
         return [*self.indices, *self.inputs, *(variable.name for variable in self.model.variables)]
@@ -190,7 +186,7 @@ class Scope:
 
 def same_domain(one: Domain, other: Domain) -> bool:
     """Whether two domains have the same values in the same order; False is not 0 here, though Python says so."""
-    return [(type(v), v) for v in one] == [(type(v), v) for v in other]
+    return repr(one) == repr(other)
 
 
 def code_of(value: Value, domain: Domain) -> int:
@@ -221,8 +217,8 @@ def resolve(text: str, scope: Scope, wanted: Domain | None = None) -> Expression
     Raises:
         ExpressionProblem: an unknown name, a wrong domain, or something that is not in the language.
     """
-    resolver = _Resolver(text)
-    return resolver.typed(resolver.tree, scope, wanted)
+    resolver = _Resolver(text, scope)
+    return resolver.typed(resolver.tree, wanted)
 
 
 def resolve_index(text: str, over: IndexSet, scope: Scope) -> Index:
@@ -231,56 +227,53 @@ def resolve_index(text: str, over: IndexSet, scope: Scope) -> Index:
     Raises:
         ExpressionProblem: it is neither.
     """
-    resolver = _Resolver(text)
-    return resolver.index(resolver.tree, over, scope)
+    resolver = _Resolver(text, scope)
+    return resolver.index(resolver.tree, over)
 
 
 class _Resolver:
-    """Resolves one expression; keeps its text for messages."""
+    """Resolves one expression at one place; keeps its text for messages."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, scope: Scope) -> None:
         self.text = text
+        self.scope = scope
         try:
             self.tree = tree_of(text)
         except SyntaxError as problem:
             what = f"`{text}` is not an expression: {problem.msg}"
             raise ExpressionProblem(what, LANGUAGE, "correct the expression") from problem
 
-    def typed(self, node: ast.expr, scope: Scope, wanted: Domain | None) -> Expression:
-        found = self._resolve(node, scope, wanted)
+    def typed(self, node: ast.expr, wanted: Domain | None) -> Expression:
+        found = self._resolve(node, wanted)
         if wanted is not None and not same_domain(found.domain, wanted):
             raise self._wrong_domain(node, found.domain, wanted)
         return found
 
-    def _resolve(self, node: ast.expr, scope: Scope, wanted: Domain | None) -> Expression:
+    def _resolve(self, node: ast.expr, wanted: Domain | None) -> Expression:
         match node:
             case ast.Constant(value=value) if isinstance(value, (bool, int, str)):
                 return self._constant(value, wanted)
             case ast.Name(id=name):
-                return self._name(name, scope)
+                return self._name(name)
             case ast.Subscript():
-                return self._read(node, scope)
+                return self._read(node)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Not(self.typed(operand, scope, BOOLEAN))
+                return Not(self.typed(operand, BOOLEAN))
             case ast.BoolOp(op=operator, values=parts):
                 word: Word["and", "or"] = "and" if isinstance(operator, ast.And) else "or"
-                return Connective(word, tuple(self.typed(part, scope, BOOLEAN) for part in parts))
+                return Connective(word, tuple(self.typed(part, BOOLEAN) for part in parts))
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as sign], comparators=[right]):
-                return self._comparison(left, isinstance(sign, ast.Eq), right, scope)
+                return self._comparison(left, isinstance(sign, ast.Eq), right)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
-                domain = wanted or self._domain(then, scope) or self._domain(otherwise, scope)
+                domain = wanted or self._domain(then) or self._domain(otherwise)
                 if domain is None:
                     raise self._unknown_domain(node)
-                return Choice(
-                    self.typed(test, scope, BOOLEAN),
-                    self.typed(then, scope, domain),
-                    self.typed(otherwise, scope, domain),
-                    domain,
-                )
+                choices = (self.typed(then, domain), self.typed(otherwise, domain))
+                return Choice(self.typed(test, BOOLEAN), *choices, domain)
             case ast.Call(
                 func=ast.Name(id="all" | "any" as quantifier), args=[ast.GeneratorExp() as loop], keywords=[]
             ):
-                return self._quantified(quantifier == "all", loop, scope)
+                return self._quantified(quantifier == "all", loop)
             case _:
                 raise ExpressionProblem(
                     f"`{ast.unparse(node)}` in `{self.text}` is not in the language of models",
@@ -302,20 +295,16 @@ class _Resolver:
             ) from None
         return Constant(value, domain)
 
-    def _name(self, name: str, scope: Scope) -> Expression:
+    def _name(self, name: str) -> Expression:
+        scope = self.scope
         if name in scope.indices:
             over = scope.indices[name]
             return Index(name, 0, over, index_domain(scope.model, over))
         if name in scope.inputs:
             return Input(name, scope.inputs[name])
-        variable = scope.variable(name)
-        if variable is None:
-            raise self._unknown(name, scope)
-        if variable.over:
-            raise self._wrong_depth(variable, 0)
-        return Read(variable, ())
+        return Read(self._variable(name, 0), ())
 
-    def _read(self, node: ast.Subscript, scope: Scope) -> Expression:
+    def _read(self, node: ast.Subscript) -> Expression:
         base: ast.expr = node
         while isinstance(base, ast.Subscript):
             base = base.value
@@ -326,19 +315,33 @@ class _Resolver:
                 "name a variable",
             )
         name, indices = subscripts(node)
-        variable = scope.variable(name)
-        if variable is None:
-            raise self._unknown(name, scope)
-        if len(indices) != len(variable.over):
-            raise self._wrong_depth(variable, len(indices))
-        pairs = zip(indices, variable.over, strict=True)
-        return Read(variable, tuple(self.index(index, over, scope) for index, over in pairs))
+        variable = self._variable(name, len(indices))
+        return Read(variable, tuple(self.index(i, over) for i, over in zip(indices, variable.over, strict=True)))
 
-    def index(self, node: ast.expr, over: IndexSet, scope: Scope) -> Index:
+    def _variable(self, name: str, indices: int) -> ModelVariable:
+        """The variable of this name, which must have so many indices."""
+        variable = next((known for known in self.scope.model.variables if known.name == name), None)
+        if variable is None:
+            known = self.scope.names()
+            raise ExpressionProblem(
+                f"unknown name {name!r} in `{self.text}`",
+                ", ".join(known) or "none: the model has no variables",
+                did_you_mean(name, known, DECLARE),
+            )
+        if len(variable.over) != indices:
+            right = name + "".join(f"[{'ip'[over == 'partitions']}]" for over in variable.over)
+            raise ExpressionProblem(
+                f"{name!r} in `{self.text}` has {indices} indices and needs {len(variable.over)}",
+                f"`{right}`, by {' and '.join(variable.over) or 'nothing'}",
+                f"write `{right}`",
+            )
+        return variable
+
+    def index(self, node: ast.expr, over: IndexSet) -> Index:
         """An index of this set: a bound name, or a number."""
+        scope = self.scope
         domain = index_domain(scope.model, over)
         bound = [name for name, known in scope.indices.items() if known == over]
-        allowed = f"{', '.join(bound) or 'no bound name'}, or a number from 1 to {scope.model.sizes[over]}"
         match node:
             case ast.Name(id=name) if name in bound:
                 return Index(name, 0, over, domain)
@@ -346,65 +349,51 @@ class _Resolver:
                 return Index("", number, over, domain)
         raise ExpressionProblem(
             f"`{ast.unparse(node)}` in `{self.text}` is no index of {over} here",
-            allowed,
+            f"{', '.join(bound) or 'no bound name'}, or a number from 1 to {scope.model.sizes[over]}",
             "bind it: as a parameter of the action, an index of the procedure, with For, or with all/any",
         )
 
-    def _comparison(self, left: ast.expr, same: bool, right: ast.expr, scope: Scope) -> Expression:
-        domain = self._domain(left, scope) or self._domain(right, scope)
-        if domain is None:
-            if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
-                equal = left.value == right.value and type(left.value) is type(right.value)
-                return Constant(equal is same, BOOLEAN)
-            raise self._unknown_domain(left)
-        return Comparison(self.typed(left, scope, domain), same, self.typed(right, scope, domain))
+    def _comparison(self, left: ast.expr, same: bool, right: ast.expr) -> Expression:
+        domain = self._domain(left) or self._domain(right)
+        if domain is not None:
+            return Comparison(self.typed(left, domain), same, self.typed(right, domain))
+        if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            equal = left.value == right.value and type(left.value) is type(right.value)
+            return Constant(equal is same, BOOLEAN)
+        raise self._unknown_domain(left)
 
-    def _quantified(self, every: bool, loop: ast.GeneratorExp, scope: Scope) -> Expression:
+    def _quantified(self, every: bool, loop: ast.GeneratorExp) -> Expression:
         match loop.generators:
             case [
                 ast.comprehension(
                     target=ast.Name(id=name), iter=ast.Name(id="members" | "partitions" as over), ifs=ifs, is_async=0
                 )
             ] if len(ifs) <= 1:
-                refuse_rebinding(name, scope)
+                refuse_rebinding(name, self.scope)
                 # mypy sees a string; the pattern has narrowed it to the two words.
-                inner = scope.bind(name, "members" if over == "members" else "partitions")
-                condition = self.typed(ifs[0], inner, BOOLEAN) if ifs else None
-                return Quantified(every, name, inner.indices[name], condition, self.typed(loop.elt, inner, BOOLEAN))
+                indices: IndexSet = "members" if over == "members" else "partitions"
+                inner = _Resolver(self.text, self.scope.bind(name, indices))
+                condition = inner.typed(ifs[0], BOOLEAN) if ifs else None
+                return Quantified(every, name, indices, condition, inner.typed(loop.elt, BOOLEAN))
         raise ExpressionProblem(
             f"`{ast.unparse(loop)}` in `{self.text}` is not a loop over an index set",
             "`for j in members`, `for p in partitions`, with one `if` or none",
             "nest one all/any in another for two indices; join conditions with `and`",
         )
 
-    def _domain(self, node: ast.expr, scope: Scope) -> Domain | None:
+    def _domain(self, node: ast.expr) -> Domain | None:
         """The domain that the expression has by itself; None for constants, which take their neighbour's."""
         match node:
             case ast.Constant(value=value):
                 return BOOLEAN if isinstance(value, bool) else None
             case ast.IfExp(body=then, orelse=otherwise):
-                return self._domain(then, scope) or self._domain(otherwise, scope)
+                return self._domain(then) or self._domain(otherwise)
             case ast.Name(id=name):
-                return self._name(name, scope).domain
+                return self._name(name).domain
             case ast.Subscript():
-                return self._read(node, scope).domain
+                return self._read(node).domain
             case _:
                 return BOOLEAN
-
-    def _unknown(self, name: str, scope: Scope) -> ExpressionProblem:
-        return ExpressionProblem(
-            f"unknown name {name!r} in `{self.text}`",
-            ", ".join(scope.names()) or "none: the model has no variables",
-            did_you_mean(name, scope.names(), DECLARE),
-        )
-
-    def _wrong_depth(self, variable: ModelVariable, given: int) -> ExpressionProblem:
-        right = variable.name + "".join(f"[{'ip'[over == 'partitions']}]" for over in variable.over)
-        return ExpressionProblem(
-            f"{variable.name!r} in `{self.text}` has {given} indices and needs {len(variable.over)}",
-            f"`{right}`, by {' and '.join(variable.over) or 'nothing'}",
-            f"write `{right}`",
-        )
 
     def _unknown_domain(self, node: ast.expr) -> ExpressionProblem:
         return ExpressionProblem(
@@ -414,14 +403,12 @@ class _Resolver:
         )
 
     def _wrong_domain(self, node: ast.expr, found: Domain, wanted: Domain) -> ExpressionProblem:
+        said = f"`{ast.unparse(node)}` in `{self.text}`"
         if same_domain(wanted, BOOLEAN):
-            return ExpressionProblem(
-                f"`{ast.unparse(node)}` in `{self.text}` stands for true or false, and is one of {found!r}",
-                "something of the domain (False, True)",
-                "compare it with a value",
-            )
+            what = f"{said} stands for true or false, and is one of {found!r}"
+            return ExpressionProblem(what, "something of the domain (False, True)", "compare it with a value")
         return ExpressionProblem(
-            f"`{ast.unparse(node)}` in `{self.text}` is of the domain {found!r}",
+            f"{said} is of the domain {found!r}",
             f"the domain {wanted!r}, or a constant from it",
             "give both the same domain, value for value and in the same order",
         )

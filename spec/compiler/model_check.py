@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from groupspec.spec.compiler.expressions import BOOLEAN, Domain, same_domain
-from groupspec.spec.compiler.model import IndexSet, Model, Procedure, callees, callees_first
+from groupspec.spec.compiler.model import IndexSet, Model, Procedure, callees
 from groupspec.spec.compiler.resolved import Bodies, ModelProblem, ResolvedModel
 
 MAX_VALUES = 256
@@ -52,9 +52,11 @@ def resolve_model(model: Model) -> ResolvedModel:
     problems = [*bodies.problems, *circles(model)]
     if problems:
         raise ModelError(problems)
-    ordered = tuple((procedure, procedures[procedure.name]) for procedure in callees_first(model.procedures))
     return ResolvedModel(
-        model, ordered, tuple(a for a in actions if a is not None), tuple(p for p in properties if p is not None)
+        model,
+        tuple((procedure, procedures[procedure.name]) for procedure in model.procedures),
+        tuple(action for action in actions if action is not None),
+        tuple(claim for claim in properties if claim is not None),
     )
 
 

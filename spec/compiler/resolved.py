@@ -98,15 +98,6 @@ Body: TypeAlias = tuple[Instruction, ...]
 
 
 @dataclass(frozen=True)
-class ResolvedAction:
-    """An action with its guard and body understood."""
-
-    action: Action
-    guard: Expression
-    body: Body
-
-
-@dataclass(frozen=True)
 class ResolvedProperty:
     """A property with its expressions understood; `when` is None but for leads_to."""
 
@@ -117,15 +108,11 @@ class ResolvedProperty:
 
 @dataclass(frozen=True)
 class ResolvedModel:
-    """A model, understood.
-
-    Attributes:
-        procedures: Each with its body, in the order in which they can be defined: callees first.
-    """
+    """A model, understood: each procedure with its body, each action with its guard and body."""
 
     model: Model
     procedures: tuple[tuple[Procedure, Body], ...]
-    actions: tuple[ResolvedAction, ...]
+    actions: tuple[tuple[Action, Expression, Body], ...]
     properties: tuple[ResolvedProperty, ...]
 
 
@@ -142,13 +129,13 @@ class Bodies:
         scope = self._bound(place, Scope(self.model, {}, dict(procedure.inputs)), procedure.indices)
         return self._body(place, procedure.body, scope)
 
-    def action(self, action: Action) -> ResolvedAction | None:
+    def action(self, action: Action) -> tuple[Action, Expression, Body] | None:
         """An action; None if its guard means nothing."""
         place = f"action {action.name}"
         scope = self._bound(place, Scope(self.model), action.parameters)
         guard = self.condition(f"{place}, guard", action.guard, scope)
         body = self._body(place, action.body, scope)
-        return None if guard is None else ResolvedAction(action, guard, body)
+        return None if guard is None else (action, guard, body)
 
     def property(self, claim: ModelProperty) -> ResolvedProperty | None:
         """A property; None if it means nothing."""

@@ -73,16 +73,15 @@ def point(zone: Iterable[Inequality], size: int) -> tuple[Fraction, ...] | None:
     scales = [1] * len(table)
     basic = [size + index for index in range(len(table))]
     free = list(range(size))
-    while True:
-        broken = [row for row in range(len(table)) if table[row][-1] < 0]
-        if not broken:
-            return _values(table, scales, basic, size)
+    while broken := [row for row in range(len(table)) if table[row][-1] < 0]:
         leaving = min(broken, key=basic.__getitem__)
         raising = [column for column in range(size) if table[leaving][column] > 0]
         if not raising:
             return None
         _pivot(table, scales, leaving, column := min(raising, key=free.__getitem__))
         basic[leaving], free[column] = free[column], basic[leaving]
+    values = {name: Fraction(row[-1], scale) for row, scale, name in zip(table, scales, basic, strict=True)}
+    return tuple(values.get(name, Fraction(0)) for name in range(size))
 
 
 def whole_point(zone: Sequence[Inequality], size: int, narrowings: int = 40) -> tuple[int, ...] | None:
@@ -240,11 +239,3 @@ def _pivot(table: list[list[int]], scales: list[int], leaving: int, column: int)
         scale = scales[index] * factor
         common = gcd(scale, *changed)
         table[index], scales[index] = [number // common for number in changed], scale // common
-
-
-def _values(table: list[list[int]], scales: list[int], basic: list[int], size: int) -> tuple[Fraction, ...]:
-    values = [Fraction(0)] * size
-    for row, scale, name in zip(table, scales, basic, strict=True):
-        if name < size:
-            values[name] = Fraction(row[-1], scale)
-    return tuple(values)

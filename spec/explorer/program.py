@@ -57,9 +57,8 @@ def program(model: Model, variants: Sequence[Model] = ()) -> Program:
         ExplorerProblem: a variant differs in more.
     """
     base = resolve_model(model)
-    bodies = {procedure.name: body for procedure, body in base.procedures}
-    procedures: dict[str, list[Body]] = {procedure.name: [bodies[procedure.name]] for procedure in model.procedures}
-    actions = {found.action.name: [(found.guard, found.body)] for found in base.actions}
+    procedures = {procedure.name: [body] for procedure, body in base.procedures}
+    actions = {action.name: [(guard, body)] for action, guard, body in base.actions}
     rows = [(0,) * (len(procedures) + len(actions))]
     for variant in variants:
         _require_same_frame(model, variant)
@@ -92,7 +91,7 @@ def _versions(
         if before.guard == after.guard and before.body == after.body:
             yield 0
         elif (found := bodies.action(after)) is not None:
-            yield _number(actions[after.name], (found.guard, found.body))
+            yield _number(actions[after.name], found[1:])
     problems = [*bodies.problems, *circles(variant)]
     if problems:
         raise ModelError(problems)

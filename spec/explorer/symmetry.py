@@ -16,8 +16,7 @@ from typing import TypeAlias
 
 from groupspec.spec.compiler.expressions import Choice, Comparison, Expression, Index, Input, Read, operands
 from groupspec.spec.compiler.model import Model
-from groupspec.spec.compiler.model_check import resolve_model
-from groupspec.spec.compiler.resolved import Assign, Body, Branch, Invoke, Loop, ResolvedModel
+from groupspec.spec.compiler.resolved import Assign, Body, Branch, Invoke, Loop
 from groupspec.spec.explorer.exploration import ExplorerProblem
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.native import Steps
@@ -43,7 +42,7 @@ def folding(prepared: Program) -> Folding:
             "a model with symmetric=True",
             "explore it without folding; or declare it symmetric, if renaming members and partitions changes nothing",
         )
-    holders = index_holders(resolve_model(model))
+    holders = index_holders(prepared)
     for variable in model.variables:
         if variable.name in holders and variable.initial != 0:
             raise _asymmetric(model, f"{variable.name} holds an index and begins as {variable.initial!r}, not as 0")
@@ -90,10 +89,10 @@ def _asymmetric(model: Model, why: str) -> ExplorerProblem:
     )
 
 
-def index_holders(resolved: ResolvedModel) -> frozenset[str]:
+def index_holders(prepared: Program) -> frozenset[str]:
     """The variables that hold an index."""
     beside: dict[_Holder, set[_Holder]] = {}
-    for group in _groups(resolved):
+    for group in _groups(prepared):
         for holder in group:
             beside.setdefault(holder, set()).update(group)
     found, waiting = {_INDEX}, [_INDEX]
@@ -104,15 +103,15 @@ def index_holders(resolved: ResolvedModel) -> frozenset[str]:
     return frozenset(name for procedure, name in found if name and not procedure)
 
 
-def _groups(resolved: ResolvedModel) -> Iterator[set[_Holder]]:
+def _groups(prepared: Program) -> Iterator[set[_Holder]]:
     """Places whose values are compared with each other, or assigned to each other."""
-    for procedure, body in resolved.procedures:
+    for procedure, (body, *_) in prepared.procedures:
         yield from _in_body(body, procedure.name)
-    for action in resolved.actions:
-        yield from _in_expression(action.guard, "")
-        yield from _in_body(action.body, "")
-    for claim in resolved.properties:
-        yield from _in_expression(claim.holds, "")
+    for _, ((guard, body), *_) in prepared.actions:
+        yield from _in_expression(guard, "")
+        yield from _in_body(body, "")
+    for condition in prepared.conditions:
+        yield from _in_expression(condition, "")
 
 
 def _in_body(body: Body, procedure: str) -> Iterator[set[_Holder]]:
