@@ -1,4 +1,8 @@
-"""Where a partition begins, what is fetched, and which answers come too late to be of use."""
+"""Where a partition begins, what is fetched, and which answers come too late to be of use.
+
+What must follow from each error of OffsetFetch, ListOffsets, Fetch and Metadata stands in the specification's table of
+request handling, and is tried by conformance/stateful/tests/test_request_handling.py.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,6 @@ from groupspec.impl.core.tests.scene import Scene, partitions
 
 P0, P1, P2 = partitions(0, 1, 2)
 GONE = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "DISCONNECTED", "TIMED_OUT"]
-MOVED = ["NOT_LEADER_OR_FOLLOWER", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION", "FENCED_LEADER_EPOCH"]
 
 
 def assigned(*numbers: int, **config: Any) -> Scene:
@@ -128,63 +131,12 @@ def test_the_first_failing_partition_decides() -> None:
     assert scene.is_waiting("OffsetFetch")
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        "GROUP_AUTHORIZATION_FAILED",
-        "TOPIC_AUTHORIZATION_FAILED",
-        "UNKNOWN_TOPIC_OR_PARTITION",
-        "UNKNOWN_SERVER_ERROR",
-    ],
-)
-def test_a_refused_lookup_is_reported_and_repeated_at_the_next_poll(error: str) -> None:
-    scene = assigned(0)
-    scene.answer("OffsetFetch", error)
-    assert len(scene.errors()) == 1
-    scene.pass_ms(10_000)
-    assert not scene.is_waiting("OffsetFetch")
-    scene.poll()
-    assert scene.is_waiting("OffsetFetch")
-
-
 def test_O1_a_partition_that_the_answer_leaves_out_is_asked_for_again() -> None:
     scene = assigned(0, 1)
     scene.respond("OffsetFetch", OffsetFetchResponse({P0: FetchedOffset(5)}))
     assert (state(scene, P0), state(scene, P1)) == ("FETCHABLE", "AWAITING_POSITION")
     scene.pass_ms(100)
     assert scene.sent(OffsetFetchRequest)[-1].partitions == (P1,)
-
-
-@pytest.mark.parametrize("error", [*MOVED, "UNKNOWN_LEADER_EPOCH"])
-def test_a_moved_leader_is_looked_up_and_asked_again(error: str) -> None:
-    scene = assigned(0)
-    scene.committed_are(-1)
-    asked = len(scene.sent(MetadataRequest))
-    scene.pass_ms(200)
-    listed(scene, error=error)
-    assert len(scene.sent(MetadataRequest)) == asked + 1
-    scene.pass_ms(100)
-    listed(scene, 3)
-    assert scene.describe().partitions[P0].position == 3
-
-
-@pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
-def test_an_unanswered_reset_is_repeated(error: str) -> None:
-    scene = assigned(0)
-    scene.committed_are(-1)
-    scene.answer("ListOffsets", error)
-    scene.pass_ms(100)
-    assert scene.is_waiting("ListOffsets")
-
-
-@pytest.mark.parametrize("error", ["TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"])
-def test_a_refused_reset_is_reported_and_repeated_at_the_next_poll(error: str) -> None:
-    scene = assigned(0)
-    scene.committed_are(-1)
-    listed(scene, error=error)
-    assert len(scene.errors()) == 1
-    scene.poll()
-    assert scene.is_waiting("OffsetFetch")
 
 
 def test_O3_a_position_that_comes_after_a_seek_is_dropped() -> None:
@@ -414,49 +366,6 @@ def test_O6_an_offset_out_of_range_without_a_policy_is_reported() -> None:
     assert scene.describe().partitions[P0].position == 10
 
 
-@pytest.mark.parametrize("error", [*MOVED, "UNKNOWN_LEADER_EPOCH"])
-def test_a_fetch_from_the_wrong_node_looks_for_the_leader(error: str) -> None:
-    scene = Scene().stable(0)
-    scene.pass_ms(200)
-    scene.do(Fetch())
-    fetched(scene, b"", error)
-    assert len(scene.sent(MetadataRequest)) == 1
-    assert not scene.is_waiting("Fetch")
-    scene.pass_ms(100)
-    assert scene.is_waiting("Fetch")
-
-
-@pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
-def test_an_unanswered_fetch_is_repeated_after_the_backoff(error: str) -> None:
-    scene = Scene().stable(0)
-    scene.do(Fetch())
-    scene.answer("Fetch", error)
-    assert scene.describe().connection == "STABLE"
-    scene.pass_ms(100)
-    assert scene.is_waiting("Fetch")
-
-
-def test_a_passing_failure_of_a_fetch_is_repeated_without_a_word() -> None:
-    scene = Scene().stable(0)
-    scene.do(Fetch())
-    fetched(scene, b"", "UNKNOWN_SERVER_ERROR")
-    assert scene.errors() == []
-    scene.pass_ms(100)
-    assert scene.is_waiting("Fetch")
-
-
-@pytest.mark.parametrize("error", ["TOPIC_AUTHORIZATION_FAILED", "INVALID_REQUEST"])
-def test_a_refused_fetch_is_reported_and_the_next_demand_tries_again(error: str) -> None:
-    scene = Scene().stable(0)
-    scene.do(Fetch())
-    fetched(scene, b"", error)
-    assert len(scene.errors()) == 1
-    scene.pass_ms(1_000)
-    assert not scene.is_waiting("Fetch")
-    scene.do(Fetch())
-    assert scene.is_waiting("Fetch")
-
-
 def test_a_partition_that_a_fetch_answer_leaves_out_is_fetched_again() -> None:
     scene = Scene().stable(0, 2)
     scene.do(Fetch())
@@ -482,19 +391,6 @@ def test_a_topic_that_does_not_exist_is_asked_for_again_once_in_a_while() -> Non
     scene.pass_ms(10_000)
     assert len(scene.sent(MetadataRequest)) == 11
     assert scene.errors() == []
-
-
-@pytest.mark.parametrize("error", ["DISCONNECTED", "TIMED_OUT"])
-def test_unanswered_metadata_is_asked_for_again_after_the_backoff(error: str) -> None:
-    scene = Scene()
-    scene.coordinator.topics = {}
-    scene.start()
-    scene.poll()
-    scene.answer("Metadata", error)
-    scene.pass_ms(99)
-    assert len(scene.sent(MetadataRequest)) == 1
-    scene.pass_ms(1)
-    assert len(scene.sent(MetadataRequest)) == 2
 
 
 @pytest.mark.parametrize(
