@@ -117,9 +117,7 @@ class Consumer:
             Journal(self._config.client_id, self._config.group_id).say(__name__, doubt, logging.WARNING)
         self._runtime = runtime or ThreadingRuntime()
         if transport is None or decoder is None:
-            from groupspec.impl import (
-                wiring,
-            )  # the one place that knows both sides; not needed with a network of one's own
+            from groupspec.impl import wiring  # knows both sides; not needed with a network of one's own
 
             transport = transport or wiring.socket_transport(bootstrap_servers, self._config, self._runtime)
             decoder = decoder or wiring.DECODER
@@ -273,10 +271,8 @@ class Consumer:
         Raises: IllegalStateError if it is not assigned; KafkaTimeoutError; WakeupError; what the lookup was refused
         for.
         """
-        partition, timeout_ms = (
-            arguments.partition(partition, "position()"),
-            arguments.timeout(timeout_ms, "position()"),
-        )
+        partition = arguments.partition(partition, "position()")
+        timeout_ms = arguments.timeout(timeout_ms, "position()")
         with self._call_guard.use("position()"):
             self._need_background()
             deadline_ms = self._runtime.now_ms() + timeout_ms
@@ -350,10 +346,8 @@ class Consumer:
         self, partitions: Iterable[TopicPartition], timeout_ms: int = API_TIMEOUT_MS
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group has committed for these; None where there is nothing. Raises as commit() does."""
-        wanted, timeout_ms = (
-            arguments.partitions(partitions, "committed()"),
-            arguments.timeout(timeout_ms, "committed()"),
-        )
+        wanted = arguments.partitions(partitions, "committed()")
+        timeout_ms = arguments.timeout(timeout_ms, "committed()")
         with self._call_guard.use("committed()"):
             deadline_ms = self._runtime.now_ms() + timeout_ms
             found = self._await(

@@ -348,7 +348,10 @@ class ScriptedBroker(Controls):
             appended = self._appended
             assert appended is not None
             with self._lock:
-                answer = self._answer_now(request, event)
+                if isinstance(request, MemberRequest):
+                    self._cluster.group(request.group_id).expire(event.at_us // 1000)
+                caller = Caller(event.node, event.client_id, event.version, _now_ms())
+                answer = self._cluster.answer(request, caller)
             left_ms = deadline_ms - _now_ms()
             if not isinstance(request, FetchRequest) or not isinstance(answer, FetchResponse):
                 return answer
@@ -356,12 +359,6 @@ class ScriptedBroker(Controls):
                 return answer
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(appended.wait(), left_ms / 1000)
-
-    def _answer_now(self, request: Request, event: WireEvent) -> Answer:
-        now_ms = _now_ms()
-        if isinstance(request, MemberRequest):
-            self._cluster.group(request.group_id).expire(event.at_us // 1000)
-        return self._cluster.answer(request, Caller(event.node, event.client_id, event.version, now_ms))
 
     def _wake_fetches(self) -> None:
         if self._appended is not None:

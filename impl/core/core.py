@@ -16,6 +16,7 @@ from groupspec.impl.core.answers import Answer, answers_in
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.dispatch import dispatch, dispatch_late, is_late
+from groupspec.impl.core.errors import ConsumerClosedError
 from groupspec.impl.core.events import InputEvent, Output
 from groupspec.impl.core.messages import ErrorCode, JoinGroupResponse, Response
 from groupspec.impl.core.parts import Parts
@@ -99,6 +100,7 @@ class Core(Parts):
     def _refuse(self, event: InputEvent) -> None:
         """After the end: futures are completed; everything else is ignored."""
         if isinstance(event, events.Commit | events.FetchCommitted):
-            self.leaving.refuse(event.future_id)
+            error = ConsumerClosedError("The consumer is closed")
+            self.context.emit(events.CompleteFuture(event.future_id, error=error))
         elif isinstance(event, events.Close | events.Unsubscribe):
-            self.leaving.acknowledge(event.future_id)
+            self.context.emit(events.CompleteFuture(event.future_id))

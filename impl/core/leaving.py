@@ -12,7 +12,7 @@ from collections.abc import Callable
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection
 from groupspec.impl.core.context import Context
-from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError
+from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.events import COORDINATOR, CallbackKind, Close, Closed, CompleteFuture, Unsubscribe
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.membership import Membership
@@ -166,11 +166,3 @@ class Leaving:
             self._context.emit(CompleteFuture(future_id))
         self._closers.clear()
         self._context.emit(Closed())
-
-    def refuse(self, future_id: int) -> None:
-        """After the end nothing can be done any more."""
-        self._context.emit(CompleteFuture(future_id, error=ConsumerClosedError("The consumer is closed")))
-
-    def acknowledge(self, future_id: int) -> None:
-        """After the end there is nothing left to leave."""
-        self._context.emit(CompleteFuture(future_id))

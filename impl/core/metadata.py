@@ -124,11 +124,9 @@ class Metadata:
         for topic in topics:
             self._leaders.pop(topic, None)
             self._missing.add(topic)
-            self._say(f"Topic {topic} does not exist (yet)", topic)
+            text = f"Topic {topic} does not exist (yet); asking again"
+            self._context.journal.seldom(__name__, text, self._context.now_ms, topic)
         self._look_again()
-
-    def _say(self, text: str, topic: str) -> None:
-        self._context.journal.seldom(__name__, f"{text}; asking again", self._context.now_ms, topic)
 
     def topic_not_ready(self, topics: tuple[str, ...]) -> None:
         """Nothing certain about these topics: what was known stays, and they are asked for again."""

@@ -314,8 +314,8 @@ class SubscriptionState:
     def set_position(self, partition: TopicPartition, epoch: int, offset: int, committed: bool) -> bool:
         """The first position of a partition, if it still awaits one; False if the answer came too late (rule O3)."""
         with self._lock:
-            p = self._shared.partitions.get(partition)
-            if p is None or p.epoch != epoch or p.position is not None or p.pending_revocation:
+            p = self._in_epoch(partition, epoch)
+            if p is None or p.position is not None or p.pending_revocation:
                 return False
             p.position = p.safe_position = offset
             if committed:
@@ -325,8 +325,8 @@ class SubscriptionState:
     def drop_position(self, partition: TopicPartition, epoch: int, offset: int) -> int | None:
         """This position must be found anew, in the epoch that is returned; None if it is another one by now."""
         with self._lock:
-            p = self._shared.partitions.get(partition)
-            if p is None or p.epoch != epoch or p.position != offset:
+            p = self._in_epoch(partition, epoch)
+            if p is None or p.position != offset:
                 return None
             p.epoch = self._new_epoch()
             p.position = p.safe_position = None
@@ -336,7 +336,7 @@ class SubscriptionState:
     def is_current(self, partition: TopicPartition, epoch: int) -> bool:
         """Whether the partition is still assigned and in this epoch."""
         with self._lock:
-            return self._is_current(partition, epoch)
+            return self._in_epoch(partition, epoch) is not None
 
     def fetchable(self) -> dict[TopicPartition, tuple[int, int]]:
         """What may be fetched (rule O5), with epoch and position; what was fetched longest ago comes first."""
@@ -363,7 +363,7 @@ class SubscriptionState:
         fetch that ends in the old one.
         """
         with self._lock:
-            current = {tp: known for tp, known in fetchable.items() if self._is_current(tp, known[0])}
+            current = {tp: known for tp, known in fetchable.items() if self._in_epoch(tp, known[0])}
             for tp in current:
                 self._shared.partitions[tp].fetch_in_flight = True
             return current
@@ -371,17 +371,16 @@ class SubscriptionState:
     def fetch_ended(self, partition: TopicPartition, epoch: int) -> bool:
         """The fetch came back; False if it belongs to an earlier assignment or position and must be dropped."""
         with self._lock:
-            p = self._shared.partitions.get(partition)
-            if p is None or p.epoch != epoch:
-                return False
-            p.fetch_in_flight = False
-            return True
+            p = self._in_epoch(partition, epoch)
+            if p is not None:
+                p.fetch_in_flight = False
+            return p is not None
 
     def buffer(self, buffered: Buffered) -> bool:
         """Hand records over to the polling thread; False if they are not what it expects next (rules O3, O5)."""
         with self._lock:
-            p = self._shared.partitions.get(buffered.partition)
-            if p is None or p.epoch != buffered.epoch or p.position != buffered.offset or p.pending_revocation:
+            p = self._in_epoch(buffered.partition, buffered.epoch)
+            if p is None or p.position != buffered.offset or p.pending_revocation:
                 return False
             p.buffered, p.unreadable = buffered, False
             return True
@@ -431,9 +430,10 @@ class SubscriptionState:
             have = ", ".join(map(str, sorted(self._shared.partitions))) or "none"
             raise IllegalStateError(f"{partition} is not assigned to this consumer; assigned: {have}") from None
 
-    def _is_current(self, partition: TopicPartition, epoch: int) -> bool:
+    def _in_epoch(self, partition: TopicPartition, epoch: int) -> _Partition | None:
+        """The partition, if it is still assigned and in this epoch."""
         p = self._shared.partitions.get(partition)
-        return p is not None and p.epoch == epoch
+        return p if p is not None and p.epoch == epoch else None
 
     def _replace(self, partitions: Iterable[TopicPartition], callback_pending: bool) -> None:
         before, wanted = self._shared.partitions, set(partitions)

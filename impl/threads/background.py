@@ -189,7 +189,9 @@ class BackgroundDriver:
             self._take(event)
         self._outputs += self.core.advance(self._runtime.now_ms())
         self._carry_out()
-        self._ring()
+        if self._changed:  # once a turn: the polling thread looks what there is for it
+            self._changed = False
+            self._event_count.advance()
         if not self._ended:
             self._responses += self._transport.poll(self._wait_ms())
 
@@ -221,12 +223,6 @@ class BackgroundDriver:
         while self._outputs:
             self._changed = True
             self._do(self._outputs.popleft())
-
-    def _ring(self) -> None:
-        """Once a turn, if anything happened, the polling thread looks what there is for it."""
-        if self._changed:
-            self._changed = False
-            self._event_count.advance()
 
     def _do(self, output: Output) -> None:
         match output:
