@@ -46,8 +46,9 @@ def _show(result: SuiteResult, examples: int, seed: int) -> None:
     if len(result.missing) > MAX_MISSING:
         say(f"... and {len(result.missing) - MAX_MISSING} more")
     say(
-        f"{result.driver}: transitions {result.transitions[0]:,} of {result.transitions[1]:,}, "
-        f"pairs {result.pairs[0]:,} of {result.pairs[1]:,}, {result.steps:,} steps in {result.seconds:.1f} s "
+        f"{result.driver}: transitions {result.transitions['covered']:,} of {result.transitions['total']:,}, "
+        f"pairs {result.pairs['covered']:,} of {result.pairs['feasible']:,}, "
+        f"{result.steps:,} steps in {result.seconds:.1f} s "
         f"(and {result.preparing_seconds:.1f} s to find the routes), {len(result.failures)} divergences",
         f"replay: groupspec test --driver {result.driver} --examples {examples} --seed {seed}",
     )

@@ -4,14 +4,7 @@
 writes any run of a model as a vector file; the tests play it to the reference's core (`tests/replaying.py`).
 """
 
-from groupspec.conformance.findings.entries import FINDINGS, Finding
-from groupspec.conformance.findings.pages import Counterexample, counterexamples
+from groupspec.conformance.findings.entries import FINDINGS, Counterexample, Finding, counterexamples
 from groupspec.conformance.findings.vectors import vector_text
 
-__all__ = [
-    "FINDINGS",
-    "Counterexample",
-    "Finding",
-    "counterexamples",
-    "vector_text",
-]
+__all__ = ["FINDINGS", "Counterexample", "Finding", "counterexamples", "vector_text"]

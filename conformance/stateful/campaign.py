@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -36,54 +36,41 @@ MAX_FAILURES: Final = 20
 
 @dataclass
 class SuiteResult:
-    """What one run of the suite found.
+    """What one run of the suite found, all targets together.
 
     Attributes:
         driver: What was driven.
-        covered: Transitions and pairs that fired, all targets together, of those that can.
-        coverage: Table label -> row id -> how often it fired; only rows that can.
-        missing: Feasible transitions and pairs that did not fire, in words.
+        transitions: How many of those that can fire have fired.
+        pairs: The same of pairs.
         steps: Events that were brought about.
-        failures: Divergences, each with the events that lead to it.
-        preparing_seconds: Spent on finding the routes, which are the same for every driver.
+        examples: Runs: routes, and what Hypothesis has drawn.
         seconds: Spent on running.
+        preparing_seconds: Spent on finding the routes, which are the same for every driver.
+        failures: Divergences, each with the events that lead to it.
+        missing: Feasible transitions and pairs that did not fire, in words.
+        coverage: Table label -> row id -> how often it fired; only rows that can.
+        infeasible: Table label -> ids of the transitions that can't.
     """
 
     driver: str
-    transitions: tuple[int, int] = (0, 0)
-    pairs: tuple[int, int] = (0, 0)
-    coverage: dict[str, dict[str, int]] = field(default_factory=dict)
-    infeasible: dict[str, list[str]] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
+    transitions: dict[str, int] = field(default_factory=lambda: {"covered": 0, "total": 0})
+    pairs: dict[str, int] = field(default_factory=lambda: {"covered": 0, "feasible": 0})
     steps: int = 0
     examples: int = 0
-    failures: list[str] = field(default_factory=list)
-    preparing_seconds: float = 0.0
     seconds: float = 0.0
+    preparing_seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    coverage: dict[str, dict[str, int]] = field(default_factory=dict)
+    infeasible: dict[str, list[str]] = field(default_factory=dict)
 
     def data(self) -> dict[str, object]:
         """The result in the shape of its JSON Schema."""
-        return {
-            "driver": self.driver,
-            "transitions": {"covered": self.transitions[0], "total": self.transitions[1]},
-            "pairs": {"covered": self.pairs[0], "feasible": self.pairs[1]},
-            "steps": self.steps,
-            "examples": self.examples,
-            "seconds": round(self.seconds, 3),
-            "preparing_seconds": round(self.preparing_seconds, 3),
-            "failures": self.failures,
-            "missing": self.missing,
-            "coverage": self.coverage,
-            "infeasible": self.infeasible,
-        }
+        seconds = {"seconds": round(self.seconds, 3), "preparing_seconds": round(self.preparing_seconds, 3)}
+        return asdict(self) | seconds
 
 
-def run_suite(
-    driver: str,
-    examples: int,
-    seed: int,
-    now: Callable[[str], None] = lambda _: None,
-) -> SuiteResult:
+def run_suite(driver: str, examples: int, seed: int, now: Callable[[str], None] = lambda _: None) -> SuiteResult:
     """Runs it.
 
     Args:
@@ -125,10 +112,11 @@ def _run(result: SuiteResult, target: str, rebalance: str, start: Start, example
 def _count(result: SuiteResult, target: str, rebalance: str, coverage: Coverage) -> None:
     """Adds one target's coverage to the result."""
     transitions, pairs = transition_routes(target, rebalance), pair_routes(target, rebalance)
-    fired = [goal for goal in transitions if goal in coverage.transitions]
-    fired_pairs = [goal for goal in pairs if goal in coverage.pairs]
-    result.transitions = result.transitions[0] + len(fired), result.transitions[1] + len(transitions)
-    result.pairs = result.pairs[0] + len(fired_pairs), result.pairs[1] + len(pairs)
+    missing = coverage.missing([*transitions, *pairs])
+    result.transitions["total"] += len(transitions)
+    result.transitions["covered"] += sum(goal in coverage.transitions for goal in transitions)
+    result.pairs["feasible"] += len(pairs)
+    result.pairs["covered"] += sum(goal in coverage.pairs for goal in pairs)
     result.steps += coverage.steps
     result.examples += coverage.examples
     for machine, row in transitions:
@@ -136,8 +124,4 @@ def _count(result: SuiteResult, target: str, rebalance: str, coverage: Coverage)
         result.coverage.setdefault(label, {})[row] = coverage.transitions[machine, row]
     for machine, row in infeasible_transitions(target, rebalance):
         result.infeasible.setdefault(f"{machine}.{rebalance}.deployed", []).append(row)
-    result.missing += [
-        f"{rebalance} {goal[0]}: {' then '.join(goal[1:])}"
-        for goal in (*transitions, *pairs)
-        if goal not in coverage.transitions and goal not in coverage.pairs
-    ]
+    result.missing += [f"{rebalance} {goal[0]}: {' then '.join(goal[1:])}" for goal in missing]

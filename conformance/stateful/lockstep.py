@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.routes import Goal
-from groupspec.conformance.stateful.translation import Observation, Translation
+from groupspec.conformance.stateful.translation import Observation, is_manual_commit
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description
+from groupspec.impl.scripted import api_of
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
 from groupspec.spec.terms import Value
 from groupspec.spec.vocabulary import CONSUMER_EVENTS, REQUESTS
@@ -172,7 +173,7 @@ class Lockstep(LockstepRun):
             self.compare(f"{what} after {named}", wanted, observed[what])
 
     def configuration(self) -> str:
-        """Of the member."""
+        """The protocol, and the values of the configuration."""
         return f"{self.member.rebalance}, auto_commit={self.value('auto_commit')}, static={self.value('static')}"
 
     def end(self) -> None:
@@ -189,8 +190,7 @@ def said_of(outputs: tuple[impl.Output, ...]) -> list[str]:
     said = []
     for output in outputs:
         if isinstance(output, impl.SendRequest):
-            word = Translation.request_word(output)
-            if word in COMPARED:
+            if not is_manual_commit(output.request) and (word := api_of(output.request)) in COMPARED:
                 said.append(word)
         elif isinstance(output, impl.Error | impl.RevokePartitions | impl.AssignPartitions):
             said.append(output.type)

@@ -31,6 +31,23 @@ from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 SUBJECT = PARTITIONS[0]
 OTHER = PARTITIONS[1]
+_ACTIVE = ("ASSIGNED", "AWAITING_POSITION", "FETCHABLE", "PAUSED")
+_ANY = ("UNASSIGNED", *_ACTIVE, "PENDING_REVOCATION")
+_POSSIBLE_IN = {
+    "partition_added": ("UNASSIGNED",),
+    "partition_enabled": ("ASSIGNED",),
+    "revocation_pending": _ACTIVE,
+    "partition_removed": ("PENDING_REVOCATION",),
+    **dict.fromkeys(("sought", "paused_by_user", "resumed_by_user"), _ACTIVE),
+}
+"""Event -> the states of the partition in which it can happen; the others can happen in any."""
+
+_ANSWERED = {
+    "position_found": (OffsetFetchRequest, ListOffsetsRequest),
+    **dict.fromkeys(("fetch_answered", "fetch_failed", "fetch_out_of_range"), (FetchRequest,)),
+}
+"""Event -> the requests that it answers."""
+
 _NOT_HERE = PartitionDescription("UNASSIGNED")
 
 
@@ -55,24 +72,10 @@ class PartitionAdapter(ScriptedCore):
 
     def can(self, offer: Offer) -> bool:
         """Whether the member around the partition could bring this about now."""
-        state, current = self.observe().state, bool(dict(offer.inputs).get("current", True))
-        match offer.event:
-            case "partition_added":
-                return state == "UNASSIGNED"
-            case "partition_enabled":
-                return state == "ASSIGNED"
-            case "revocation_pending":
-                return state in ("ASSIGNED", "AWAITING_POSITION", "FETCHABLE", "PAUSED")
-            case "partition_removed":
-                return state == "PENDING_REVOCATION"
-            case "sought" | "paused_by_user" | "resumed_by_user":
-                return state not in ("UNASSIGNED", "PENDING_REVOCATION")
-            case "position_found":
-                return self._find((OffsetFetchRequest, ListOffsetsRequest), current) is not None
-            case "fetch_answered" | "fetch_failed" | "fetch_out_of_range":
-                return self._find((FetchRequest,), current) is not None
-            case _:
-                return True
+        if offer.event in _ANSWERED:
+            current = bool(dict(offer.inputs).get("current", True))
+            return self._find(_ANSWERED[offer.event], current) is not None
+        return self.observe().state in _POSSIBLE_IN.get(offer.event, _ANY)
 
     def _find(self, kinds: tuple[type, ...], current: bool) -> SendRequest | None:
         """An open request about the partition: one whose answer is waited for, or one that was given up."""
@@ -195,7 +198,7 @@ class PartitionAdapter(ScriptedCore):
     # Positions and records --------------------------------------------------------------------------------------------
 
     def _find_position(self, current: bool, variant: int) -> None:
-        sent = self._find((OffsetFetchRequest, ListOffsetsRequest), current)
+        sent = self._find(_ANSWERED["position_found"], current)
         assert sent is not None
         self._offset += 1
         nothing_committed = isinstance(sent.request, OffsetFetchRequest) and variant % 2 == 1
@@ -206,7 +209,7 @@ class PartitionAdapter(ScriptedCore):
             self._find_position(current, variant)
 
     def _answer_fetch(self, event: str, current: bool) -> None:
-        sent = self._find((FetchRequest,), current)
+        sent = self._find(_ANSWERED[event], current)
         assert sent is not None
         assert isinstance(sent.request, FetchRequest)
         self.unanswered.remove(sent)

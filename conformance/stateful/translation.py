@@ -151,19 +151,14 @@ class Translation:
     topics: tuple[str, ...] = ()
     unsolicited: Offer | None = None
 
-    def note_lost(self) -> None:
-        """The coordinator was forgotten: what was under way to it has no answer any more."""
-        for sent in self.sent.values():
-            if sent.api != "FindCoordinator":
-                sent.given_up = True
-
     def note(self, observation: Observation) -> None:
         """Keep the books: what was sent, and whether the coordinator was forgotten."""
         for output in observation.outputs:
             if isinstance(output, SendRequest):
                 self.note_sent(output, observation.after)
-            elif isinstance(output, impl.DisconnectCoordinator):
-                self.note_lost()
+            elif isinstance(output, impl.DisconnectCoordinator):  # what was under way to it has no answer any more
+                for sent in self.sent.values():
+                    sent.given_up |= sent.api != "FindCoordinator"
 
     def note_sent(self, output: SendRequest, description: Description) -> None:
         """The member sent a request."""
@@ -248,11 +243,6 @@ class Translation:
         """What the subscription takes and retains of what is owned."""
         wanted = [partition.topic in self.topics for partition in owned]
         return {"revokes_any": not all(wanted), "retains_any": any(wanted)}
-
-    @staticmethod
-    def request_word(output: SendRequest) -> str:
-        """What the specification calls a request that goes out; empty for the application's own commits."""
-        return "" if is_manual_commit(output.request) else api_of(output.request)
 
 
 def _error(event: impl.ResponseReceived) -> ErrorCode:
