@@ -18,7 +18,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.recording import record, save
+from groupspec.conformance.wire.recording import save
 from groupspec.conformance.wire.to_trace import write_trace
 from groupspec.conformance.wire.verdicts import BROKEN
 from groupspec.conformance.wire.wire_text import describe, short, text_lines
@@ -34,7 +34,7 @@ def write_artefacts(result: CaseResult, report: Path, repeat: int) -> Path:
     name = result.case.id.replace("/", "--")
     folder = report / result.client.folder / (f"{name}.run-{repeat + 1}" if repeat else name)
     folder.mkdir(parents=True, exist_ok=True)
-    save(record(result), folder / ("log.ndjson" if len(result.entries) < LARGE_ENTRIES else "log.ndjson.gz"))
+    save(result, folder / ("log.ndjson" if len(result.entries) < LARGE_ENTRIES else "log.ndjson.gz"))
     (folder / "wire.txt").write_text("\n".join(_page(result)) + "\n", encoding="utf-8")
     (folder / "sequence.svg").write_text(sequence(result), encoding="utf-8")
     write_trace(result, f"{result.client.folder}/{result.case.id}/{repeat + 1}", folder / "trace.ndjson")

@@ -46,7 +46,6 @@ class Row:
     """The verdict on one rule of one case, over all its runs.
 
     Attributes:
-        combined: The verdict, and how sure it is.
         folder: Where the log and the diagram of the run are that `combined` tells of; "" if none were written.
         at_ms: When it showed, since the beginning of that run.
         trace_seq: The last event of that run's trace up to then; None if none was written.
@@ -101,7 +100,6 @@ class Campaign:
     """Everything that one `groupspec conform` found out.
 
     Attributes:
-        clients: For each client its name, version, crashes and `rows`: case, rule, judgement, runs, replay.
         seconds: How long it took.
         seed: What drew the order of the runs.
         jobs: Runs at the same time.

@@ -15,7 +15,6 @@ from dataclasses import fields
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
-from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
@@ -33,11 +32,11 @@ SAME_IN_BOTH_LOGS: Final = {each.name for each in fields(WireEvent)} & {each.nam
 
 
 class CaseBroker:
-    """A scripted broker that writes what happens to the log. A context manager."""
+    """A scripted broker that writes what happens to the log, for a client of one topic. A context manager."""
 
-    def __init__(self, log: Log, case: Case) -> None:
+    def __init__(self, log: Log, topic: str) -> None:
         self._log = log
-        self._topic = case.variant.topic
+        self._topic = topic
         self._broker = ScriptedBroker(nodes=2, topics=TOPICS | OFFSETS_TOPIC, lifetime_s=LIFETIME_S)
 
     def __enter__(self) -> CaseBroker:

@@ -82,7 +82,7 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     waits_us: Sequence[Wait] = ()
     stalls_us: Sequence[tuple[int, int]] = ()
     try:
-        with CaseBroker(log, case) as broker:
+        with CaseBroker(log, case.variant.topic) as broker:
             with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
                 context = ScenarioContext(case, broker, process, log)
                 outcome, trace = _tell(context, process)

@@ -8,8 +8,6 @@ addressed by the process's id, never by name.
 from __future__ import annotations
 
 import contextlib
-import os
-import selectors
 import signal
 import subprocess
 import threading
@@ -66,7 +64,10 @@ class HarnessProcess:
         self._bytes_in_second = self._events_in_second = 0
         self._second = 0.0
         self.ending: Ending | None = None
-        self._reader = threading.Thread(target=self._read, daemon=True, name=f"harness-{self._process.pid}")
+        name = f"harness-{self._process.pid}"
+        self._stderr_reader = threading.Thread(target=self._read_stderr, daemon=True, name=f"{name}-stderr")
+        self._reader = threading.Thread(target=self._read, daemon=True, name=name)
+        self._stderr_reader.start()
         self._reader.start()
 
     def __enter__(self) -> HarnessProcess:
@@ -107,50 +108,40 @@ class HarnessProcess:
         tied.end(self._process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_WAIT_S)
-        self._reader.join(EXIT_WAIT_S)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        for reader, stream in ((self._reader, self._process.stdout), (self._stderr_reader, self._process.stderr)):
+            reader.join(EXIT_WAIT_S)
+            if stream is not None and not reader.is_alive():  # else somebody who left the group has the pipe
+                stream.close()
 
-    # Reading, in a thread of its own
+    # Reading, in threads of their own
     # ------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Moves stdout and stderr until both end, or the harness breaks the protocol."""
+        """Takes events from stdout until it ends, or the harness breaks the protocol."""
         assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        stdout, stderr = self._process.stdout.fileno(), self._process.stderr.fileno()
-        pending = {stdout: b"", stderr: b""}
-        with selectors.DefaultSelector() as selector:
-            for descriptor in pending:
-                selector.register(descriptor, selectors.EVENT_READ)
-            while stdout in pending and not self._broken:
-                for key, _ in selector.select():
-                    descriptor = key.fd
-                    chunk = os.read(descriptor, 65536)
-                    if not chunk:
-                        selector.unregister(descriptor)
-                        del pending[descriptor]
-                    elif descriptor == stdout:
-                        pending[stdout] = self._take_events(pending[stdout] + chunk, len(chunk))
-                    else:
-                        pending[stderr] = self._take_stderr(pending[stderr] + chunk)
-            if stderr in pending:
-                self._drain_stderr(stderr, pending[stderr])
-        self._finish()
+        while not self._broken and (line := self._process.stdout.readline(MAX_LINE_BYTES)):
+            self._count(len(line))
+            if len(line) == MAX_LINE_BYTES:
+                self._broken = f"a line of more than {MAX_LINE_BYTES} bytes on stdout"
+            elif line.endswith(b"\n") and line.strip():
+                self._take_event(line[:-1])
+        if self._broken:
+            tied.end(self._process)
+        exit_code: int | None = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            exit_code = self._process.wait(EXIT_WAIT_S)
+        self._stderr_reader.join(EXIT_WAIT_S)
+        self.ending = Ending(exit_code, self._broken)
+        self._log.note("client_ended", self.ending.describe())
+        self._log.end(self.ending.describe())
 
-    def _take_events(self, data: bytes, new_bytes: int) -> bytes:
-        *lines, rest = data.split(b"\n")
-        self._count(new_bytes, len(lines))
-        for line in lines:
-            if self._broken:
-                return b""
-            if line.strip():
-                self._take_event(line)
-        if len(rest) > MAX_LINE_BYTES and not self._broken:
-            self._broken = f"a line of more than {MAX_LINE_BYTES} bytes on stdout"
-        return rest
+    def _read_stderr(self) -> None:
+        assert self._process.stderr is not None
+        while line := self._process.stderr.readline(MAX_LINE_BYTES):
+            self._stderr.append(line.decode(errors="replace").rstrip("\n")[:1000])
 
     def _take_event(self, line: bytes) -> None:
         try:
@@ -164,38 +155,14 @@ class HarnessProcess:
         name = protocol.name_of(type(event))
         self._log.append(Entry(at_us, "client", name, line.decode(errors="replace"), event=event))
 
-    def _count(self, new_bytes: int, new_events: int) -> None:
+    def _count(self, new_bytes: int) -> None:
         """A flood ends the run: nothing could be judged from it, and memory is finite."""
         if time.monotonic() - self._second >= 1.0:
             self._second = time.monotonic()
             self._bytes_in_second = self._events_in_second = 0
         self._bytes_in_second += new_bytes
-        self._events_in_second += new_events
+        self._events_in_second += 1
         if self._bytes_in_second > MAX_BYTES_PER_SECOND:
             self._broken = f"stdout was flooded: more than {MAX_BYTES_PER_SECOND} bytes within a second"
         elif self._events_in_second > MAX_EVENTS_PER_SECOND:
             self._broken = f"stdout was flooded: more than {MAX_EVENTS_PER_SECOND} lines within a second"
-
-    def _take_stderr(self, data: bytes) -> bytes:
-        *lines, rest = data.split(b"\n")
-        self._stderr.extend(line.decode(errors="replace")[:1000] for line in lines)
-        return rest[-MAX_LINE_BYTES:]
-
-    def _drain_stderr(self, descriptor: int, pending: bytes) -> None:
-        """What is left when stdout has ended, without waiting for a grandchild that holds the pipe."""
-        os.set_blocking(descriptor, False)
-        with contextlib.suppress(BlockingIOError):
-            while chunk := os.read(descriptor, 65536):
-                pending = self._take_stderr(pending + chunk)
-        if pending:
-            self._take_stderr(pending + b"\n")
-
-    def _finish(self) -> None:
-        if self._broken:
-            tied.end(self._process)
-        exit_code: int | None = None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            exit_code = self._process.wait(EXIT_WAIT_S)
-        self.ending = Ending(exit_code, self._broken)
-        self._log.note("client_ended", self.ending.describe())
-        self._log.end(self.ending.describe())

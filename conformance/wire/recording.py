@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
@@ -73,10 +73,9 @@ class Recording:
     entries: Sequence[Entry]
 
 
-def record(result: CaseResult) -> Recording:
-    """What has to be kept of a run."""
-    since = result.started_us
-    outcome = result.outcome
+def save(result: CaseResult, file: Path) -> None:
+    """Writes a run to a file, with gzip if its name ends in `.gz`."""
+    since, outcome = result.started_us, result.outcome
     if outcome.missed_since_us is not None:
         outcome = replace(outcome, missed_since_us=outcome.missed_since_us - since)
     header = Header(
@@ -92,12 +91,8 @@ def record(result: CaseResult) -> Recording:
         outcome=outcome,
         stderr=result.stderr,
     )
-    return Recording(header, [_moved(entry, -since) for entry in result.entries])
-
-
-def save(recording: Recording, file: Path) -> None:
-    """Writes it."""
-    data = b"".join(line + b"\n" for line in _lines(recording))
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    data = b"".join(encode(line) + b"\n" for line in (header, *(_line(entry, since) for entry in result.entries)))
     file.write_bytes(gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
 
 
@@ -175,16 +170,10 @@ def _is_log(file: Path) -> bool:
     return file.is_file() and file.name.removesuffix(".gz") != "trace.ndjson" and file.name.endswith(SUFFIXES)
 
 
-def _lines(recording: Recording) -> Iterator[bytes]:
-    encode = msgspec.json.Encoder(order="deterministic").encode
-    yield encode(recording.header)
-    for entry in recording.entries:
-        yield encode(_line(entry))
-
-
-def _line(entry: Entry) -> dict[str, object]:
+def _line(entry: Entry, since_us: int) -> dict[str, object]:
     """The fields that do not have their defaults; an event's time is the entry's."""
     line = {each.name: value for each in fields(entry) if (value := getattr(entry, each.name)) != each.default}
+    line["at_us"] = entry.at_us - since_us
     if entry.message is not None:
         line["message"] = to_json(entry.message)
     if entry.event is not None:
@@ -205,10 +194,3 @@ def _entry(data: bytes) -> Entry:
     if line.message is not None:
         values["message"] = from_json(line.message)
     return Entry(**values)
-
-
-def _moved(entry: Entry, by_us: int) -> Entry:
-    event = entry.event
-    if event is not None and event.at_us is not None:
-        event = msgspec.structs.replace(event, at_us=max(0, entry.at_us + by_us))
-    return replace(entry, at_us=entry.at_us + by_us, event=event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -10,14 +10,13 @@ from typing import Final
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NotOffered
 from groupspec.conformance.wire.harness_check.sessions import STORIES, Session, run_story
+from groupspec.conformance.wire.protocol import StartupComplete
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Verdict
 
 JOBS: Final = 3
 STILL_MS: Final = 1_000
 """When the machine stood still for so long, what did not come in time says nothing about the harness."""
-
-
 NOT_STARTED: Final = "the harness did not start"
 """Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
 
@@ -71,25 +70,20 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
             sessions |= dict.fromkeys(others, sessions[first])
         stalls_us = [end - start for start, end in clock.stalls_us()]
         still_ms = max([*stalls_us, *(session.still_us for session in sessions.values())]) / 1000
-    started = not sessions[first].not_started
-    results = tuple(
-        _result(check, sessions, still_ms)
-        if started or check.id == "startup"
-        else Result(check, Verdict.INCONCLUSIVE, (NOT_STARTED,))
-        for check in CHECKS.values()
-    )
-    hello = next((e.event for e in sessions[first].came if e.kind == "startup_complete"), None)
+    hello = next(iter(sessions[first].told(StartupComplete)), None)
     return Checked(
         client=client,
-        name=getattr(hello, "client", ""),
-        version=getattr(hello, "version", ""),
+        name=hello.client if hello is not None else "",
+        version=hello.version if hello is not None else "",
         features=tuple(sorted(sessions[first].features)),
-        results=results,
+        results=tuple(_result(check, sessions, still_ms) for check in CHECKS.values()),
         stderr=next((session.stderr for session in sessions.values() if session.stderr), ""),
     )
 
 
-def _result(check: Check, sessions: dict[str, Session], still_ms: float) -> Result:
+def _result(check: Check, sessions: Mapping[str, Session], still_ms: float) -> Result:
+    if check.id != "startup" and next(iter(sessions.values())).not_started:
+        return Result(check, Verdict.INCONCLUSIVE, (NOT_STARTED,))
     try:
         found = tuple(dict.fromkeys(check.find(sessions)))
     except NotOffered as reason:
@@ -97,7 +91,6 @@ def _result(check: Check, sessions: dict[str, Session], still_ms: float) -> Resu
     if not found:
         return Result(check, Verdict.PASS)
     if check.timed and still_ms >= STILL_MS:
-        return Result(
-            check, Verdict.INCONCLUSIVE, (*found, f"the machine stood still for {still_ms:.0f} ms: try again")
-        )
+        stood_still = f"the machine stood still for {still_ms:.0f} ms: try again"
+        return Result(check, Verdict.INCONCLUSIVE, (*found, stood_still))
     return Result(check, Verdict.FAIL, found)

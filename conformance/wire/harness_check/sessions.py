@@ -14,13 +14,11 @@ from typing import Final, TypeVar
 import msgspec
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
 from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
-from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
 
 STARTS_WITHIN_S: Final = STARTUP_WITHIN_MS / 1000
@@ -54,12 +52,8 @@ class Session:
     """One run of the harness: what a story does with it, and then what the checks look at.
 
     Attributes:
-        story: Its name.
-        features: What the harness offers.
-        settings: What it was configured with.
         ending: How its process ended; None if it went on.
         ended_in_time: Whether it ended without the kit's doing.
-        stderr: The end of its stderr.
         came: The log in the order of arrival.
         sent: Named moments, on the log's clock.
         still_us: The longest time in a row in which the kit's broker stood still, or the harness's process waited for a
@@ -124,9 +118,9 @@ class Session:
         self.wait(is_done(command), sent)
         return sent
 
-    def wait(self, test: Test, since: Entry | None = None, within_s: float | None = None) -> bool:
+    def wait(self, test: Test, since: Entry, within_s: float | None = None) -> bool:
         """Whether it came in time; at once False when the harness has ended."""
-        return self._log.wait(test, WITHIN_S if within_s is None else within_s, since.at_us if since else 0) is not None
+        return self._log.wait(test, WITHIN_S if within_s is None else within_s, since.at_us) is not None
 
     def quiet(self, moment: str) -> None:
         """A while in which nothing is asked of the harness."""
@@ -249,7 +243,7 @@ def run_story(client: Client, name: str) -> Session:
     """
     log = Log()
     said_us = log.note("note", name).at_us
-    with CaseBroker(log, Case(SCENARIOS["first-join"], PLAIN)) as broker:
+    with CaseBroker(log, "orders") as broker:
         with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
             session = Session(name, broker, process, log)
             hello = log.wait(is_event("startup_complete"), STARTS_WITHIN_S)

@@ -14,7 +14,7 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.judging import Outcome, judge_run
-from groupspec.conformance.wire.recording import judge_recording, load, record, recordings_in, save
+from groupspec.conformance.wire.recording import judge_recording, load, recordings_in, save
 from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import WireRun
@@ -37,7 +37,7 @@ def result_of(story: WireRun, outcome: Outcome | None = None) -> CaseResult:
 def test_a_run_is_kept_without_loss(tmp_path: Path, name: str) -> None:
     result = result_of(stories.eager_rebalance())
     history = replace(result.history, stalls_us=((10, 20),), waits_us=((10, 50_010, 7_000),))
-    save(record(replace(result, history=history)), tmp_path / name)
+    save(replace(result, history=history), tmp_path / name)
     again = judge_recording(load(tmp_path / name), tmp_path / name)
     assert [replace(entry, text="") for entry in again.entries] == list(history.entries)
     assert (again.history.settings, again.history.stalls_us, again.history.waits_us) == (
@@ -52,13 +52,13 @@ def test_times_are_kept_from_the_beginning_of_the_run(tmp_path: Path) -> None:
     result = result_of(stories.eager_rebalance())
     later = [replace(entry, at_us=entry.at_us + 5_000_000) for entry in result.entries]
     moved = replace(result, history=replace(result.history, entries=later), started_us=5_000_000)
-    save(record(moved), tmp_path / "log.ndjson")
+    save(moved, tmp_path / "log.ndjson")
     assert load(tmp_path / "log.ndjson").entries[0].at_us == result.entries[0].at_us
 
 
 def test_how_the_story_ended_is_judged_again_too(tmp_path: Path) -> None:
     result = result_of(stories.eager_rebalance(), Outcome(missed_rule="J2", missed="SyncGroup did not come"))
-    save(record(result), tmp_path / "log.ndjson")
+    save(result, tmp_path / "log.ndjson")
     assert judge_recording(load(tmp_path / "log.ndjson")).judgements["J2"].verdict is Verdict.FAIL
 
 
@@ -70,11 +70,11 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_conform_judges_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save(record(result_of(stories.eager_rebalance())), tmp_path / "log.ndjson")
+    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
     assert main(["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "kept.json")]) == EXIT_OK
     story = stories.eager_rebalance()
     story.entries = [entry for entry in story.entries if not (entry.api == "JoinGroup" and entry.at_us > 600_000)]
-    save(record(result_of(story)), tmp_path / "log.ndjson")
+    save(result_of(story), tmp_path / "log.ndjson")
     arguments = ["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "broken.json")]
     assert main([*arguments, "--report", str(tmp_path / "report")]) == EXIT_CONFORMANCE_FAILURE
     [client] = json.loads((tmp_path / "broken.json").read_text())["clients"]
