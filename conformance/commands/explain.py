@@ -8,6 +8,7 @@ import click
 
 from groupspec.conformance.commands._common import Known, json_option, say, write_json
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.explain import log_lines
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, names, nearest
 from groupspec.conformance.missing import in_checkout
@@ -18,6 +19,8 @@ from groupspec.spec.rules import RULES
 
 SHOWN = 40
 """Lines of a list, unless all are asked for."""
+SHOWN_FOR_A_LINE = 3
+"""The same for each of the names that explain a line of a log."""
 MAX_RULES_IN_FULL = 6
 """More rules than these are named without their statements."""
 
@@ -44,8 +47,9 @@ def command(name: str, everything: bool) -> None:
             next_step=" or ".join(f"did you mean {one!r}?" for one in nearest(name))
             or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
         )
+    most = None if everything else SHOWN_FOR_A_LINE if found[0].kind == log_lines.KIND else SHOWN
     for place, explanation in enumerate(found):
-        say(*([""] if place else []), *_lines(explanation, None if everything else SHOWN))
+        say(*([""] if place else []), *_lines(explanation, most))
     first, *others = [{**explanation.data(), "others": []} for explanation in found]
     write_json("explain", {**first, "others": others})
 

@@ -11,15 +11,24 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import Final, TypeAlias
 
 from groupspec.conformance.explain import checks, machines, protocol, rules, terms, vocabulary
 from groupspec.conformance.explain.explanation import Explanation, Kind
+from groupspec.conformance.explain.log_lines import read_line
 from groupspec.conformance.missing import in_checkout
 
 _OF_CLIENTS: Final = re.compile(r"^(rdkafkaresperr|kerr|err)|(exception|error)$")
 """What clients put before or behind the name of an error: IllegalGenerationException, kerr.IllegalGeneration."""
+_LEVELS: Final = ("ERROR", "INFO", "WARN", "DEBUG", "TRACE")
+"""Of log lines; ERROR is a word of the tables, too."""
+_NAME: Final = re.compile(r"[A-Z_]{2}|[a-z][A-Z]|[A-Z]\d")
+_ERROR: Final = re.compile(r"[A-Z]_[A-Z]|\w(Exception|Error)$")
 _SOUGHT: Final = re.compile(r"[\w.:/-]+")
+
+
+Named: TypeAlias = tuple[Kind, str]
+"""A kind, and the name that its `explain` takes."""
 
 
 @cache
@@ -32,9 +41,9 @@ def kinds() -> tuple[Kind, ...]:
 
 
 @cache
-def names() -> Mapping[str, tuple[tuple[Kind, str], ...]]:
+def names() -> Mapping[str, tuple[Named, ...]]:
     """Every name with the things that are called so: (kind, the name that its `explain` takes)."""
-    found: dict[str, tuple[tuple[Kind, str], ...]] = {}
+    found: dict[str, tuple[Named, ...]] = {}
     for kind in kinds():
         for name, own in kind.names().items():
             found[name] = (*found.get(name, ()), (kind, own))
@@ -44,30 +53,42 @@ def names() -> Mapping[str, tuple[tuple[Kind, str], ...]]:
 def explain(name: str) -> list[Explanation]:
     """Everything that is called so; nothing if there is no such name.
 
-    A text that is no name, such as a line of a log, is explained by the names in it.
+    A text that is no name, such as a line of a log, is explained by what it is known to tell and the names in it.
     """
-    things = dict.fromkeys(_things(name) or _in_text(name))
-    return [kind.explain(own) for kind, own in things]
+    if things := _things(name):
+        return [kind.explain(own) for kind, own in dict.fromkeys(things)]
+    told, meant = read_line(name)
+    things = [thing for each in meant for thing in _causes(_things(each))]
+    # What a known line names besides is the program that wrote it; errors are worth more words.
+    things += [thing for each in _names_in(name, only_errors=bool(told)) for thing in _things(each)]
+    return told + [kind.explain(own) for kind, own in dict.fromkeys(things)]
 
 
-def _things(name: str) -> list[tuple[Kind, str]]:
+def _causes(things: list[Named]) -> list[Named]:
+    """Of namesakes the cause of a rebalance, if there is one: that is what lines of logs are about."""
+    return [thing for thing in things if thing[0].name == "cause of a rebalance"] or things
+
+
+def _things(name: str) -> list[Named]:
     if name in names():
         return list(names()[name])
     found = _by_folded()
     return next((found[form] for form in _forms(name) if form in found), [])
 
 
-def _in_text(text: str) -> list[tuple[Kind, str]]:
-    words = _SOUGHT.findall(text)
-    if len(words) < 2:
-        return []
-    known = (word.strip(".:") for word in words if re.search(r"[A-Z_]{2}|[a-z][A-Z]|\d", word))
-    return [thing for word in known for thing in names().get(word, ())]
+def _names_in(text: str, only_errors: bool) -> list[str]:
+    """The words of a text that look like names; a number is an error's only where the text says so."""
+    words = [word.strip(".:") for word in _SOUGHT.findall(text)]
+    looks_so = _ERROR if only_errors else _NAME
+    found = [word for word in words if looks_so.search(word) and word not in _LEVELS]
+    return (
+        found + [f"error {number}" for number in re.findall(r"\berror (\d+)", text, re.IGNORECASE)] if words[1:] else []
+    )
 
 
 @cache
-def _by_folded() -> Mapping[str, list[tuple[Kind, str]]]:
-    found: dict[str, list[tuple[Kind, str]]] = {}
+def _by_folded() -> Mapping[str, list[Named]]:
+    found: dict[str, list[Named]] = {}
     for name, things in names().items():
         for folded in _forms(name):
             found.setdefault(folded, []).extend(things)

@@ -8,6 +8,7 @@ import re
 import shlex
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import jsonschema
 import pytest
@@ -17,7 +18,10 @@ from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.explain import code, index
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, nearest
+from groupspec.conformance.explain.log_lines import MESSAGES
 from groupspec.conformance.explain.machines import functions_for
+from groupspec.conformance.traces.dialects import Clock
+from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.impl.core import dispatch, errors
 from groupspec.impl.core.config import Config
 from groupspec.spec.compiler.tables import whole_tables
@@ -37,6 +41,7 @@ PRINTED: Final = (
 """Commands, and how the names in what they print look."""
 KAFKA: Final = ("CommitFailedException", "IllegalGenerationError", "KIP-62", "KAFKA-10134", "group.max.size")
 DRAWN: Final = 60
+CAPTURES: Final = Path(__file__).parents[2] / "traces" / "captures"
 MISSPELT: Final = 20
 
 
@@ -188,6 +193,51 @@ def test_case_and_separators_do_not_count_and_namesakes_are_all_told(capsys: Cap
 )
 def test_names_as_clients_and_logs_have_them(said: str, name: str) -> None:
     assert [one.name for one in explain(said)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        (
+            "[Consumer clientId=c, groupId=g] Attempt to heartbeat failed since group is rebalancing",
+            "REBALANCE_IN_PROGRESS H4",
+        ),
+        (
+            "%4|1.1|MAXPOLL|c#consumer-1| [thrd:main]: Application maximum poll interval (3000ms) exceeded by 12ms",
+            "poll_timeout P1",
+        ),
+        ("%4|1.1|SESSTMOUT|c#consumer-1| [thrd:main]: Consumer group session timed out (in join-state steady)", "H5"),
+        (
+            "kafka.coordinator.consumer Offset commit failed: [Error 25] UnknownMemberIdError",
+            "CommitFailedException M2 UNKNOWN_MEMBER_ID",
+        ),
+        (
+            "INFO [GroupCoordinator id=1] Stabilized group g generation 2 with 2 members.",
+            "broker_group.CompletingRebalance",
+        ),
+        (
+            "reason: removing member m-1 on heartbeat expiration (kafka.coordinator.group.GroupCoordinator)",
+            "session_timeout G5",
+        ),
+    ],
+)
+def test_a_line_of_a_log_is_told_and_led_to_what_explains_it(line: str, names: str) -> None:
+    told, *others = explain(line)
+    assert told.kind == "line of a log"
+    assert [one.name for one in others][: len(names.split())] == names.split()
+    assert not {"ERROR", "client.id", "coordinator"} & {one.name for one in others}
+
+
+def test_every_line_of_recorded_brokers_that_became_an_event_is_explained() -> None:
+    for file in sorted(CAPTURES.glob("*/broker.log")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        events = BrokerCoordinatorLog().parse(file.name, lines, Clock(ZoneInfo("UTC"))).events
+        lost = [lines[event.place.line - 1] for event in events if event.kind != "started"]
+        assert [line for line in lost if not _is_useful(explain(line))] == []
+
+
+def test_what_a_line_means_are_names() -> None:
+    assert [name for message in MESSAGES.values() for name in message.means if not explain(name)] == []
 
 
 @pytest.mark.parametrize(
