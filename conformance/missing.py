@@ -39,11 +39,12 @@ def require(extra: str, purpose: str) -> None:
         UsageProblem: it is not.
     """
     if not has(extra):
-        raise UsageProblem(
-            f"{purpose} needs libraries that are not installed: {', '.join(EXTRAS[extra])}",
-            allowed=f"groupspec with its extra {extra}",
-            next_step=f"pip install 'groupspec[{extra}]'",
-        )
+        raise _lack(f"{purpose} needs libraries that are not installed: {', '.join(EXTRAS[extra])}", extra)
+
+
+def _lack(what: str, extra: str, where: str = "") -> UsageProblem:
+    advice = f"pip install 'groupspec[{extra}]'"
+    return UsageProblem(what, where, allowed=f"groupspec with its extra {extra}", next_step=advice)
 
 
 def in_checkout() -> bool:
@@ -73,12 +74,7 @@ def as_problem(error: ImportError) -> UsageProblem | None:
     extra = next((extra for extra, modules in EXTRAS.items() if library in modules), None)
     if extra is None:
         return None
-    return UsageProblem(
-        f"this needs {library}, which is not installed",
-        where=f"there is no module {name}",
-        allowed=f"groupspec with its extra {extra}",
-        next_step=f"pip install 'groupspec[{extra}]'",
-    )
+    return _lack(f"this needs {library}, which is not installed", extra, f"there is no module {name}")
 
 
 def outdated_install() -> UsageProblem | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -171,38 +170,31 @@ def remark(line: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
 
 
-class Steps:
-    """The bar of one long piece of work; silent when nobody watches."""
+class Steps(Progress):
+    """The bar of one long piece of work, on stderr, in a `with` block; nothing of it is left at the end.
 
-    def __init__(self, progress: Progress, what: str, total: int | None) -> None:
-        self._progress = progress
-        self._task = progress.add_task(what, total=total)
+    On anything but a terminal it is silent. `total` is None where the amount is not known.
+    """
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self.add_task(what, total=total)
 
     def done(self, count: int = 1) -> None:
         """Says that `count` more units are done."""
-        self._progress.advance(self._task, count)
+        self.advance(self._task, count)
 
     def more(self, count: int) -> None:
         """Says that there are `count` more units than was thought."""
-        if count and (total := self._progress.tasks[self._task].total) is not None:
-            self._progress.update(self._task, total=total + count)
+        if count and (total := self.tasks[0].total) is not None:
+            self.update(self._task, total=total + count)
 
     def now(self, what: str) -> None:
         """Changes the words beside the bar."""
-        self._progress.update(self._task, description=what)
+        self.update(self._task, description=what)
 
     def say(self, line: str) -> None:
         """Writes a line above the bar; on what is no terminal too."""
-        self._progress.console.print(line, markup=False, highlight=False)
-
-
-@contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Steps]:
-    """A bar on stderr while the block runs, gone when it ends; `total` None when the amount is not known.
-
-    On anything but a terminal nothing is written.
-    """
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield Steps(bar, what, total)
+        self.console.print(line, markup=False, highlight=False)

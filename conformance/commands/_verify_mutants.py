@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupspec.conformance.commands._common import progress, remark, say
+from groupspec.conformance.commands._common import Steps, remark, say
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.generate import MUTATION, ROOT, SCORES
 from groupspec.conformance.kills import totals
@@ -21,7 +21,7 @@ from groupspec.spec.rules import RULES
 
 def verify_mutation() -> tuple[int, dict[str, Any]]:
     """Every mutant of the rules against every test; 1 if no mutant of a rule is noticed, or a mutant is not."""
-    with progress("every mutant against every test", total=len(MUTANTS) + 1) as bar:
+    with Steps("every mutant against every test", total=len(MUTANTS) + 1) as bar:
         data, problems = mutation.kill_matrix(bar.done, jobs=2)
     _commit(MUTATION, mutation.matrix_text(data), mutation.matrix_markdown(data))
     wrong = [*problems, *mutation.gaps(data)]
@@ -41,7 +41,7 @@ def verify_scores() -> tuple[int, dict[str, Any]]:
 
     Those of a model that has not changed are taken from what is committed.
     """
-    with progress("mutants of the specification", total=None) as bar:
+    with Steps("mutants of the specification", total=None) as bar:
         data = scores.computed(said=bar.now, known=scores.committed())
     _commit(SCORES, scores.scores_text(data), scores_markdown(data))
     share = scores.share_killed(data["mutants"])

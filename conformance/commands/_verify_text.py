@@ -10,6 +10,7 @@ from groupspec.spec.compiler import REBALANCES
 from groupspec.spec.explorer import Trace
 
 ROW = "  {:<18}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
+RUN_FIELDS = ("engine", "version", "model", "outcome", "problem", "states", "edges", "depth", "seconds")
 SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
 
@@ -104,19 +105,11 @@ def as_json(judged: Sequence[Judgement]) -> dict[str, object]:
 def _run(judgement: Judgement, run: EngineRun) -> dict[str, object]:
     model = judgement.model
     return {
-        "engine": run.engine,
-        "version": run.version,
-        "model": run.model,
+        **{name: getattr(run, name) for name in RUN_FIELDS},
         "rebalance": model.scope.rebalance if model.scope.rebalance in REBALANCES else None,
         "profile": model.scope.profile or None,
         "members": model.sizes["members"],
         "partitions": model.sizes["partitions"],
-        "outcome": run.outcome,
-        "problem": run.problem,
-        "states": run.states,
-        "edges": run.edges,
-        "depth": run.depth,
-        "seconds": run.seconds,
         "properties": [
             {
                 "id": claim.id,

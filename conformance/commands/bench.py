@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from groupspec.conformance.benchmarks.figures import Figure, find, names
-from groupspec.conformance.commands._common import Known, json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, say, write_json
 
 
 @click.command("bench")
@@ -30,7 +30,7 @@ def command(chosen: Sequence[str], listing: bool) -> None:
         return
     benchmarks = [find(name) for name in (dict.fromkeys(chosen) or names())]
     figures: list[Figure] = []
-    with progress("measuring", total=len(benchmarks)) as steps:
+    with Steps("measuring", total=len(benchmarks)) as steps:
         for each in benchmarks:
             figures += each.measure(steps.now)
             steps.done()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.real_broker import instance
 from groupspec.conformance.real_broker.jars import KAFKA_VERSION
 
@@ -44,7 +44,7 @@ def up(port: int | None, lifetime_s: int, directory: Path) -> None:
     """
     running = instance.status(directory)
     if running is None or (port is not None and running.bootstrap != f"127.0.0.1:{port}"):
-        with progress(f"Apache Kafka {KAFKA_VERSION} is starting"):
+        with Steps(f"Apache Kafka {KAFKA_VERSION} is starting"):
             running = instance.start(directory, lifetime_s=lifetime_s, port=port).running
     _tell(running, directory)
 
@@ -59,7 +59,7 @@ def down(directory: Path) -> None:
 
     Exit code 0, whether or not a broker was up.
     """
-    with progress("the broker is stopping"):
+    with Steps("the broker is stopping"):
         was_up = instance.stop(directory)
     _tell(None, directory, "stopped" if was_up else "no broker is up")
 

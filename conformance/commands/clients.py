@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from groupspec.conformance.commands._common import Known, json_option, progress, remark, results, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, write_json
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
@@ -47,7 +47,7 @@ def install(names: Sequence[str]) -> None:
     """
     for name in dict.fromkeys(names):
         if name in BUILDS:
-            with progress(f"building the harness of {name}"):
+            with Steps(f"building the harness of {name}"):
                 folder = BUILDS[name].install()
             remark(f"{name} {BUILDS[name].version}: {folder}")
         elif not IN_PYTHON[name].installed:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
-from groupspec.conformance.commands._common import Known, json_option, progress, results, say, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
@@ -90,7 +90,7 @@ def command(
     if again:
         campaign = _judge_again(clients, report)
     else:
-        with progress("judging", len(set(clients)) * len(find_cases(chosen)) * repeat) as steps:
+        with Steps("judging", len(set(clients)) * len(find_cases(chosen)) * repeat) as steps:
 
             def finished(_: CaseResult, more: int) -> None:
                 steps.more(more)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from groupspec.conformance.commands._common import Steps, json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.demo import Part, Runner, exit_code, gather, lanes, summary
 from groupspec.conformance.reports.html import report_html
@@ -38,7 +38,7 @@ def command(out: Path, quick: bool) -> int:
     folder = writable_folder(out).resolve()
     both = lanes(quick)
     begun = time.monotonic()
-    with progress("the demo", total=sum(map(len, both))) as steps:
+    with Steps("the demo", total=sum(map(len, both))) as steps:
         ended = Runner(folder, _watching(steps)).run(both)
     found = gather(folder, [ended[part.id] for lane in both for part in lane])
     report = folder / "report.html"

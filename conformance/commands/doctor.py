@@ -12,7 +12,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -23,16 +23,12 @@ from groupspec.conformance.commands._common import json_option, results, say, wr
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.spark.java import java_home
-from groupspec.conformance.wire.client_builds import BUILDS, ClientBuild
+from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.spec.datafile import Record, read_entries
 
 TOOL_LIMIT_S = 60
 """A tool that cannot print its version in that time counts as missing."""
-
-
-class Lacking(Exception):
-    """Raised by a check that does not find its thing; the message says why, when there is more to say."""
 
 
 class Check(Record, frozen=True):
@@ -43,7 +39,7 @@ class Check(Record, frozen=True):
         used_for: What it does here.
         lack_costs: What does not work, or works worse, without it.
         remedy: How to get it.
-        how: How it is found: `package`, `tool COMMAND LINE` that prints a version, `client NAME`, or one of FINDERS.
+        how: How it is found: a name of FINDERS, and what that takes; by default the package called `name`.
         required: Whether nothing works without it.
         make_check: Whether tests of `make check` need it. No wheel carries those: `make test` needs none of them.
         checkout: Whether it is used for what no wheel of groupspec has.
@@ -53,7 +49,7 @@ class Check(Record, frozen=True):
     used_for: str
     lack_costs: str = ""
     remedy: str = ""
-    how: str = "package"
+    how: str = ""
     required: bool = False
     make_check: bool = False
     checkout: bool = False
@@ -62,22 +58,10 @@ class Check(Record, frozen=True):
         """The version, and where it is.
 
         Raises:
-            Lacking: it is not there.
+            UsageProblem: it is not there.
         """
-        kind, _, words = self.how.partition(" ")
-        match kind:
-            case "package":
-                return _package(self.name)
-            case "tool":
-                return _tool(*words.split())
-            case "client":
-                return _built_client(BUILDS[words])
-            case _:
-                return FINDERS[kind]()
-
-
-def _python() -> tuple[str, str]:
-    return platform.python_version(), f"{platform.python_implementation()} on {platform.system()} {platform.machine()}"
+        finder, *words = self.how.split() or ("package", self.name)
+        return FINDERS[finder](*words)
 
 
 def _cores() -> tuple[str, str]:
@@ -89,25 +73,20 @@ def _loopback() -> tuple[str, str]:
         with socket.create_server(("127.0.0.1", 0)):
             return "127.0.0.1", ""
     except OSError as problem:
-        raise Lacking(str(problem)) from problem
+        raise UsageProblem(str(problem)) from problem
 
 
-def _java() -> tuple[str, str]:
-    try:
-        found = java_home()
-    except UsageProblem as problem:
-        raise Lacking(problem.where) from problem
+def _java(program: str) -> tuple[str, str]:
+    found = java_home()
+    if not (found.home / "bin" / program).is_file():
+        raise UsageProblem(f"the Java from {found.origin} has no {program}")
     return str(found.version), f"from {found.origin}"
 
 
 def _tlc() -> tuple[str, str]:
     from groupspec.conformance.engines.tlc_program import find_tlc
 
-    try:
-        found = find_tlc()
-    except UsageProblem as problem:
-        raise Lacking("; ".join(part for part in (problem.what, problem.where) if part)) from problem
-    return found.version, ""
+    return find_tlc().version, ""
 
 
 def _compiler() -> tuple[str, str]:
@@ -115,59 +94,54 @@ def _compiler() -> tuple[str, str]:
 
     found = compiler()
     if found is None:
-        raise Lacking("no cc, gcc or clang on the PATH, and no wheel ziglang")
+        raise UsageProblem("no cc, gcc or clang on the PATH, and no wheel ziglang")
     if found.name != found.command[0]:
         return version("ziglang"), found.name
     return _tool(found.name, "--version")[0], found.name
 
 
-def _jdk() -> tuple[str, str]:
-    _, origin = _java()
-    if not (java_home().home / "bin" / "javac").is_file():
-        raise Lacking(f"the Java {origin} has no javac")
-    return str(java_home().version), origin
-
-
 def _tool(*command: str) -> tuple[str, str]:
+    """The first thing in a tool's message that looks like a version, or its first line."""
     if shutil.which(command[0]) is None:
-        raise Lacking("not on the PATH")
+        raise UsageProblem("not on the PATH")
     try:
         run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TOOL_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise Lacking(f"does not start: {problem}") from problem
+        raise UsageProblem(f"does not start: {problem}") from problem
     said = (run.stdout or run.stderr).strip()
     if run.returncode != 0:
-        raise Lacking(f"does not work: {said[:200]}")
-    return _version_in(said), ""
-
-
-def _version_in(text: str) -> str:
-    """The first thing in a tool's message that looks like a version; its first line when nothing does."""
-    match = re.search(r"\d+(\.\d+)+", text)
-    return match[0] if match else text.partition("\n")[0]
+        raise UsageProblem(f"does not work: {said[:200]}")
+    match = re.search(r"\d+(\.\d+)+", said)
+    return match[0] if match else said.partition("\n")[0], ""
 
 
 def _package(name: str) -> tuple[str, str]:
     try:
         return version(name), ""
     except PackageNotFoundError as problem:
-        raise Lacking("not installed in this Python") from problem
+        raise UsageProblem("not installed in this Python") from problem
 
 
-def _built_client(build: ClientBuild) -> tuple[str, str]:
-    if not build.installed:
-        raise Lacking(f"its harness is not built; that takes {build.needs}")
-    return build.version, ""
+def _built_client(name: str) -> tuple[str, str]:
+    if not BUILDS[name].installed:
+        raise UsageProblem(f"its harness is not built; that takes {BUILDS[name].needs}")
+    return BUILDS[name].version, ""
 
 
-FINDERS: Final[dict[str, Callable[[], tuple[str, str]]]] = {
-    "python": _python,
-    "cores": _cores,
-    "loopback": _loopback,
-    "java": _java,
-    "jdk": _jdk,
+def _python() -> tuple[str, str]:
+    return platform.python_version(), f"{platform.python_implementation()} on {platform.system()} {platform.machine()}"
+
+
+FINDERS: Final[dict[str, Callable[..., tuple[str, str]]]] = {
+    "client": _built_client,
     "compiler": _compiler,
+    "cores": _cores,
+    "java": _java,
+    "loopback": _loopback,
+    "package": _package,
+    "python": _python,
     "tlc": _tlc,
+    "tool": _tool,
 }
 
 
@@ -181,35 +155,28 @@ def _client_checks() -> Iterator[Check]:
                 used_for=f"`groupspec conform {name}`: the wire kit on that client",
                 lack_costs=f"{name} cannot be judged; all other clients can",
                 remedy=f"groupspec clients install {name}" if built else "pip install 'groupspec[clients]'",
-                how=f"client {name}" if built else "package",
+                how=f"client {name}" if built else "",
             )
 
 
 CHECKS = (*read_entries(Path(__file__).with_suffix(".toml"), Check).values(), *_client_checks())
 
 
-def examine(checks: tuple[Check, ...] = CHECKS) -> dict[str, list[dict[str, object]]]:
+def examine(checks: Iterable[Check]) -> dict[str, list[dict[str, object]]]:
     """Runs the checks; the result is what `--json` writes."""
-    found: list[dict[str, object]] = []
-    missing: list[dict[str, object]] = []
+    result: dict[str, list[dict[str, object]]] = {"found": [], "missing": []}
     for check in checks:
         if check.checkout and not in_checkout():
             continue
         try:
             what, detail = check.find()
-        except Lacking as lack:
-            missing.append(
-                {
-                    "name": check.name,
-                    "why": str(lack),
-                    "costs": check.lack_costs,
-                    "remedy": check.remedy,
-                    "required": check.required,
-                }
-            )
+        except UsageProblem as lack:
+            why = "; ".join(part for part in (lack.what, lack.where) if part)
+            told = {"why": why, "costs": check.lack_costs, "remedy": check.remedy, "required": check.required}
+            result["missing"].append({"name": check.name, **told})
         else:
-            found.append({"name": check.name, "version": what, "detail": detail, "used_for": check.used_for})
-    return {"found": found, "missing": missing}
+            result["found"].append({"name": check.name, "version": what, "detail": detail, "used_for": check.used_for})
+    return result
 
 
 @click.command()
@@ -224,7 +191,7 @@ def command(left_out: bool) -> int:
 
     Exit code 0 when everything that is required is there, else 2.
     """
-    result = examine(tuple(check for check in CHECKS if check.make_check) if left_out else CHECKS)
+    result = examine(check for check in CHECKS if check.make_check or not left_out)
     if left_out:
         say(_left_out(result))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, remark, say, write_json
+from groupspec.conformance.commands._common import Steps, json_option, remark, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import GeneratedFile, generated_files, unexpected_files
 from groupspec.conformance.outputs import write_bytes
@@ -24,7 +24,7 @@ def command(check: bool) -> int:
     """
     files = [file for file in generated_files() if file.committed or not check]
     stale, told = [], []
-    with progress("checking" if check else "generating", total=len(files)) as bar:
+    with Steps("checking" if check else "generating", total=len(files)) as bar:
         for generated in files:
             bar.now(generated.path)
             if reasons := generated.stale():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from groupspec.conformance.commands._common import Known, json_option, progress, results, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, results, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.console import STYLES
@@ -37,7 +37,7 @@ def check(client: str) -> int:
     still.
     """
     found = find_client(client)
-    with progress("trying the harness", STORIES_TOLD) as steps:
+    with Steps("trying the harness", STORIES_TOLD) as steps:
         try:
             checked = check_harness(found, lambda _: steps.done())
         except OSError as problem:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import Known, json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, say, write_json
 from groupspec.conformance.commands._machines import tables_argument
 from groupspec.conformance.errors import UsageProblem, require_known
 from groupspec.conformance.outputs import writable_folder, write_bytes, write_text
@@ -46,7 +46,7 @@ def command(tables: list[Table], picture_format: PictureFormat, out: Path, cover
     coverage = _coverage(coverage_file) if coverage_file else {}
     writable_folder(out)
     files: list[str] = []
-    with progress("drawing", total=len(tables)) as bar:
+    with Steps("drawing", total=len(tables)) as bar:
         for table in tables:
             bar.now(table.label)
             files += _draw(table, picture_format, coverage.get(table.label), out)

@@ -6,7 +6,7 @@ import random
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
 
@@ -33,7 +33,7 @@ def command(driver: str, examples: int, seed: int | None) -> int:
     Example: groupspec test --driver background --examples 100 --seed 1
     """
     chosen = random.SystemRandom().randrange(2**32) if seed is None else seed
-    with progress("preparing") as steps:
+    with Steps("preparing") as steps:
         result = run_suite(driver, examples, chosen, steps.now)
     _show(result, examples, chosen)
     write_json("test", result.data())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from groupspec.conformance.commands._common import Known, Steps, json_option, progress, remark, say, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, remark, say, write_json
 from groupspec.conformance.commands._machines import scope_options
 from groupspec.conformance.commands._verify_models import about, fitting, require_sound_tables, size
 from groupspec.conformance.commands._verify_mutants import verify_mutation, verify_scores
@@ -95,7 +95,7 @@ def command(
     chosen = [maker() for maker in fitting(model, members, rebalance, profile, most)]
     limits = Limits(max_states, max_seconds, max_memory)
     judged: list[Judgement] = []
-    with progress("verifying", total=len(chosen) * len(engines)) as steps:
+    with Steps("verifying", total=len(chosen) * len(engines)) as steps:
         for each in chosen:
             runs: list[EngineRun] = []
             traces: dict[str, Trace] = {}

@@ -17,7 +17,7 @@ import pytest
 
 from groupspec.conformance import cli
 from groupspec.conformance.commands import _common
-from groupspec.conformance.commands._common import progress, write_json
+from groupspec.conformance.commands._common import Steps, write_json
 from groupspec.conformance.errors import InternalProblem, UsageProblem
 from groupspec.conformance.outputs import writable_folder
 
@@ -179,7 +179,7 @@ def test_a_folder_is_made_when_it_can_be(tmp_path: Path) -> None:
 
 
 def test_progress_is_silent_when_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("joining", total=2) as steps:
+    with Steps("joining", total=2) as steps:
         steps.done()
         steps.now("synchronising")
         steps.done()

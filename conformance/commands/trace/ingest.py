@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from groupspec.conformance.commands._common import Steps, json_option, progress, say, write_json
+from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.commands.trace._engine import engine_options, not_read, on_spark
 from groupspec.conformance.traces import inputs
 from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS
@@ -40,7 +40,7 @@ def command(paths: list[Path], out: str, engine: str, master: str | None, bucket
     """
     started = time.perf_counter()
     target = inputs.local_path(out)
-    with progress("ingesting") as steps:
+    with Steps("ingesting") as steps:
         layout = _ingest(paths, target, engine, master, buckets, steps)
     seconds = time.perf_counter() - started
     say(

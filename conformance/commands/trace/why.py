@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from groupspec.conformance.commands._common import json_option, progress, results, write_json
+from groupspec.conformance.commands._common import Steps, json_option, results, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.reading import log_files, size_bytes
@@ -76,7 +76,7 @@ def command(
         raise click.UsageError("Missing argument 'PATH…'.")
     files = log_files(paths)
     started = time.perf_counter()
-    with progress("reading logs (MiB)", size_bytes(files) >> 20) as steps:
+    with Steps("reading logs (MiB)", size_bytes(files) >> 20) as steps:
         answer = explain_logs(question, files, clock, steps.done)
     seconds = time.perf_counter() - started
     show(answer, results(), clock.zone, evidence=not brief, last=last)
