@@ -18,13 +18,7 @@ Verdict: TypeAlias = Literal["ok", "failed", "inconclusive"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """One model and what was found in it.
-
-    Attributes:
-        model: What was explored.
-        runs: One for each engine that was asked.
-        expected: The properties that it must violate.
-    """
+    """One model and what each engine found in it; `expected` are the properties that it must violate."""
 
     model: Model
     runs: Sequence[EngineRun]

@@ -47,12 +47,7 @@ def run_tlc(
 ) -> EngineRun:
     """Every state of a model, its invariants and what must be reachable; then, if asked for, its leads-to properties.
 
-    Args:
-        model: What is checked.
-        limits: For each of the two runs.
-        tlc: Which TLC; else it is found.
-        liveness: Whether the second run is made.
-        now: Is told of its progress.
+    `limits` are for each of the two runs; `liveness`: whether the second one is made; `now` is told of progress.
 
     Raises:
         UsageProblem: TLC is not there.

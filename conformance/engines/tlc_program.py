@@ -32,13 +32,7 @@ _OUT_OF_MEMORY = ("OutOfMemoryError", "Java heap space", "ran out of memory")
 
 @dataclass(frozen=True)
 class Tlc:
-    """A TLC that can be started.
-
-    Attributes:
-        java: The program that runs it.
-        jar: Where it is.
-        version: As it says itself.
-    """
+    """A TLC that can be started, and the version that it tells."""
 
     java: Path
     jar: Path
@@ -91,16 +85,7 @@ def start_tlc(
     limits: Limits,
     now: Now | None = None,
 ) -> Ended:
-    """Runs it on a module, in a folder with these texts.
-
-    Args:
-        tlc: Which one.
-        texts: Name of a file to what is in it: modules, and `module`.cfg.
-        module: What is checked.
-        options: Of TLC, besides those that are always the same.
-        limits: Time and memory.
-        now: Is told of its progress.
-    """
+    """Runs TLC on a module, in a folder with these texts: name of a file to what is in it, `module`.cfg included."""
     with tempfile.TemporaryDirectory(prefix="groupspec-tlc-") as place:
         folder = Path(place)
         for name, text in texts.items():

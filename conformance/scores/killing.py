@@ -36,8 +36,7 @@ class Score:
         mutant: Which.
         fate: `idle`: it does the same in every reachable state of every model. `equivalent`: it does not, but in none
             of the models can anybody tell. `undecided`: a limit came first. `untried`: it is in none of the models.
-        by: What killed it, in the order of the properties.
-        model: In which model.
+        by: What killed it in `model`, in the order of the properties.
     """
 
     mutant: SpecMutant

@@ -49,8 +49,6 @@ class SpecMutant:
 
     Attributes:
         id: `machine/row/operator/what`; the row is the first that the written one stands for, or else it is the effect.
-        machine: Whose row.
-        operator: One of `OPERATORS`.
         rows: The ids of the rows of the table.
         events: Their events: only what happens on them is changed.
         what: What was changed, in words.

@@ -37,7 +37,6 @@ class Subject:
     Attributes:
         name: The model's, as in the catalogue.
         rebalance: `eager` or `cooperative`; empty where there is no difference.
-        machines: Whose mutants.
         make: Makes the model; True: with what is needed to compare two.
         code: A machine's changed table, and True as for `make`, as procedures of the model.
     """

@@ -15,7 +15,7 @@ from typing import Any, Final
 from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.subjects import Subject, subjects
 from groupspec.spec import explorer
-from groupspec.spec.explorer.native import cache_folder
+from groupspec.spec.explorer.native import cache_folder, processors
 
 AT_ONCE: Final = 100
 """So many mutants are a share: a process tries them, and takes the next share."""
@@ -44,7 +44,7 @@ def tried(names: Sequence[str], every: int, said: Callable[[str], None]) -> dict
         found[shares[0]] = _share(*shares[0])
     elif shares:
         # Not forked: whoever asks may have threads, and a progress bar is one.
-        with ProcessPoolExecutor(_processors(), get_context("spawn"), _end_with_who_started_it) as pool:
+        with ProcessPoolExecutor(processors(), get_context("spawn"), _end_with_who_started_it) as pool:
             running = {pool.submit(_share, *share): share for share in shares}
             for done in as_completed(running):
                 found[running[done]] = done.result()
@@ -73,10 +73,6 @@ def _made_from(subject: Subject) -> str:
         for source in sorted((*folder.glob("*.py"), *folder.glob("*.c"))):
             digest.update(source.read_bytes())
     return digest.hexdigest()[:24]
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end_with_who_started_it() -> None:

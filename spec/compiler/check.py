@@ -22,11 +22,7 @@ from groupspec.spec.terms import CONSTANTS, Effect, Variable
 
 
 def check(table: Table, words: Words | None = None) -> None:
-    """Accepts the table of a whole class, or raises.
-
-    Args:
-        table: What `introspect` gave.
-        words: The vocabulary; the specification's own when None.
+    """Accepts the table of a whole class, or raises; `words` are the specification's own if None.
 
     Raises:
         SpecError: with every overlap, gap, unknown name and unreachable state, and what to do about each.

@@ -36,12 +36,7 @@ DECLARE = "declare it in the model"
 
 
 class ExpressionProblem(ValueError):
-    """An expression that means nothing in a model.
-
-    Attributes:
-        allowed: What would have been accepted.
-        remedy: What to do about it.
-    """
+    """An expression that means nothing in a model; `allowed` is what would have been accepted."""
 
     def __init__(self, what: str, allowed: str, remedy: str) -> None:
         super().__init__(what)
@@ -164,12 +159,7 @@ def operands(node: Expression) -> tuple[Expression, ...]:
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean at one place of a model: its variables, and these.
-
-    Attributes:
-        indices: Bound indices and what they range over.
-        inputs: The inputs of the procedure, with their domains.
-    """
+    """What names mean at one place of a model: its variables, the bound indices, and the procedure's inputs."""
 
     model: Model
     indices: Mapping[str, IndexSet] = field(default_factory=dict)
@@ -207,12 +197,7 @@ def index_domain(model: Model, over: IndexSet) -> Domain:
 
 
 def resolve(text: str, scope: Scope, wanted: Domain | None = None) -> Expression:
-    """The expression that `text` says at this place.
-
-    Args:
-        text: In the language of `model.py`.
-        scope: What its names mean.
-        wanted: The domain that the value must have; None: whatever it has.
+    """The expression that `text`, in the language of `model.py`, says at this place; of the domain `wanted`, if given.
 
     Raises:
         ExpressionProblem: an unknown name, a wrong domain, or something that is not in the language.

@@ -18,11 +18,7 @@ from groupspec.spec.terms import CONSTANTS, Effect
 
 
 def introspect(machine: type[StateMachine], words: Words | None = None) -> Table:
-    """The table of the whole class, for both protocols and both profiles.
-
-    Args:
-        machine: A class written with `row`, `ignored` and `error`.
-        words: The vocabulary; the specification's own when None.
+    """The table of the whole class, for both protocols and both profiles; `words` are the specification's own if None.
 
     Raises:
         SpecError: something in the class cannot be compiled: every such thing is listed.

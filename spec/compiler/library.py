@@ -30,9 +30,7 @@ class LibraryResult(NamedTuple):
     Attributes:
         allowed: False if it raised TransitionNotAllowed: an error row, or an event that the machine does not know.
         order: Which row fired, by its place in the file (`RowTransition.order`); -1 if none did.
-        state: Where it is now.
-        values: The values now, in the order of `Step.variables`.
-        emitted: What was emitted, in order.
+        values: In the order of `Step.variables`.
     """
 
     allowed: bool

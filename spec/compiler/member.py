@@ -106,10 +106,7 @@ class Member:
         }
 
     def replace_row(self, machine: str, row: Row) -> None:
-        """Put another row with the same guard in the place of the one with this id.
-
-        How a test asks whether anybody notices.
-        """
+        """Put another row with the same guard in the place of the one with this id: how tests make mutants."""
         number = self.machines.index(machine)
         rows = self._rows[number]
         place = next(place for place, old in enumerate(rows) if old.id == row.id)

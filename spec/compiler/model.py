@@ -43,7 +43,6 @@ class ModelVariable:
         domain: Every value it can have; at most 256.
         initial: Its value at the start, for every index.
         over: What it is indexed by: nothing, members, or members and partitions, in this order.
-        doc: What it means.
     """
 
     name: str
@@ -68,10 +67,7 @@ class Set:
 
 @dataclass(frozen=True)
 class If:
-    """The body of the first branch whose condition holds; else `otherwise`.
-
-    `notes` say what each branch is, for readers.
-    """
+    """The body of the first branch whose condition holds; else `otherwise`. `notes`: what each is, for readers."""
 
     branches: tuple[tuple[str, Block], ...]
     otherwise: Block = ()
@@ -89,10 +85,7 @@ class For:
 
 @dataclass(frozen=True)
 class Call:
-    """A procedure's body.
-
-    `arguments`: names of indices in scope, then expressions for its inputs, valued before the call.
-    """
+    """A procedure's body. `arguments`: names of indices, then expressions for its inputs, valued before the call."""
 
     procedure: str
     arguments: tuple[str, ...] = ()
@@ -110,8 +103,6 @@ class Procedure:
         name: Unique in the model; lower snake case.
         indices: Names that the body uses for indices, and what they range over.
         inputs: Names of values that come with the call, and their domains.
-        body: What it does.
-        doc: One line for readers.
     """
 
     name: str
@@ -129,11 +120,9 @@ class Action:
         name: Unique in the model; lower snake case.
         parameters: Indices that are open: (name, what it ranges over).
         guard: When it can happen; may read the parameters.
-        body: What it does.
         kind: Who or what does it: `application`, `message`, `timer`, `network`, `group`: how it is drawn.
         fair: Whether it must happen if it can, for liveness: weakly (if it stays possible), strongly (if it is so
             often).
-        doc: One line for readers.
         arrow: (from, to, text), for the sequence diagram: `member i`, `group`, or empty for something local.
     """
 
@@ -158,9 +147,6 @@ class ModelProperty:
             holds is followed by one in which `holds`.
         holds: An expression without free indices.
         when: For leads_to.
-        statement: In prose, as a reader should remember it.
-        sources: Where that is said.
-        rules: Ids of rules that it is about.
     """
 
     id: str
@@ -196,7 +182,6 @@ class Model:
 
     Attributes:
         name: Lower case with hyphens, `base-cooperative-2`.
-        scope: Which system it is of.
         sizes: How many members and how many partitions.
         symmetric: Whether renaming members and partitions alike (member k together with partition k) changes nothing.
         doc: What it is a model of, and what it leaves out.
@@ -241,12 +226,7 @@ class Model:
 
 @dataclass(frozen=True)
 class ModelMaker:
-    """A model that is made when this is called, and what is known of it before: making takes up to a second.
-
-    Attributes:
-        members: How many: `sizes["members"]`.
-        properties: What is claimed of it.
-    """
+    """A model that is made when this is called, and what is known of it before: making takes up to a second."""
 
     name: str
     scope: Scope

@@ -40,13 +40,7 @@ def identifier(text: str, taken: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Names:
-    """What everything is called.
-
-    Attributes:
-        variables: Model's name to Promela's.
-        values: The same for values that are strings.
-        procedures: The same for procedures.
-    """
+    """What variables, values that are strings, and procedures are called in Promela, by their names in the model."""
 
     variables: Mapping[str, str]
     values: Mapping[str, str]
@@ -73,13 +67,9 @@ def names_of(model: Model) -> Names:
 
 
 class Expressions:
-    """Writes expressions.
+    """Writes expressions, with quantifiers written out.
 
-    Attributes:
-        model: Where the sizes are; quantifiers are written out.
-        names: What variables and values are called.
-        bound: Indices and inputs in scope, and what to write for them.
-        c: Whether for C, where variables live in `now`, and a choice is `?` instead of `->`.
+    `bound` are the indices and inputs in scope, and what to write for them. In C (`c`) variables live in `now`.
     """
 
     def __init__(self, model: Model, names: Names, bound: Mapping[str, str], c: bool = False) -> None:

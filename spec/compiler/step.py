@@ -36,13 +36,11 @@ class TableStep:
     """A compiled table.
 
     Attributes:
-        table: What it was made from.
         variables: What the values mean, in order.
         initial: The values before the first event.
         step: `step(state, values, event, inputs)` gives a `Result`. An *error* row is found like any other, and changes
             nothing: what to do about it is the caller's business.
-        cells: The same, one function a cell, for callers that go through all of them.
-        source: The generated Python.
+        cells: The same, one function a cell: state to event to function.
     """
 
     table: Table
@@ -60,10 +58,8 @@ class TableStep:
 def compile_step(table: Table, variables: tuple[Variable, ...] | None = None) -> TableStep:
     """The Python of a specialised table.
 
-    Args:
-        table: The table.
-        variables: What the values are to mean, instead of `Step.variables`: everything that the table reads and sets.
-            An input among them is read there, and not from the inputs.
+    `variables` are what the values mean, if not `Step.variables`: everything that the table reads and sets. An input
+    among them is read there, and not from the inputs.
 
     Raises:
         ValueError: the table is not specialised, and its guards mention constants that have no value.

@@ -28,14 +28,10 @@ class Row:
 
     Attributes:
         id: `STATE.event.n`, n counting the rows of that state and event in the whole class, from 1.
-        source: The state it is in.
-        event: What happens.
-        target: The state it is in afterwards.
         guard: When; empty for always. Guards of one state and event exclude each other and leave nothing out.
         effects: What it does, in order, by name.
         kind: `transition`, `ignored` or `error`.
         reason: Why it is ignored, as an id of `vocabulary.IGNORED_REASONS`; empty for other kinds.
-        rules: The rules it rests on.
     """
 
     id: str
@@ -54,15 +50,12 @@ class Table:
     """A machine as data.
 
     Attributes:
-        name: The machine's name.
         rebalance: `eager`, `cooperative`, or None for a table that has both.
         profile: `published`, `deployed`, or None for a table that has both.
         states: In the order of the file.
-        initial: The first state.
         events: Everything that the machine reacts to, in the order of the vocabulary.
         variables: Its own, and every other that its guards or effects read.
         rows: By state and event; those of one state and event in the order of the file, the published profile's last.
-        effects: Those that its rows name.
         places: Row id to the file and line in which it stands; "" to the file of the class. No part of what the table
             says.
     """
@@ -136,11 +129,11 @@ class Table:
         return MappingProxyType({row.id: row for row in self.rows})
 
     def variable(self, name: str) -> Variable:
-        """The variable of that name."""
+        """One of the variables, by its name."""
         return next(variable for variable in self.variables if variable.name == name)
 
     def event(self, name: str) -> Event:
-        """The event of that name."""
+        """One of the events, by its name."""
         return next(event for event in self.events if event.name == name)
 
     @cached_property

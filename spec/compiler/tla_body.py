@@ -41,12 +41,7 @@ Over = tuple[str, str]
 
 @dataclass(frozen=True)
 class Assigning:
-    """Assignments that happen at once: what is assigned to which part of the state.
-
-    Attributes:
-        targets: What is assigned to, the value, and the index that the value is a function of, if any.
-        note: What they are, for readers.
-    """
+    """Assignments that happen at once: target, value, and the index that the value is a function of, if any."""
 
     targets: tuple[tuple[ast.expr, ast.expr, Over | None], ...]
     note: str
@@ -55,10 +50,7 @@ class Assigning:
 class BodyWriter:
     """Writes the body of one operator.
 
-    Attributes:
-        model: Where the sizes are.
-        procedures: What the operator of each procedure is called.
-        bound: Indices and inputs in scope, and what they are called here.
+    `procedures` are the names of the operators, `bound` those of the indices and inputs in scope.
     """
 
     def __init__(self, model: Model, procedures: Mapping[str, str], bound: dict[str, str]) -> None:
@@ -152,10 +144,7 @@ class BodyWriter:
     def _case(
         self, variable: ast.expr, groups: Mapping[Value, Sequence[_Row]], note: str, state: str, width: int
     ) -> Lines:
-        """`LET at == variable IN CASE at = value -> ...`.
-
-        In brackets inside another one, whose next case would be its own.
-        """
+        """`LET at == variable IN CASE at = value -> ...`; in brackets inside another CASE."""
         self.cases += 1
         within, self.within_case = self.within_case, True
         at = self._unbound("at" if self.cases == 1 else f"at{self.cases}")
@@ -217,10 +206,7 @@ def _pieces(block: Block) -> list[list[Assigning] | Statement]:
 
 
 def _rows_by_value(statement: If) -> tuple[ast.expr, dict[Value, list[_Row]]] | None:
-    """The variable that each branch begins by comparing, and the branches by the value it is compared with.
-
-    Else None.
-    """
+    """The variable that each branch begins by comparing, and the branches by the value it is compared with."""
     if len(statement.branches) < FEWEST_ROWS or statement.otherwise:
         return None
     variable: ast.expr | None = None
@@ -275,10 +261,7 @@ def _is_element(target: ast.expr, index: str) -> bool:
 
 
 def _in_any_order(pairs: Sequence[tuple[ast.expr, ast.expr]]) -> bool:
-    """Whether a value reads what is assigned only at the very element that is assigned.
-
-    No other step of the loop changes it.
-    """
+    """Whether a value reads what is assigned only at the very element that is assigned."""
     elements = {_base(target): ast.dump(target) for target, _ in pairs}
     if len(elements) < len(pairs):
         return False

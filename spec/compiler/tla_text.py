@@ -110,12 +110,7 @@ def values(domain: Sequence[Value], width: int = WIDTH) -> Lines:
 
 
 class Expressions:
-    """Writes expressions.
-
-    Attributes:
-        state: The record that variables are read from: `state` in actions and properties, `s`, `s1`, ... in procedures.
-        bound: The names that are not variables: indices and inputs, and what they are called here.
-    """
+    """Writes expressions over the record `state`; `bound` are the indices and inputs, and what they are called here."""
 
     def __init__(self, state: str, bound: Mapping[str, str]) -> None:
         self.state = state

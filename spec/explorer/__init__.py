@@ -10,7 +10,7 @@ from groupspec.spec.explorer.exploration import (
 )
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.interpreter import replay
-from groupspec.spec.explorer.variants import equivalent, equivalents, explore_variants
+from groupspec.spec.explorer.variants import equivalents, explore_variants
 
 __all__ = [
     "Exploration",
@@ -19,7 +19,6 @@ __all__ = [
     "Progress",
     "Trace",
     "TraceStep",
-    "equivalent",
     "equivalents",
     "explore",
     "explore_variants",

@@ -17,14 +17,7 @@ NO_STATE = 0xFFFFFFFF
 
 
 class ExplorerProblem(Exception):
-    """An exploration that cannot be carried out as asked.
-
-    Attributes:
-        what: What happened.
-        where: The file, model or argument it is about.
-        allowed: What would have been accepted; may be empty.
-        next_step: What the reader can do now.
-    """
+    """An exploration that cannot be carried out as asked: what, where, what is allowed, and what to do next."""
 
     def __init__(self, what: str, where: str = "", allowed: str = "", next_step: str = "") -> None:
         self.what = what
@@ -81,13 +74,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class TraceStep:
-    """One action of a trace.
-
-    Attributes:
-        action: Its name.
-        arguments: Its parameters, by name.
-        state: The state after it.
-    """
+    """One action of a trace with its parameters by name, and the state after it."""
 
     action: str
     arguments: Mapping[str, int]
@@ -99,11 +86,7 @@ class TraceStep:
 
 @dataclass(frozen=True)
 class Trace:
-    """A shortest way from the initial state to the one that matters, which is the last.
-
-    Attributes:
-        initial: The state in which it begins.
-    """
+    """A shortest way from the initial state to the one that matters, which is the last."""
 
     model: Model
     initial: State

@@ -19,7 +19,6 @@ from groupspec.spec.explorer.exploration import (
 )
 from groupspec.spec.explorer.folding import Folding
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
-from groupspec.spec.explorer.layout import Layout, State
 from groupspec.spec.explorer.native import Counts, NativeEngine, Steps, Stop, build
 from groupspec.spec.explorer.program import Program, program
 from groupspec.spec.explorer.symmetry import folding, require_symmetry
@@ -159,49 +158,39 @@ class Search:
         return f"{why[stop]}: {covered}" if stop in why else ""
 
     def _trace(self, state: int) -> Trace:
-        return trace_to(self._model, self._program.layout, self._engine, state, self._folded)
+        """A shortest trace to a state, run by the interpreter, which must come to the same state as the engine.
 
+        Raises:
+            AssertionError: it does not: then the engine is wrong.
+        """
+        layout, numbers, path = self._program.layout, list[int](), [state]
+        while (parent := self._engine.parent(path[-1]))[0] != NO_STATE:
+            path.append(parent[0])
+            numbers.append(parent[1])
+        if self._folded is not None:
+            return self._unfolded([self._engine.packed(each) for each in path[-2::-1]], self._folded)
+        steps = []
+        for alternative in (layout.alternatives[number] for number in reversed(numbers)):
+            names = [name for name, _ in alternative.action.parameters]
+            steps.append((alternative.action.name, dict(zip(names, alternative.arguments, strict=True))))
+        trace = replay(self._model, steps)
+        if layout.pack(layout.encode(trace.last)) != self._engine.packed(state):
+            raise AssertionError(f"engine and interpreter disagree about the end of {trace}")
+        return trace
 
-def trace_to(model: Model, layout: Layout, engine: NativeEngine, state: int, folding: Folding | None = None) -> Trace:
-    """A shortest trace to a state, run by the interpreter, which must come to the same state as the engine.
-
-    Raises:
-        AssertionError: it does not: then an engine is wrong.
-    """
-    numbers: list[int] = []
-    path = [state]
-    while (parent := engine.parent(path[-1]))[0] != NO_STATE:
-        path.append(parent[0])
-        numbers.append(parent[1])
-    path.reverse()
-    if folding is not None:
-        return _unfolded(model, layout, [engine.packed(each) for each in path], folding)
-    steps = []
-    for number in reversed(numbers):
-        alternative = layout.alternatives[number]
-        names = [name for name, _ in alternative.action.parameters]
-        steps.append((alternative.action.name, dict(zip(names, alternative.arguments, strict=True))))
-    trace = replay(model, steps)
-    if layout.pack(layout.encode(trace.last)) != engine.packed(state):
-        raise AssertionError(f"engine and interpreter disagree about the end of {trace}")
-    return trace
-
-
-def _unfolded(model: Model, layout: Layout, path: Sequence[int], folding: Folding) -> Trace:
-    """The stored states are renamed, each in its own way: a real way is found that leads through states like them."""
-
-    def folded(after: State) -> int:
-        return layout.pack(folding.canonical(layout.encode(after))[0])
-
-    state = initial_state(model)
-    steps: list[TraceStep] = []
-    for wanted in path[1:]:
-        for action, arguments in enabled(model, state):
-            after = apply(model, state, action, arguments)
-            if folded(after) == wanted:
-                break
-        else:
-            raise AssertionError(f"folding lost the way after {', '.join(map(str, steps))}: is {model.name} symmetric?")
-        state = after
-        steps.append(TraceStep(action, arguments, state))
-    return Trace(model, initial_state(model), tuple(steps))
+    def _unfolded(self, path: Sequence[int], folding: Folding) -> Trace:
+        """A way through states that differ from the stored ones by a renaming only, each by its own."""
+        model, layout = self._model, self._program.layout
+        state = initial_state(model)
+        steps: list[TraceStep] = []
+        for wanted in path:
+            for action, arguments in enabled(model, state):
+                after = apply(model, state, action, arguments)
+                if layout.pack(folding.canonical(layout.encode(after))[0]) == wanted:
+                    break
+            else:
+                way = ", ".join(map(str, steps))
+                raise AssertionError(f"folding lost the way after {way}: is {model.name} symmetric?")
+            state = after
+            steps.append(TraceStep(action, arguments, state))
+        return Trace(model, initial_state(model), tuple(steps))

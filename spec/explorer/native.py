@@ -12,12 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from groupspec.spec.explorer.exploration import ExplorerProblem
 from groupspec.spec.explorer.program import Program
@@ -56,11 +57,14 @@ def compiler() -> Compiler | None:
     return Compiler((sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"), places)
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def workers() -> int:
     """How many threads compute successors beside the one that looks them up: one for each further processor."""
-    if hasattr(os, "sched_getaffinity"):
-        return min(len(os.sched_getaffinity(0)) - 1, MAX_WORKERS)
-    return min((os.cpu_count() or 1) - 1, MAX_WORKERS)
+    return min(processors() - 1, MAX_WORKERS)
 
 
 def build(source: str, optimise: str = "") -> Path:
@@ -155,18 +159,12 @@ class Stop(IntEnum):
     SECONDS = 5
 
 
-WHOLE = ("states", "expanded", "layer_end", "depth", "edges", "dead_ends", "first_dead", "unfolded")
-"""The first of an engine's counts, in the order of `search.c`; then one for each action, one for each property."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How far an engine is.
+class Counts(NamedTuple):
+    """How far a search is; in the order of `search.c`.
 
     Attributes:
         states: Distinct ones found.
         expanded: Those whose alternatives were all tried; the next one has this number.
-        layer_end: The number of the first state that is a step farther than those being expanded.
         depth: Steps from the initial state to those being expanded.
         edges: Enabled alternatives of expanded states.
         dead_ends: Expanded states without any.
@@ -178,21 +176,13 @@ class Counts:
 
     states: int
     expanded: int
-    layer_end: int
     depth: int
     edges: int
     dead_ends: int
     first_dead: int
     unfolded: int
-    fired: tuple[int, ...]
-    first: tuple[int, ...]
-
-    @classmethod
-    def of(cls, numbers: Sequence[int], actions: int) -> Counts:
-        """From the numbers in their order."""
-        split = len(WHOLE) + actions
-        whole = dict(zip(WHOLE, numbers, strict=False))
-        return cls(fired=tuple(numbers[len(WHOLE) : split]), first=tuple(numbers[split:]), **whole)
+    fired: list[int]
+    first: list[int]
 
 
 class Steps:
@@ -218,13 +208,7 @@ class Steps:
 class NativeEngine:
     """One search in C."""
 
-    def __init__(
-        self,
-        program: Program,
-        library: Path,
-        variant: int = 0,
-        stop_at_violation: bool = False,
-    ) -> None:
+    def __init__(self, program: Program, library: Path, variant: int, stop_at_violation: bool) -> None:
         self._program = program
         self._library = _load(library)
         self._search = self._library.search_new(variant, int(stop_at_violation), workers())
@@ -240,10 +224,10 @@ class NativeEngine:
 
     def counts(self) -> Counts:
         """How far it is."""
-        how_many = len(WHOLE) + len(self._program.actions) + len(self._program.properties)
-        numbers = (ctypes.c_uint64 * how_many)()
+        whole, actions = len(Counts._fields) - 2, len(self._program.actions)
+        numbers = (ctypes.c_uint64 * (whole + actions + len(self._program.properties)))()
         self._library.search_counts(self._search, numbers)
-        return Counts.of(list(numbers), len(self._program.actions))
+        return Counts._make([*numbers[:whole], numbers[whole : whole + actions], numbers[whole + actions :]])
 
     def memory(self) -> int:
         """Bytes for states and the table that finds them."""
@@ -251,14 +235,12 @@ class NativeEngine:
 
     def parent(self, state: int) -> tuple[int, int]:
         """A state's parent, and the number of the alternative that led from there."""
-        parents = ctypes.cast(self._array(_PARENTS), ctypes.POINTER(ctypes.c_uint32))
-        numbers = ctypes.cast(self._array(_NUMBERS), ctypes.POINTER(ctypes.c_uint16))
-        return parents[state], numbers[state]
+        return self._array(_PARENTS, ctypes.c_uint32)[state], self._array(_NUMBERS, ctypes.c_uint16)[state]
 
     def packed(self, state: int) -> int:
         """A state, packed."""
         words = self._program.layout.words
-        packed = ctypes.cast(self._array(_PACKED), ctypes.POINTER(ctypes.c_uint64))
+        packed = self._array(_PACKED, ctypes.c_uint64)
         return sum(packed[state * words + k] << 64 * k for k in range(words))
 
     def unrecoverable(self, property_number: int) -> int | None:
@@ -272,14 +254,10 @@ class NativeEngine:
         search, self._search = self._search, None
         self._library.search_free(search)
 
-    def _array(self, which: int) -> int:
-        return int(self._library.search_array(self._search, which) or 0)
+    def _array(self, which: int, kind: type[Any]) -> Any:
+        return ctypes.cast(self._library.search_array(self._search, which), ctypes.POINTER(kind))
 
     def _require(self, had_memory: object) -> None:
         if not had_memory:
-            raise ExplorerProblem(
-                "there is not enough memory",
-                f"model {self._program.model.name}",
-                "",
-                "free some, or take a smaller model",
-            )
+            where = f"model {self._program.model.name}"
+            raise ExplorerProblem("there is not enough memory", where, "", "free some, or take a smaller model")

@@ -256,7 +256,7 @@ EXPORT void search_limit(Search *q, uint64_t max_states, uint64_t max_bytes) {
 
 /* All counts, in the order of native.py: those of the whole, per action, per property. */
 EXPORT void search_counts(const Search *q, uint64_t *out) {
-    const uint64_t whole[] = {q->count, q->cursor, q->layer_end, q->depth, q->edges, q->dead_ends, q->first_dead, q->unfolded};
+    const uint64_t whole[] = {q->count, q->cursor, q->depth, q->edges, q->dead_ends, q->first_dead, q->unfolded};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) *out++ = whole[k];
     for (int k = 0; k < ACTIONS; k++) *out++ = q->fired[k];
     for (int p = 0; p < PROPERTIES; p++) *out++ = q->first[p];

@@ -12,7 +12,7 @@ shown and at what can happen can tell them apart.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -50,7 +50,6 @@ def explore_variants(
     *,
     optimise: str = "-O1",
     stop_at_violation: bool = True,
-    progress: Callable[[str, Exploration], None] | None = None,
 ) -> dict[str, Exploration]:
     """Every variant, held to the properties of the base; each stops at the first state that violates an invariant.
 
@@ -61,7 +60,6 @@ def explore_variants(
         optimise: For the C compiler, which needs as long for a body that runs once as for one that runs a million
             times.
         stop_at_violation: False: explore to the end, so that every violated property is found.
-        progress: Told the name and the outcome after each.
 
     Raises:
         ModelError: a variant has problems.
@@ -81,8 +79,6 @@ def explore_variants(
                 stop_at_violation=stop_at_violation,
             )
             found[name] = search.run()
-            if progress is not None:
-                progress(name, found[name])
     return found
 
 
@@ -102,14 +98,10 @@ def equivalents(
 ) -> dict[str, bool | None]:
     """Per variant whether anyone can tell it from the base; None: a limit came before the end.
 
-    Args:
-        model: The base.
-        variants: By name.
-        observe: The variables whose values can be seen. That an action is possible can always be seen.
-        limits: For each pair.
-        optimise: As in `explore_variants`.
+    `observe` are the variables whose values can be seen; that an action is possible can always be seen. `limits` are
+    for each pair, `optimise` is as in `explore_variants`.
     """
-    beside = _Beside(model, observe)
+    beside = Beside(model, observe)
     base = beside.pair(model)
     pairs = {name: beside.pair(variant) for name, variant in variants.items()}
     return {
@@ -118,24 +110,11 @@ def equivalents(
     }
 
 
-def equivalent(model: Model, variant: Model, observe: Sequence[str], limits: Limits | None = None) -> bool | None:
-    """Whether nobody can tell the two apart; see `equivalents`."""
-    return equivalents(model, {"variant": variant}, observe, limits)["variant"]
-
-
-def pair(model: Model, variant: Model, observe: Sequence[str]) -> Model:
-    """Both models side by side, with the claim that they can do and show the same.
-
-    Raises:
-        ExplorerProblem: `observe` names something that is no variable.
-    """
-    return _Beside(model, observe).pair(variant)
-
-
-class _Beside:
+class Beside:
     """A model, to put others beside it. What they share with it is renamed once."""
 
     def __init__(self, model: Model, observe: Sequence[str]) -> None:
+        """Raises ExplorerProblem if `observe` names something that is no variable."""
         known = [variable.name for variable in model.variables]
         unknown = [name for name in observe if name not in known]
         if unknown:
@@ -152,7 +131,7 @@ class _Beside:
         self._actions = {a.name: (a, _both(a, a, self._rename)) for a in model.actions}
 
     def pair(self, variant: Model) -> Model:
-        """The model, and the variant beside it."""
+        """Both models side by side, with the claim that they can do and show the same."""
         model = self._model
         others = tuple(replace(variable, name=_OTHER + variable.name) for variable in variant.variables)
         return Model(

@@ -13,12 +13,11 @@ from groupspec.spec.explorer import (
     Exploration,
     ExplorerProblem,
     Limits,
-    equivalent,
     equivalents,
     explore,
     explore_variants,
 )
-from groupspec.spec.explorer.variants import pair
+from groupspec.spec.explorer.variants import Beside
 
 SEEN = ("client", "message", "owner", "marked")
 
@@ -45,6 +44,10 @@ VARIANTS = {
     "takes back before it was given": _guard("take_back", "message[i] == 'ask'"),
     "the same in other words": _guard("ask", "not (client[i] != 'IDLE' or message[i] != 'none')"),
 }
+
+
+def equivalent(model: Model, variant: Model, observe: tuple[str, ...], limits: Limits | None = None) -> bool | None:
+    return equivalents(model, {"variant": variant}, observe, limits)["variant"]
 
 
 def test_each_variant_is_explored_as_if_it_were_alone() -> None:
@@ -88,7 +91,7 @@ def test_what_is_not_observed_may_differ_if_nothing_follows_from_it() -> None:
 
 
 def test_a_difference_comes_with_the_way_to_it() -> None:
-    trace = explore(pair(toy_model(), VARIANTS["marks stay"], ())).violations["same-alternatives"]
+    trace = explore(Beside(toy_model(), ()).pair(VARIANTS["marks stay"])).violations["same-alternatives"]
     assert [step.action for step in trace.steps].count("mark") == 2
     assert trace.steps[-1].action == "mark"
 
