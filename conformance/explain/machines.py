@@ -6,7 +6,6 @@ import inspect
 import tomllib
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,7 @@ from typing import Final
 from groupspec.conformance.explain import code
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace, sections, themselves
+from groupspec.conformance.missing import in_checkout
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler import Row, Table
@@ -128,7 +128,7 @@ def _row(name: str) -> Explanation:
 def functions_for(event: str) -> tuple[SourcePlace, ...]:
     """The functions of the reference that take what the specification calls by this name."""
     keys = [answer for answer, meant in vocabulary.RESPONSES.items() if meant == event]
-    if find_spec("groupspec.conformance.stateful"):
+    if in_checkout():
         translation = import_module("groupspec.conformance.stateful.translation")
         keys += [("TimerExpired", timer) for timer, meant in translation.TIMERS.items() if meant == event]
         keys += [(command.__name__, "") for command, meant in translation.COMMANDS.items() if meant == event]
