@@ -16,8 +16,8 @@ from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 from groupspec.impl.broker.cluster import Caller, Cluster
 from groupspec.impl.broker.phantom import Phantom
 from groupspec.impl.broker.topics import is_worth_answering
-from groupspec.impl.consumer import Consumer, Settings
-from groupspec.impl.core.config import Config
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.config import Config, Settings
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, Output, ResponseReceived, SendRequest, ServerEvent
 from groupspec.impl.core.messages import (

@@ -15,14 +15,13 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import Final, Self, TypedDict, Unpack, cast
+from typing import Final, Self, Unpack, cast
 
 from groupspec.impl import arguments
 from groupspec.impl.arguments import Offsets
 from groupspec.impl.callbacks import Callbacks, CommitCallback
 from groupspec.impl.core import events
-from groupspec.impl.core.config import Config
+from groupspec.impl.core.config import Config, Settings
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
@@ -54,29 +53,6 @@ CLOSE_TIMEOUT_MS: Final = 30_000
 GRACE_MS: Final = 1_000
 """How much longer than a deadline to wait for the core, which keeps the same deadline and knows better what happened.
 """
-
-
-class Settings(TypedDict, total=False):
-    """The configuration by Kafka's names, dots as underscores; `Config` has the defaults and what is allowed."""
-
-    group_id: str | None
-    client_id: str
-    group_instance_id: str | None
-    session_timeout_ms: int
-    heartbeat_interval_ms: int
-    max_poll_interval_ms: int
-    request_timeout_ms: int
-    retry_backoff_ms: int
-    metadata_max_age_ms: int
-    enable_auto_commit: bool
-    auto_commit_interval_ms: int
-    auto_offset_reset: str
-    partition_assignment_strategy: tuple[str, ...]
-    max_poll_records: int
-    fetch_min_bytes: int
-    fetch_max_wait_ms: int
-    fetch_max_bytes: int
-    max_partition_fetch_bytes: int
 
 
 class Consumer:
@@ -112,7 +88,7 @@ class Consumer:
         trace: TraceSink | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        self._config = _config(settings)
+        self._config = Config.of(settings)
         for doubt in self._config.doubts:
             Journal(self._config.client_id, self._config.group_id).say(__name__, doubt, logging.WARNING)
         self._runtime = runtime or ThreadingRuntime()
@@ -464,15 +440,3 @@ class Consumer:
         """Raise what ended the background thread, once; the next call that needs it starts it again (rule H6)."""
         if (failure := self._driver.take_failure()) is not None:
             raise failure
-
-
-def _config(settings: Settings) -> Config:
-    known = [one.name for one in fields(Config)]
-    unknown = sorted(set(settings) - set(known))
-    if unknown:
-        raise ConfigError(f"No such setting: {', '.join(unknown)}; there are {', '.join(known)}")
-    chosen = dict(settings)
-    strategy = chosen.get("partition_assignment_strategy")
-    if isinstance(strategy, list):
-        chosen["partition_assignment_strategy"] = tuple(strategy)
-    return Config(**chosen)  # type: ignore[arg-type]  # Config checks every value itself

@@ -19,7 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Self, TypeVar, Unpack
 
-from groupspec.impl.consumer import Consumer, Settings
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.config import Settings
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, Description, Output, ServerEvent
 from groupspec.impl.core.messages import Response, TopicPartition

@@ -20,9 +20,8 @@ from groupspec.conformance.stateful.translation import (
     is_asked,
     probe,
 )
-from groupspec.impl.consumer import Settings
 from groupspec.impl.core import events as impl
-from groupspec.impl.core.config import Config
+from groupspec.impl.core.config import Config, Settings
 from groupspec.impl.core.events import SendRequest, UnsolicitedResponse
 from groupspec.impl.core.messages import (
     FindCoordinatorRequest,

@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from groupspec.conformance.stateful.core_adapter import ANSWERED_BY_ITSELF, TIMER_OF, CoreAdapter, settings_for
 from groupspec.conformance.stateful.translation import EVENTS_OF, Observation, is_asked, probe
-from groupspec.impl.consumer import Consumer, Settings
+from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import events as impl
+from groupspec.impl.core.config import Settings
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import Request, Response

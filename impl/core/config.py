@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+from typing import TypedDict
 
 from groupspec.impl.core.assignors import ASSIGNORS
 from groupspec.impl.core.errors import ConfigError
@@ -26,6 +27,29 @@ class RebalanceProtocol(Enum):
 
     EAGER = "eager"
     COOPERATIVE = "cooperative"
+
+
+class Settings(TypedDict, total=False):
+    """The configuration by Kafka's names, dots as underscores; `Config` has the defaults."""
+
+    group_id: str | None
+    client_id: str
+    group_instance_id: str | None
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    request_timeout_ms: int
+    retry_backoff_ms: int
+    metadata_max_age_ms: int
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    auto_offset_reset: str
+    partition_assignment_strategy: tuple[str, ...]
+    max_poll_records: int
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_partition_fetch_bytes: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +80,19 @@ class Config:
         self._check_kinds()
         self._check_group()
         self._check_strategy()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Config:
+        """The configuration with these settings. ConfigError if one of them does not exist."""
+        known = [one.name for one in fields(cls)]
+        unknown = sorted(set(settings) - set(known))
+        if unknown:
+            raise ConfigError(f"No such setting: {', '.join(unknown)}; there are {', '.join(known)}")
+        chosen = dict(settings)
+        strategy = chosen.get("partition_assignment_strategy")
+        if isinstance(strategy, list):
+            chosen["partition_assignment_strategy"] = tuple(strategy)
+        return cls(**chosen)  # type: ignore[arg-type]  # every value is checked there
 
     @property
     def join_group_timeout_ms(self) -> int:

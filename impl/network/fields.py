@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, get_type_hints
 from groupspec.impl.core.messages import ErrorCode, Request, TopicPartition
 from groupspec.impl.network.errors import UnencodableMessage
 from groupspec.impl.network.topic_ids import TopicIds
-from groupspec.impl.network.wire import Fields, Struct
+from groupspec.impl.network.wire import LACKING, Fields, Struct
 
 Value = TypeVar("Value")
 
@@ -75,7 +75,7 @@ class Record:
     def read(self, struct: Struct, context: Context) -> Any:
         """The message. Raises UnencodableMessage if it asks for several groups or members at once."""
         if self.inside in struct:
-            struct = single(struct.structs(self.inside), self.inside)
+            struct = single(struct.structs(self.inside, around=struct), self.inside)
         return self.kind(**{field.attribute: field.read(struct, context) for field in self.fields if field.attribute})
 
 
@@ -139,7 +139,8 @@ def _plain(name: str, attribute: str, kind: object, default: object) -> Field:
     missing = empty if default is MISSING else default
 
     def read(struct: Struct, context: Context) -> object:
-        return convert(struct.get(name)) if name in struct else missing
+        value = struct.get(name, LACKING)
+        return missing if value is LACKING else convert(value)
 
     return Field(name, attribute, read)
 
@@ -206,8 +207,9 @@ def partitions(name: str, attribute: str, of: Record | Field, number: str = "par
 
     def read(struct: Struct, context: Context) -> object:
         return {
-            TopicPartition(topic_of(topic, context), part.get(number)): of.read(part, context)
+            TopicPartition(topic_name, part.get(number)): of.read(part, context)
             for topic in struct.structs(name)
+            for topic_name in [topic_of(topic, context)]
             for part in topic.structs("partitions")
         }
 

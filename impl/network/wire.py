@@ -33,25 +33,30 @@ _PLANS: dict[EntityType, Plan] = {}
 _NOT_IN_ENUM = re.compile(r"(-?\d+) is not a valid ErrorCode")
 
 
+LACKING = object()
+"""In place of a field that the version does not have."""
+
+
 class Struct:
-    """A struct that was read. What it lacks is looked for in the struct around it."""
+    """A struct that was read. What it lacks is looked for in the struct `around` it, if that is given."""
 
     def __init__(self, entity: object, around: Struct | None = None) -> None:
         self._entity = entity
         self._around = around
 
     def __contains__(self, field: str) -> bool:
-        return hasattr(self._entity, field) or (self._around is not None and field in self._around)
+        return self.get(field, LACKING) is not LACKING
 
     def get(self, field: str, default: object = None) -> Any:
         """The field's value, as kio has it; the default if the version has no such field."""
-        if not hasattr(self._entity, field) and self._around is not None:
-            return self._around.get(field, default)
-        return getattr(self._entity, field, default)
+        value = getattr(self._entity, field, LACKING)
+        if value is LACKING:
+            return default if self._around is None else self._around.get(field, default)
+        return value
 
-    def structs(self, field: str) -> list[Struct]:
+    def structs(self, field: str, around: Struct | None = None) -> list[Struct]:
         """A list of structs; null, or none at all, counts as empty."""
-        return [Struct(item, self) for item in self.get(field) or ()]
+        return [Struct(item, around) for item in self.get(field) or ()]
 
 
 def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Fields) -> bytes:

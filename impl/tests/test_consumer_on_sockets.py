@@ -15,7 +15,8 @@ import pytest
 
 from groupspec.impl.broker.actions import CloseConnection, NeverReply, Reply
 from groupspec.impl.broker.server import ScriptedBroker
-from groupspec.impl.consumer import Consumer, ConsumerRecord, Settings, TopicPartition, WakeupError
+from groupspec.impl.consumer import Consumer, ConsumerRecord, TopicPartition, WakeupError
+from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import CommitFailedError, ConfigError, KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata
 from groupspec.impl.network.transport import SocketTransport

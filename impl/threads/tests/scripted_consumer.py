@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar, Unpack
 
-from groupspec.impl.consumer import Consumer, Settings
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.config import Settings
 from groupspec.impl.core.events import SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
