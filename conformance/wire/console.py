@@ -94,12 +94,9 @@ def groups(client: ClientResult) -> list[Group]:
             cases = {row.case for row in told}
             of_it = Counter(row.rule for row in client.rows if row.symptom_of == rule and row.case in cases)
             if told:
-                found.append(Group(rule, verdict, sorted(told, key=_least_sure_last), len(rows), of_it))
+                told.sort(key=lambda row: (row.docket is not None, not row.combined.certain, row.combined.flaps))
+                found.append(Group(rule, verdict, told, len(rows), of_it))
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
-
-
-def _least_sure_last(row: Row) -> tuple[bool, bool, bool]:
-    return (row.docket is not None, not row.combined.certain, row.combined.flaps)
 
 
 def _tell(console: Console, client: ClientResult, group: Group, report: Path | None) -> None:

@@ -262,10 +262,12 @@ class History:
         found: list[Callback] = []
         for index, entry in enumerate(self.entries):
             if isinstance(event := entry.event, CallbackStarted):
-                ended = next((e.at_us for e in self.entries[index + 1 :] if _ends(e, entry.kind)), None)
+                later = ((e.at_us, e.event) for e in self.entries[index + 1 :])
+                ends = (at_us for at_us, e in later if isinstance(e, CallbackReturned) and e.callback == entry.kind)
                 owned = None if event.owned is None else names(event.owned)
                 moved = names(event.partitions)
-                found.append(Callback(entry.kind, moved, entry.at_us, ended, event.application_thread, owned))
+                thread = event.application_thread
+                found.append(Callback(entry.kind, moved, entry.at_us, next(ends, None), thread, owned))
         return found
 
     @cached_property
@@ -455,10 +457,6 @@ def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
 
 def _exchange_id(entry: Entry) -> tuple[int, int, int]:
     return entry.connection, entry.correlation_id, entry.node
-
-
-def _ends(entry: Entry, name: str) -> bool:
-    return isinstance(entry.event, CallbackReturned) and entry.event.callback == name
 
 
 def subscription_of(join: JoinGroupRequest) -> Subscription | None:

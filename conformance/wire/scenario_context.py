@@ -168,8 +168,12 @@ class ScenarioContext:
 
     def expect_assigned(self, *, rule: str, since: Entry) -> None:
         """The callback for partitions that are new; an empty one is not meant."""
+
+        def assigns(entry: Entry) -> bool:
+            return isinstance(entry.event, protocol.PartitionsAssigned) and bool(entry.event.partitions)
+
         if self.offers("listener"):
-            self._expect("partitions_assigned with partitions", _assigns_something, rule, since)
+            self._expect("partitions_assigned with partitions", assigns, rule, since)
 
     def expect_records(self, *, rule: str, since: Entry, partitions: frozenset[str] | None = None) -> None:
         """Records of each of these partitions, or of what the client was assigned last."""
@@ -207,7 +211,3 @@ class ScenarioContext:
 
 def _is_answer(api: str, error: str, later_than_us: int = -1) -> Test:
     return lambda e: e.kind == "response" and e.api == api and e.error == error and e.at_us > later_than_us
-
-
-def _assigns_something(entry: Entry) -> bool:
-    return isinstance(entry.event, protocol.PartitionsAssigned) and bool(entry.event.partitions)

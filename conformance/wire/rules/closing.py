@@ -92,16 +92,13 @@ def close_commits_first(history: History) -> Iterator[Finding]:
     for partition in sorted(history.owned_at(asked)):
         returned = [r.last for r in history.returned if r.partition == partition and r.at_us <= asked]
         if returned:
-            offsets = [offset for at_us, offset in committed_offsets(history, partition) if at_us < leave.sent_us]
+            offsets = [
+                committed.offset
+                for commit in history.between(0, leave.sent_us, "OffsetCommit")
+                for where, committed in commit.asked(OffsetCommitRequest).offsets.items()
+                if str(where) == partition
+            ]
             expected, last = max(returned) + 1, offsets[-1] if offsets else "nothing"
             right = f"{partition}: {expected} was committed before LeaveGroup"
             wrong = f"{partition}: {last} was committed before LeaveGroup, not {expected}"
             yield held_if(last == expected, right, wrong, leave.sent_us)
-
-
-def committed_offsets(history: History, partition: str) -> Iterator[tuple[int, int]]:
-    """Every commit of one partition: when, and which offset."""
-    for exchange in history.of("OffsetCommit"):
-        for committed, offset in exchange.asked(OffsetCommitRequest).offsets.items():
-            if str(committed) == partition:
-                yield exchange.sent_us, offset.offset

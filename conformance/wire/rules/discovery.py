@@ -174,7 +174,9 @@ def only_the_coordinator_is_spoken_to(history: History) -> Iterator[Finding]:
             continue
         count += 1
         found_us, node = known[-1]
-        if exchange.request.node != node and found_is_known(history, found_us, node).before(exchange, history):
+        spoken = (e for e in history.of(*GROUP_APIS) if e.sent_us >= found_us and e.request.node == node)
+        shown = Known.by(found_us, next(spoken, None))  # the first group request to that node shows it
+        if exchange.request.node != node and shown.before(exchange, history):
             yield broken(f"{exchange.api} went to node {exchange.request.node}, not to {node}", exchange.sent_us)
     if count:
         yield held(f"{count} group requests, each to the coordinator", history.ends_us)
@@ -184,12 +186,6 @@ def coordinators(history: History) -> list[tuple[int, int]]:
     """When a lookup was answered with which node, in the order of the answers, in which two that are out may swap."""
     found = ((e.told_us, e.answered(FindCoordinatorResponse)) for e in history.answers("FindCoordinator", "NONE"))
     return sorted((at_us, answer.node_id) for at_us, answer in found if answer is not None)
-
-
-def found_is_known(history: History, found_us: int, node: int) -> Known:
-    """From when on the client knows which node coordinates: the first group request to that node shows it."""
-    spoken = (e for e in history.of(*GROUP_APIS) if e.sent_us >= found_us and e.request.node == node)
-    return Known.by(found_us, next(spoken, None))
 
 
 @checks("D4")

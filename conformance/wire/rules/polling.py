@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History, PollCall
+from groupspec.conformance.wire.history import Exchange, History
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
 from groupspec.impl.core.messages import JoinGroupRequest
 
@@ -73,16 +73,10 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
         elif since < limit - slack:
             reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit})"
             yield replace(broken(reason, left_us), timed=True)  # it may have been decided before the poll
-    yield from polled_for_longer(history)
-
-
-def polled_for_longer(history: History) -> Iterator[Finding]:
-    """The occasion to keep it: a time of polling longer than the interval."""
-    limit_us = 1200 * history.settings.max_poll_interval_ms
     if history.polls and history.syncs:
         start = max(history.polls[0].started_us, history.syncs[0].told_us)
         end = next((e.sent_us for e in history.of("LeaveGroup")), history.polls[-1].ended_us or history.ends_us)
-        if end - start > limit_us:
+        if end - start > 1200 * limit:
             yield held(f"the member stayed in the group over {(end - start) / 1e6:.1f} s of polling", end)
 
 
@@ -116,13 +110,6 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
             yield held_if(not rejoin.asked(JoinGroupRequest).member_id, right, wrong, rejoin.sent_us)
 
 
-def callbacks_within(history: History, poll: PollCall) -> float:
-    """How much of a poll was the listener's time, in ms."""
-    end = poll.ended_us or history.ends_us
-    spans = [(callback.started_us, callback.ended_us or end) for callback in history.callbacks]
-    return sum(max(0, min(stop, end) - max(start, poll.started_us)) for start, stop in spans) / 1000
-
-
 @checks("P4", needs="pull")
 def polls_return_in_time(history: History) -> Iterator[Finding]:
     """A poll takes about its timeout, whatever rebalance is pending; the listener's own time is not the client's.
@@ -136,7 +123,8 @@ def polls_return_in_time(history: History) -> Iterator[Finding]:
             continue
         pending = any(begun < end and start < over for begun, over in rounds)
         bound = poll.timeout_ms + LATE_POLL_MS + (FIRST_USE_MS if number == 0 else 0)
-        listener = callbacks_within(history, poll)
+        spans = ((callback.started_us, callback.ended_us or end) for callback in history.callbacks)
+        listener = sum(max(0, min(over, end) - max(begun, start)) for begun, over in spans) / 1000
         took = history.took_ms(start, end) - listener
         if took > bound or pending:
             how = f"after {took:.0f} ms" if took > bound else "in time"

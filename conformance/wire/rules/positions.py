@@ -63,7 +63,8 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
     for partition, offset, fetch, assigned_us in first_fetches(history):
         if committed(history, partition, assigned_us, fetch.sent_us) != -1:
             continue
-        since_us = 0 if fetched_before(history, partition, assigned_us) else assigned_us
+        done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(assigned_us))
+        since_us = 0 if any(partition in offsets for offsets in done) else assigned_us
         listed = listed_offset(history, partition, since_us, fetch.sent_us)
         what = f"{partition} has no committed offset"
         if listed is None:
@@ -72,12 +73,6 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
             right = f"{what} and was fetched from the earliest, {listed}"
             wrong = f"{partition} was fetched from {offset}, the earliest offset is {listed}"
             yield held_if(offset == listed, right, wrong, fetch.sent_us)
-
-
-def fetched_before(history: History, partition: TopicPartition, at_us: int) -> bool:
-    """Whether a Fetch of the partition has been answered by then."""
-    done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(at_us))
-    return any(partition in offsets for offsets in done)
 
 
 def listed_offset(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:
