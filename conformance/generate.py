@@ -24,7 +24,7 @@ from groupspec.conformance.findings import runs
 from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.mutation import matrix as mutation_matrix
 from groupspec.conformance.scores import files as score_files
-from groupspec.conformance.scores.page import scores_markdown
+from groupspec.conformance.scores.files import scores_markdown
 from groupspec.conformance.stateful import feasible
 from groupspec.conformance.stateful.routes import MEMBER
 from groupspec.conformance.vectors import making

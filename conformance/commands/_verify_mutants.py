@@ -15,7 +15,7 @@ from groupspec.conformance.mutation import matrix as mutation
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.outputs import write_text
 from groupspec.conformance.scores import files as scores
-from groupspec.conformance.scores.page import scores_markdown
+from groupspec.conformance.scores.files import scores_markdown
 from groupspec.spec.rules import RULES
 
 

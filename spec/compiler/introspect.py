@@ -46,8 +46,9 @@ class _Reader:
         rows = list(self._rows(transitions)) if not self.problems else []
         if self.problems:
             raise SpecError(self.problems)
-        used_effects = {name for row in rows for name in row.effects}
-        effects = tuple(effect for name, effect in self.words.effects.items() if name in used_effects)
+        used = {name for row in rows for name in row.effects}
+        effects = tuple(effect for name, effect in self.words.effects.items() if name in used)
+        read = self._names_read(rows, effects)
         states = tuple(state.id for state in self.machine.states)
         events = tuple(name for name in self.words.events if any(row.event == name for row in rows))
         rows.sort(key=lambda row: (states.index(row.source), events.index(row.event)))
@@ -58,11 +59,7 @@ class _Reader:
             states=states,
             initial=str(self.machine.initial_state.id),
             events=tuple(self.words.events[event] for event in events),
-            variables=tuple(
-                variable
-                for name, variable in self.words.variables.items()
-                if variable.owner == self.name or name in self._names_read(rows, effects)
-            ),
+            variables=tuple(v for v in self.words.variables.values() if v.owner == self.name or v.name in read),
             rows=tuple(rows),
             effects=effects,
             places=self.places,
@@ -161,14 +158,10 @@ class _Reader:
                     read.update(names(parse(text, conditional=True)))
                 except GuardProblem as problem:
                     self._problem(f"effect {effect.name}", str(problem), problem.remedy)
-        unknown = read - set(self.words.variables) - set(CONSTANTS)
-        for name in sorted(unknown):
-            places = [row.id for row in rows if name in names(parse(row.guard))]
-            self._problem(
-                places[0] if places else "an effect",
-                f"unknown variable {name!r}",
-                did_you_mean(name, [*self.words.variables, *CONSTANTS]),
-            )
+        known = {*self.words.variables, *CONSTANTS}
+        for name in sorted(read - known):
+            place = next((row.id for row in rows if name in names(parse(row.guard))), "an effect")
+            self._problem(place, f"unknown variable {name!r}", did_you_mean(name, sorted(known)))
         if self.problems:
             raise SpecError(self.problems)
         return frozenset(read)

@@ -7,6 +7,7 @@ more here than elsewhere: TLA+ reads lists of conjuncts and disjuncts by the col
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from groupspec.spec.compiler.formula import subscripts
@@ -99,14 +100,8 @@ def constant(value: Value) -> str:
 
 def values(domain: Sequence[Value], width: int = WIDTH) -> Lines:
     """A set of values, in as many lines as it needs."""
-    lines, line = [], "{"
-    for position, value in enumerate(domain):
-        word = constant(value) + ("}" if position == len(domain) - 1 else ", ")
-        if len(line) + len(word.rstrip()) > width:
-            lines.append(line.rstrip())
-            line = " "
-        line += word
-    return [*lines, line]
+    text = f"{{{', '.join(map(constant, domain))}}}"
+    return textwrap.wrap(text, width, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
 
 
 class Expressions:

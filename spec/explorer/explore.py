@@ -17,11 +17,10 @@ from groupspec.spec.explorer.exploration import (
     Trace,
     TraceStep,
 )
-from groupspec.spec.explorer.folding import Folding
+from groupspec.spec.explorer.folding import Folding, folding, require_symmetry
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state, replay
 from groupspec.spec.explorer.native import Counts, NativeEngine, Steps, Stop, build
 from groupspec.spec.explorer.program import Program, program
-from groupspec.spec.explorer.symmetry import folding, require_symmetry
 
 CHUNK = 200_000
 """Expansions between two looks at the clock."""

@@ -15,6 +15,9 @@ from groupspec.conformance.scores.killing import scores
 from groupspec.conformance.scores.subjects import subjects
 from groupspec.conformance.scores.trials import score_row
 
+MAX_EQUIVALENT = 0.05
+"""No more may be equivalent, of those that make a difference."""
+
 SAMPLE = 40
 """One mutant in so many is tried anew."""
 
@@ -39,7 +42,7 @@ def test_the_scores_are_of_this_specification() -> None:
 def test_enough_mutants_of_each_machine_are_killed_and_few_are_equivalent(machine: str) -> None:
     assert of(machine)
     assert files.share_killed(of(machine)) >= files.WANTED
-    assert files.share_equivalent(of(machine)) <= files.MAX_EQUIVALENT
+    assert files.share_equivalent(of(machine)) <= MAX_EQUIVALENT
 
 
 @pytest.mark.parametrize("machine", files.MACHINES)

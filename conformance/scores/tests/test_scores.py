@@ -9,9 +9,9 @@ import pytest
 
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores import trials as trials_module
+from groupspec.conformance.scores.files import scores_markdown
 from groupspec.conformance.scores.killing import Score, scores
 from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant, mutants
-from groupspec.conformance.scores.page import scores_markdown
 from groupspec.conformance.scores.subjects import subjects
 from groupspec.conformance.scores.trials import score_row, tried
 from groupspec.spec.compiler.table import Table

@@ -10,10 +10,10 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.explorer import Limits, explore, native
 from groupspec.spec.explorer.c_source import c_source
+from groupspec.spec.explorer.folding import folding
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
 from groupspec.spec.explorer.layout import Layout
 from groupspec.spec.explorer.program import program
-from groupspec.spec.explorer.symmetry import folding
 from groupspec.spec.explorer.tests.by_the_book import by_the_book, numbers
 from groupspec.spec.explorer.tests.random_models import random_model
 
