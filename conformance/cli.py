@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuses a name that there is not, and says which there are."""
         known = self.list_commands(ctx)
-        if not args[0].startswith("-") and args[0] not in known:
+        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
             group = ctx.command_path
             close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.7)
             advice = f"did you mean `{group} {close[0]}`?" if close else f"see `{group} --help`"

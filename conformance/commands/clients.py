@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 
 import click
 from rich.markup import escape
@@ -56,35 +56,25 @@ def install(names: Sequence[str]) -> None:
 
 
 def _tell() -> None:
-    clients = [
-        {
-            "name": client.name,
-            "version": _version(client.distribution) if client.installed else None,
-            "installed": client.installed,
-            "needs": WITH_PIP,
-            "folder": None,
-        }
-        for client in IN_PYTHON.values()
-    ] + [
-        {
-            "name": build.name,
-            "version": build.version,
-            "installed": build.installed,
-            "needs": f"groupspec clients install {build.name}: {build.needs}",
-            "folder": str(build.folder) if build.installed else None,
-        }
-        for build in BUILDS.values()
-    ]
+    clients: list[dict[str, object]] = []
     table = Table("client", "version", "installed", "how to install, and what that takes")
-    for each in clients:
-        installed = "yes" if each["installed"] else "no"
-        table.add_row(str(each["name"]), str(each["version"] or ""), installed, escape(str(each["needs"])))
+    for name in BUILT_IN:
+        version: str | None
+        if build := BUILDS.get(name):
+            installed, version = build.installed, build.version
+            needs = f"groupspec clients install {name}: {build.needs}"
+        else:
+            installed, needs = IN_PYTHON[name].installed, WITH_PIP
+            version = _version(IN_PYTHON[name].distribution) if installed else None
+        table.add_row(name, version or "", "yes" if installed else "no", escape(needs))
+        folder = str(build.folder) if build and installed else None
+        clients.append({"name": name, "version": version, "installed": installed, "needs": needs, "folder": folder})
     results().print(table)
     write_json("clients", {"clients": clients})
 
 
 def _version(distribution: str) -> str | None:
     try:
-        return version(distribution)
-    except PackageNotFoundError:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
         return None
