@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import click
 
 from groupspec.conformance.commands._common import Known, Steps, json_option, remark, say, write_json
 from groupspec.conformance.commands._machines import scope_options
-from groupspec.conformance.commands._verify_models import about, fitting, require_sound_tables, size
 from groupspec.conformance.commands._verify_mutants import verify_mutation, verify_scores
 from groupspec.conformance.commands._verify_text import SIGNS, as_json, lines, never_possible
 from groupspec.conformance.engines import ENGINES, EngineRun, counts, run_engine
@@ -17,13 +17,33 @@ from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import MODELS, ROOT
 from groupspec.spec import composition
+from groupspec.spec.compiler import check as check_table
 from groupspec.spec.compiler.model import Model, ModelMaker
+from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.composition.system import MIXED
 from groupspec.spec.explorer import Limits, Trace
 
 EXITS = {"failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE, "ok": EXIT_OK}
 """Worst first."""
 MEMBERS_BY_DEFAULT = 2
 """Without --model and --members: models with at most so many members, which take minutes all together."""
+
+_SOUND: set[str] = set()
+"""Hashes of tables that have been looked at: looking at all takes seconds."""
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    """A number of bytes as one writes it: 500000000, 512MiB, 6G.
+
+    Raises:
+        UsageProblem: it is none.
+    """
+    match = _SIZE.fullmatch(value.strip())
+    if not match or float(match[1]) <= 0:
+        where = f"{parameter.opts[0]} {value}"
+        raise UsageProblem("this is no size", where, "a number of bytes, KiB, MiB or GiB", "write 6GiB, for example")
+    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
 
 
 @click.command("verify")
@@ -37,7 +57,7 @@ MEMBERS_BY_DEFAULT = 2
 )
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="Stop the explorer at so many states.")
 @click.option("--max-seconds", type=click.FloatRange(0), metavar="S", help="Stop each run of an engine after so long.")
-@click.option("--max-memory", callback=size, default="6GiB", metavar="B", help="Stop each run there.")
+@click.option("--max-memory", callback=_size, default="6GiB", metavar="B", help="Stop each run there.")
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option(
     "--mutation", "--held", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule."
@@ -90,7 +110,7 @@ def command(
         if given and engines != ("python",):
             where = f"--engine {' '.join(engines)}"
             raise UsageProblem(f"{option} is the explorer's only", where, "--engine python", f"leave {option} out")
-    require_sound_tables()
+    _require_sound_tables()
     most = MEMBERS_BY_DEFAULT if members is None and model is None else None
     chosen = [maker() for maker in fitting(model, members, rebalance, profile, most)]
     limits = Limits(max_states, max_seconds, max_memory)
@@ -115,6 +135,42 @@ def command(
     return _end(judged)
 
 
+def fitting(
+    model: str | None, members: int | None, rebalance: str | None, profile: str | None, most: int | None = None
+) -> list[ModelMaker]:
+    """The models that a command line asks for; of them those of at most so many members.
+
+    Raises:
+        UsageProblem: none fits.
+    """
+    fit = [
+        maker
+        for maker in composition.models().values()
+        if model in (None, maker.name)
+        and rebalance in (None, maker.scope.rebalance)
+        and profile in (None, maker.scope.profile)
+        and members in (None, maker.members)
+        and (most is None or maker.members <= most)
+    ]
+    if not fit:
+        asked = {"model": model, "members": members, "rebalance": rebalance, "profile": profile}
+        where = " ".join(f"--{option} {value}" for option, value in asked.items() if value)
+        raise UsageProblem("no model is all of that", where, composition.models(), "see `groupspec verify --list`")
+    return fit
+
+
+def _require_sound_tables() -> None:
+    """Models are made of the tables: of one that leaves something open they would say nothing.
+
+    Raises:
+        SpecError: a table has an overlap, a gap, or a state that cannot be reached.
+    """
+    for table in whole_tables().values():
+        if table.hash not in _SOUND:
+            check_table(table)
+            _SOUND.add(table.hash)
+
+
 def _list(makers: Sequence[ModelMaker]) -> None:
     """A line for each of these models.
 
@@ -126,7 +182,19 @@ def _list(makers: Sequence[ModelMaker]) -> None:
         model, name = maker(), maker.name
         size = f"{model.sizes['members']} x {model.sizes['partitions']}"
         states = f"{counted[name].states:,}" if name in counted and counted[name].counted else "?"
-        say(f"{name:<{width}}  {size}  {states:>10} states  {about(model)}")
+        say(f"{name:<{width}}  {size}  {states:>10} states  {_about(model)}")
+
+
+def _about(model: Model) -> str:
+    """What a model is about, in a line: of a group that it is one, of what protocol, and what its features add."""
+    first, _, _ = " ".join(model.doc.split()).partition(". ")
+    scope = model.scope
+    if scope.family != "base":
+        return first
+    kinds = ["a rolling upgrade from eager to cooperative"] if scope.rebalance == MIXED else []
+    kinds += ["the proposal to the letter"] if scope.profile == "published" else []
+    adds = [meaning for name, (_, meaning) in composition.features().items() if name in scope.features]
+    return "; ".join(["Members, group and network", *kinds, *adds])
 
 
 def _run(
