@@ -24,40 +24,27 @@ from groupspec.spec.composition import (
 from groupspec.spec.composition.machines import name_of_model
 from groupspec.spec.composition.system import MIXED
 
-_FEATURES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "late": ("request_late", "requests and answers that a member has given up still travel"),
-        "callbacks": (
-            "callback_running",
-            "a listener is called and returns in two steps, so that the membership can be lost in between",
-        ),
-        "awaiting": (
-            "forgotten: awaiting_join, unsynced, awaiting_sync",
-            "what awaited an answer of a forgotten id still counts in the group",
-        ),
-        "leave": ("request: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
-        "static": (
-            "none: forgotten is left out",
-            "static members (KIP-345): no LeaveGroup; a process that restarts takes over the record of its instance id",
-        ),
-        "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
-        "faults-stop": (
-            "faults_stopped",
-            "faults may stop for good: liveness is claimed under this (explorer and TLC check it)",
-        ),
-        "quiet": (
-            "none: actions are left out",
-            "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit",
-        ),
-        "log": (
-            "stored, forgotten_stored, generation, told",
-            "the coordinator can die in the middle of a rebalance; the group falls back to what the log has",
-        ),
-    }
-)
+_FEATURES: Mapping[str, tuple[str, str]] = {
+    "late": ("request_late", "requests and answers that a member has given up still travel"),
+    "callbacks": ("callback_running",
+                  "a listener is called and returns in two steps, so that the membership can be lost in between"),
+    "awaiting": ("forgotten: awaiting_join, unsynced, awaiting_sync",
+                 "what awaited an answer of a forgotten id still counts in the group"),
+    "leave": ("request: LeaveGroup", "a LeaveGroup travels, arrives or is lost"),
+    "static": ("none: forgotten is left out",
+               "static members (KIP-345): no LeaveGroup; a process that restarts takes over the record of its instance "
+               "id"),
+    "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
+    "faults-stop": ("faults_stopped",
+                    "faults may stop for good: liveness is claimed under this (explorer and TLC check it)"),
+    "quiet": ("none: actions are left out",
+              "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit"),
+    "log": ("stored, forgotten_stored, generation, told",
+            "the coordinator can die in the middle of a rebalance; the group falls back to what the log has"),
+}  # fmt: skip
 """Feature modules: the variables that each brings, and what they mean. The base model has none of them."""
 
-SETS: tuple[frozenset[str], ...] = (
+_SETS: tuple[frozenset[str], ...] = (
     frozenset(),
     *(frozenset({name}) for name in _FEATURES if name not in ("quiet", "faults-stop")),
     frozenset({"ids", "quiet"}),
@@ -76,7 +63,7 @@ def _makers() -> Iterator[ModelMaker]:
         scope = Scope("open-member", rebalance, profile)
         alone = partial(open_member.open_member_model, rebalance, profile)
         yield ModelMaker(name_of_model(scope), scope, 1, alone, open_member.claims(rebalance))
-        for features in SETS if profile == "deployed" else SETS[:1]:
+        for features in _SETS if profile == "deployed" else _SETS[:1]:
             for size in (2, 3) if not features and profile == "deployed" else (2,):
                 yield _base(Scope("base", rebalance, profile, features), size)
     for name, family, members, make, claims in (
@@ -95,17 +82,15 @@ def _base(scope: Scope, size: int) -> ModelMaker:
     return ModelMaker(name_of_model(scope, str(size)), scope, size, make, base.claims(scope.features))
 
 
-_EXPECTED: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "open-member-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside",
-                                                  "commit-what-is-owned", "commit-comes-first"}),
-        "open-member-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join",
-                                                        "commit-what-is-owned", "commit-comes-first",
-                                                        "to-a-known-coordinator", "taken-is-revoked"}),
-        "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
-        "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
-    }
-)  # fmt: skip
+_EXPECTED: Mapping[str, frozenset[str]] = {
+    "open-member-eager-published": frozenset({"heartbeats-run", "eager-gives-up-first", "owns-nothing-outside",
+                                              "commit-what-is-owned", "commit-comes-first"}),
+    "open-member-cooperative-published": frozenset({"heartbeats-run", "owns-nothing-outside", "sync-after-join",
+                                                    "commit-what-is-owned", "commit-comes-first",
+                                                    "to-a-known-coordinator", "taken-is-revoked"}),
+    "base-eager-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
+    "base-cooperative-published-2": frozenset({"one-owner", "owns-nothing-outside"}),
+}  # fmt: skip
 
 
 def expected_violations(model_name: str) -> frozenset[str]:

@@ -33,7 +33,7 @@ def _is_loose(tree: ast.expr) -> bool:
 
 def sets(text: str) -> Block:
     """Assignments that happen at once, separated by semicolons: `sets("request[i] = 'none'; leader = 0")`."""
-    return (Set(tuple(pairs(text))),)
+    return (Set(tuple(pairs(text))),) if text else ()
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -47,7 +47,7 @@ from groupspec.spec.compiler.model import (
 )
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, each, sets, when
-from groupspec.spec.composition.machines import Abstraction, MachineCode, model_of, name_of
+from groupspec.spec.composition.machines import MachineCode, model_of, name_of
 from groupspec.spec.composition.open_commit import MACHINE
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES, Value
@@ -88,7 +88,7 @@ _BEHIND: Final = f"any(asked[j] != 'nothing' and not ({_AWAITS_POLL}) for j in m
 
 def commits_model(taken: Literal["asked", "sent"] = "asked") -> Model:
     """The model. `taken`: when what an automatic commit covers is taken, at the latest: see above."""
-    code = MachineCode(tables()[MACHINE, "eager", "deployed"], Abstraction(words=_said, frozen=_FROZEN), {})
+    code = MachineCode(tables()[MACHINE, "eager", "deployed"], words=_said, frozen=_FROZEN, index="i")
     return model_of(
         Scope("commits"),
         [code],

@@ -19,7 +19,6 @@ What happens within one event is kept until the event is over, and compared then
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.broker_group import ANSWERS
@@ -101,40 +100,38 @@ _ENDS_ONCE: Final = claim("grows-once-a-phase", "phase == 'joining' and not grew
 _LEFT_BEHIND: Final = f"awaiting[j] != 'join' and j != {STATIC}"
 _SYNCS_ANSWERED: Final = each("j", sets("awaiting[j] = 'nothing' if awaiting[j] == 'sync' else awaiting[j]"))
 
-_ACTS: Final[Mapping[str, Block]] = MappingProxyType(
-    {
-        "ADD_PENDING": sets("pending[i] = True"),
-        "DROP_PENDING": sets("pending[i] = False"),
-        "ADD_MEMBER": sets("member[i] = True; is_new[i] = True; newcomer = clock == 'delay'"),
-        "REPLACE_STATIC": sets("awaiting[i] = 'nothing'; replaced = True"),
-        "REMOVE_MEMBER": sets(f"member[i] = False; {_gone('i')}; removed = True"),
-        "REMOVE_UNSYNCED": each("j", when("yet_to_sync[j]", _FORGOTTEN)) + sets("removed = True"),
-        "AWAIT_JOIN": _AWAIT + sets(f"outcome = '{WAITS}'; awaiting[i] = 'join'"),
-        "AWAIT_SYNC": _AWAIT + sets(f"outcome = '{WAITS}'; awaiting[i] = 'sync'; yet_to_sync[i] = False"),
-        "KEEP_ALIVE": sets("kept = True"),
-        "STORE_ASSIGNMENT": sets("stored = True; writing = True; old_writing = False")
-        + each("j", sets("offered[j] = member[j]")),
-        "ANSWER_SYNCS": claim("given-out-when-stored", "phase == 'syncing'") + sets("phase = 'stable'")
-        + _SYNCS_ANSWERED,
-        "FAIL_AWAITING_SYNCS": _SYNCS_ANSWERED,
-        "FAIL_AWAITING_NOT_COORDINATOR": each("j", sets("awaiting[j] = 'nothing'")),
-        "COMPLETE_JOIN": _ENDS_ONCE + claim("somebody-has-rejoined", SOME_WAIT)
-        + sets("phase = 'syncing'; grew = True") + each("j", when(_LEFT_BEHIND, _FORGOTTEN))
-        + each("j", sets("awaiting[j] = 'nothing'; is_new[j] = False; yet_to_sync[j] = member[j]")),
-        "COMPLETE_EMPTY": _ENDS_ONCE + claim("nobody-is-left", f"not {SOME_LEFT}")
-        + sets("phase = 'empty'; grew = True; old_writing = False")
-        + each("j", sets(f"member[j] = False; {_gone('j')}; logged[j] = False; offered[j] = False")),
-        "RESTORE": sets(f"phase = 'stable' if {SOME_LOGGED} else 'empty'")
-        + each("j", sets(f"{_gone('j')}; member[j] = logged[j]; pending[j] = False")),
-        "START_INITIAL_DELAY": sets("phase = 'joining'; clock = 'delay'; newcomer = False; delayed = True"),
-        "START_REBALANCE_TIMER": sets(
-            "phase = 'joining'; clock = 'rebalance'; newcomer = False; begun = True;"
-            " old_writing = old_writing or writing; writing = False"
-        ) + each("j", sets("yet_to_sync[j] = False")),
-        "START_SYNC_TIMER": sets("clock = 'sync'; newcomer = False"),
-        "STOP_TIMERS": sets("clock = 'none'; newcomer = False"),
-    }
-)  # fmt: skip
+_ACTS: Final[Mapping[str, Block]] = {
+    "ADD_PENDING": sets("pending[i] = True"),
+    "DROP_PENDING": sets("pending[i] = False"),
+    "ADD_MEMBER": sets("member[i] = True; is_new[i] = True; newcomer = clock == 'delay'"),
+    "REPLACE_STATIC": sets("awaiting[i] = 'nothing'; replaced = True"),
+    "REMOVE_MEMBER": sets(f"member[i] = False; {_gone('i')}; removed = True"),
+    "REMOVE_UNSYNCED": each("j", when("yet_to_sync[j]", _FORGOTTEN)) + sets("removed = True"),
+    "AWAIT_JOIN": _AWAIT + sets(f"outcome = '{WAITS}'; awaiting[i] = 'join'"),
+    "AWAIT_SYNC": _AWAIT + sets(f"outcome = '{WAITS}'; awaiting[i] = 'sync'; yet_to_sync[i] = False"),
+    "KEEP_ALIVE": sets("kept = True"),
+    "STORE_ASSIGNMENT": sets("stored = True; writing = True; old_writing = False")
+    + each("j", sets("offered[j] = member[j]")),
+    "ANSWER_SYNCS": claim("given-out-when-stored", "phase == 'syncing'") + sets("phase = 'stable'")
+    + _SYNCS_ANSWERED,
+    "FAIL_AWAITING_SYNCS": _SYNCS_ANSWERED,
+    "FAIL_AWAITING_NOT_COORDINATOR": each("j", sets("awaiting[j] = 'nothing'")),
+    "COMPLETE_JOIN": _ENDS_ONCE + claim("somebody-has-rejoined", SOME_WAIT)
+    + sets("phase = 'syncing'; grew = True") + each("j", when(_LEFT_BEHIND, _FORGOTTEN))
+    + each("j", sets("awaiting[j] = 'nothing'; is_new[j] = False; yet_to_sync[j] = member[j]")),
+    "COMPLETE_EMPTY": _ENDS_ONCE + claim("nobody-is-left", f"not {SOME_LEFT}")
+    + sets("phase = 'empty'; grew = True; old_writing = False")
+    + each("j", sets(f"member[j] = False; {_gone('j')}; logged[j] = False; offered[j] = False")),
+    "RESTORE": sets(f"phase = 'stable' if {SOME_LOGGED} else 'empty'")
+    + each("j", sets(f"{_gone('j')}; member[j] = logged[j]; pending[j] = False")),
+    "START_INITIAL_DELAY": sets("phase = 'joining'; clock = 'delay'; newcomer = False; delayed = True"),
+    "START_REBALANCE_TIMER": sets(
+        "phase = 'joining'; clock = 'rebalance'; newcomer = False; begun = True;"
+        " old_writing = old_writing or writing; writing = False"
+    ) + each("j", sets("yet_to_sync[j] = False")),
+    "START_SYNC_TIMER": sets("clock = 'sync'; newcomer = False"),
+    "STOP_TIMERS": sets("clock = 'none'; newcomer = False"),
+}  # fmt: skip
 """What an act does to the records: `GROUP_ACTS` says it in words."""
 
 _CHECKED: Final = "group_join_phase_checked"

@@ -58,11 +58,13 @@ Note = tuple[str, str, str]
 """When a correct environment may bring an event about, when the monitor notes it, and what it notes (see `sets`)."""
 
 
-@dataclass(frozen=True)
-class Abstraction:
-    """What a model keeps of its machines, and how it says the rest.
+@dataclass(frozen=True, kw_only=True)
+class MachineCode:
+    """The procedures and variables of one table within a model: what the model keeps of it, and how it says the rest.
 
     Attributes:
+        table: The machine.
+        hearers: Event to the machines of the same member that hear it, in order.
         frozen: Variables and inputs that never change, and their value.
         refined: Variables that are not kept but read off others: name to expression (`i` is the member).
         effects: What an effect assigns besides (see `sets`).
@@ -73,32 +75,24 @@ class Abstraction:
         indexed_events: Events whose procedures know the member that they are about; None: all, if there is an index.
     """
 
+    table: Table = field(kw_only=False)
+    hearers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     frozen: Mapping[str, Value] = field(default_factory=dict)
     refined: Mapping[str, str] = field(default_factory=dict)
     effects: Mapping[str, str] = field(default_factory=dict)
     follows: Mapping[str, Block] = field(default_factory=dict)
     words: Words = lambda _event, _word: None
-    before: Words = lambda _event, _word: None
-    index: str = "i"
+    before: Callable[[str, str], Block] = lambda _event, _word: ()
+    index: str = ""
     indexed_events: frozenset[str] | None = None
-
-
-class MachineCode:
-    """The procedures and variables of one table within a model."""
-
-    def __init__(self, table: Table, abstraction: Abstraction, hearers: Mapping[str, tuple[str, ...]]) -> None:
-        """`hearers`: event to the machines of the same member that hear it, in order."""
-        self.table = table
-        self.abstraction = abstraction
-        self.hearers = hearers
-        self._expressions: dict[tuple[str, bool], str] = {}
+    _expressions: dict[tuple[str, bool], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def variables(self) -> Iterator[ModelVariable]:
         """The state of the machine, and its own variables that are neither frozen nor refined."""
-        over: tuple[IndexSet, ...] = ("members",) if self.abstraction.index else ()
+        over: tuple[IndexSet, ...] = ("members",) if self.index else ()
         yield ModelVariable(self.table.name, self.table.states, self.table.initial, over, f"state of {self.table.name}")
         for variable in self.table.own:
-            if variable.name not in self.abstraction.frozen and variable.name not in self.abstraction.refined:
+            if variable.name not in self.frozen and variable.name not in self.refined:
                 yield ModelVariable(variable.name, variable.domain, variable.initial, over, variable.doc)
 
     def procedures(self) -> Iterator[Procedure]:
@@ -123,7 +117,7 @@ class MachineCode:
                     assigned = self.table.effect_by_name[effect].set.values()
                     read.update(name for text in assigned for name in names(parse(text, True)))
         known = vocabulary.EVENTS[event].inputs
-        return tuple(name for name in known if name in read and name not in self.abstraction.frozen)
+        return tuple(name for name in known if name in read and name not in self.frozen)
 
     def call(self, event: str, inputs: Mapping[str, str]) -> Call:
         """The machine's procedure for the event, with the inputs that it reads."""
@@ -151,20 +145,16 @@ class MachineCode:
     def condition(self, row: Row) -> str:
         """When the row fires."""
         state = f"{self._own(self.table.name)} == '{row.source}'"
-        guard = self._expression(row.guard)
-        if guard == "False":
-            return "False"
-        return conjunction(state, guard or "True")
+        guard = self._expression(row.guard) or "True"
+        return guard if guard == "False" else conjunction(state, guard)
 
     def condition_given(self, row: Row, inputs: Mapping[str, Value]) -> str:
         """When the row fires, given the inputs of its event."""
         return self.condition(replace(row, guard=show(simplify(parse(row.guard), inputs))))
 
     def _indices(self, event: str) -> tuple[tuple[str, IndexSet], ...]:
-        known = self.abstraction.indexed_events
-        if (known is None and self.abstraction.index) or (known is not None and event in known):
-            return (("i", "members"),)
-        return ()
+        is_indexed = event in self.indexed_events if self.indexed_events is not None else bool(self.index)
+        return (("i", "members"),) if is_indexed else ()
 
     def _branch(self, row: Row) -> tuple[str, Block, str]:
         note = f"{row.id} [{' '.join(row.rules)}]" if row.rules else row.id
@@ -184,36 +174,36 @@ class MachineCode:
             assignments = tuple(self._assignments(name, effect.set))
             if assignments:
                 yield Set(assignments, name)
-            yield from self.abstraction.follows.get(name, ())
+            yield from self.follows.get(name, ())
             words += effect.emit
         for word in words:
             yield from self._word(row.event, word)
 
     def _word(self, event: str, word: str) -> Iterator[Statement]:
-        yield from self.abstraction.before(event, word) or ()
-        said = self.abstraction.words(event, word)
+        yield from self.before(event, word)
+        said = self.words(event, word)
         if said is not None:
             yield from said
             return
         for machine in self.hearers.get(word, ()):
-            yield Call(name_of(machine, word), (self.abstraction.index,) if self.abstraction.index else ())
+            yield Call(name_of(machine, word), (self.index,) if self.index else ())
 
     def _assignments(self, effect: str, assigned: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for variable, text in assigned.items():
-            if variable not in self.abstraction.frozen and variable not in self.abstraction.refined:
+            if variable not in self.frozen and variable not in self.refined:
                 yield self._own(variable), self._expression(text, conditional=True) or "True"
-            elif variable in self.abstraction.refined and effect not in self.abstraction.follows:
+            elif variable in self.refined and effect not in self.follows:
                 raise ValueError(f"effect {effect} sets {variable}, which the model refines: say what it does instead")
-        if effect in self.abstraction.effects:
-            yield from pairs(self.abstraction.effects[effect])
+        if effect in self.effects:
+            yield from pairs(self.effects[effect])
 
     def _own(self, variable: str) -> str:
-        return f"{variable}[{self.abstraction.index}]" if self.abstraction.index else variable
+        return f"{variable}[{self.index}]" if self.index else variable
 
     def _expression(self, text: str, conditional: bool = False) -> str:
         """The expression over the model's variables; "" if it is always true. Rows repeat each other's guards: kept."""
         if (text, conditional) not in self._expressions:
-            decided = simplify(parse(text, conditional), self.abstraction.frozen)
+            decided = simplify(parse(text, conditional), self.frozen)
             said = formula(substitute(decided, self.name_in_model)) if show(decided) else ""
             self._expressions[text, conditional] = said
         return self._expressions[text, conditional]
@@ -224,7 +214,7 @@ class MachineCode:
         if known is not None and known.kind == "input":
             text = variable
         else:
-            text = self.abstraction.refined.get(variable, self._own(variable))
+            text = self.refined.get(variable, self._own(variable))
         return tree_of(text)
 
 

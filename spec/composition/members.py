@@ -31,7 +31,6 @@ forgotten last has it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.compiler.model import Block, ModelVariable, flag
@@ -61,13 +60,14 @@ OWNERSHIP: Final = (
          ("members", "partitions")),
 )  # fmt: skip
 
-REFINED: Final = MappingProxyType(
-    {"owned": "any(owns[i][p] for p in partitions)", "will_own": "any(will_have[i][p] for p in partitions)"}
-)
+REFINED: Final[Mapping[str, str]] = {
+    "owned": "any(owns[i][p] for p in partitions)",
+    "will_own": "any(will_have[i][p] for p in partitions)",
+}
 """Variables of the tables that are read off the partitions."""
 
 UPGRADE: Final = flag("upgraded", "the process runs the cooperative protocol; before, the eager one", ("members",))
-UPGRADED: Final = MappingProxyType({"eager": "not upgraded[i]", "cooperative": "upgraded[i]"})
+UPGRADED: Final[Mapping[str, str]] = {"eager": "not upgraded[i]", "cooperative": "upgraded[i]"}
 """What the two constants mean in a rolling upgrade from eager to cooperative (KIP-429, second round): the assignor is
 the cooperative one for all, since all support it by then; whoever has been restarted keeps its partitions while it
 joins, the others give them up first."""
@@ -107,15 +107,13 @@ def _each(assignments: str) -> Block:
     return each("p", sets(assignments), "partitions")
 
 
-FOLLOWS: Final = MappingProxyType(
-    {
-        "take_assignment": _each("owns[i][p] = share[i][p]"),
-        "take_smaller_assignment": _each("will_have[i][p] = share[i][p]"),
-        "own_new": _each("owns[i][p] = will_have[i][p]; will_have[i][p] = False"),
-        "shrink": _each("owns[i][p] = keeps[i] and owns[i][p] and will_have[i][p]"),
-        **dict.fromkeys(("lose", "lose_instead", "lose_but_stay", "leave"), _each("will_have[i][p] = False")),
-    }
-)
+FOLLOWS: Final[Mapping[str, Block]] = {
+    "take_assignment": _each("owns[i][p] = share[i][p]"),
+    "take_smaller_assignment": _each("will_have[i][p] = share[i][p]"),
+    "own_new": _each("owns[i][p] = will_have[i][p]; will_have[i][p] = False"),
+    "shrink": _each("owns[i][p] = keeps[i] and owns[i][p] and will_have[i][p]"),
+    **dict.fromkeys(("lose", "lose_instead", "lose_but_stay", "leave"), _each("will_have[i][p] = False")),
+}
 """What an effect does to the partitions, where the tables say something of `owned` and `will_own`."""
 
 

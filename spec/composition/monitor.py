@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.compiler.model import Block, ModelVariable, flag
@@ -107,35 +106,33 @@ WORD_CHECKS: Final = (
 )
 """(property, the words with which it is checked, what must hold)."""
 
-WORD_NOTES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "FindCoordinator": "lookup_out = True",
-        "JoinGroup": "rebalance_request = 'JoinGroup'; generation_unused = False; in_group = False; rejoin_due = False;"
-        " kept = False; round_over = False",
-        "SyncGroup": "rebalance_request = 'SyncGroup'; generation_unused = False",
-        "Heartbeat": "heartbeat_out = True; beat_due = False",
-        "LeaveGroup": "said_goodbye = True; left = True",
-        "OffsetCommit": "commit_out = True",
-        "REVOKE_PARTITIONS": "revoke_due = True",
-        "ASSIGN_PARTITIONS": "assign_due = True",
-        "revocation_pending": "pending_said = True",
-        "partition_added": "added_said = True; has = assigned; assigned = False; stays = False",
-        "partition_removed": "pending_said = False; added_said = False; removal_due = False;"
-        " commit_done = commit_done and unwanted",
-        "partition_enabled": "added_said = False; enable_due = False; commit_done = False",
-        "ERROR": "raised = True",
-        "coordinator_lost": "beat_due = beat_due and not heartbeat_out; suspect = False;"
-        " join_rests = join_rests or rebalance_request != 'none'; rebalance_request = 'none'; heartbeat_out = False;"
-        " commit_rests = commit_rests or commit_out; commit_out = False",
-        "heartbeats_enabled": "beat_due = False; poll_late = False",
-        "heartbeats_disabled": "in_group = False; heartbeat_out = False; beat_due = False; poll_late = False",
-        "poll_limit_reached": "may_join = may_join and leaving; stalled = in_group and not leaving;"
-        " rebalance_request = 'none'; generation_unused = False; commit_out = False;"
-        " commit_rests = commit_rests and leaving; commit_done = False",
-        "leave_needed": "leave_asked = False; replaced = False; left = True; rebalance_request = 'none';"
-        " generation_unused = False; commit_out = False; may_join = False; rejoin_due = False",
-    }
-)
+WORD_NOTES: Final[Mapping[str, str]] = {
+    "FindCoordinator": "lookup_out = True",
+    "JoinGroup": "rebalance_request = 'JoinGroup'; generation_unused = False; in_group = False; rejoin_due = False;"
+    " kept = False; round_over = False",
+    "SyncGroup": "rebalance_request = 'SyncGroup'; generation_unused = False",
+    "Heartbeat": "heartbeat_out = True; beat_due = False",
+    "LeaveGroup": "said_goodbye = True; left = True",
+    "OffsetCommit": "commit_out = True",
+    "REVOKE_PARTITIONS": "revoke_due = True",
+    "ASSIGN_PARTITIONS": "assign_due = True",
+    "revocation_pending": "pending_said = True",
+    "partition_added": "added_said = True; has = assigned; assigned = False; stays = False",
+    "partition_removed": "pending_said = False; added_said = False; removal_due = False;"
+    " commit_done = commit_done and unwanted",
+    "partition_enabled": "added_said = False; enable_due = False; commit_done = False",
+    "ERROR": "raised = True",
+    "coordinator_lost": "beat_due = beat_due and not heartbeat_out; suspect = False;"
+    " join_rests = join_rests or rebalance_request != 'none'; rebalance_request = 'none'; heartbeat_out = False;"
+    " commit_rests = commit_rests or commit_out; commit_out = False",
+    "heartbeats_enabled": "beat_due = False; poll_late = False",
+    "heartbeats_disabled": "in_group = False; heartbeat_out = False; beat_due = False; poll_late = False",
+    "poll_limit_reached": "may_join = may_join and leaving; stalled = in_group and not leaving;"
+    " rebalance_request = 'none'; generation_unused = False; commit_out = False;"
+    " commit_rests = commit_rests and leaving; commit_done = False",
+    "leave_needed": "leave_asked = False; replaced = False; left = True; rebalance_request = 'none';"
+    " generation_unused = False; commit_out = False; may_join = False; rejoin_due = False",
+}
 """Word to what the monitor notes of it."""
 
 # What reaches the member ----------------------------------------------------------------------------------------------
@@ -164,73 +161,71 @@ _KEEPS: Final = "cooperative and has and revokes_any and retains_any"
 _RESUBSCRIBES: Final = "deployed and (rebalance == 'STABLE' or rebalance == 'ASSIGNING_PARTITIONS')"
 """Then the next JoinGroup is to come yet. While a round is under way, SyncGroup's answer says what goes."""
 
-EVENT_NOTES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "discovery_succeeded": "lookup_out = False",
-        "discovery_retriable": "lookup_out = False; discovery_rests = 'backoff'",
-        "discovery_fatal": "lookup_out = False; discovery_rests = 'poll'; requests_open = False",
-        "discovery_backoff_elapsed": "discovery_rests = 'none' if discovery_rests == 'backoff' else discovery_rests",
-        "commit_or_fetch_requested": f"requests_open = True; {_POLLED}",
-        "requests_settled": "requests_open = False",
-        "offset_fetch_coordinator_gone": _SUSPECT,
-        "heartbeat_due": "beat_due = in_group",
-        "session_expired": "suspect = (timeouts == 'IDLE' or timeouts == 'IN_FLIGHT') and coordinator_known",
-        "poll_interval_expired": "poll_late = in_group",
-        "poll_raised": "poll_late = False",
-        "join_accepted": f"{_ENDS}; generation_unused = True; in_group = True; given = 'member'",
-        "join_member_id_required": f"{_ENDS}; given = 'id'",
-        "join_rebalance_in_progress": _ENDS,
-        "join_unknown_member": _UNKNOWN,
-        "join_coordinator_loading": _RESTS,
-        "join_coordinator_gone": f"{_RESTS}; {_SUSPECT}",
-        "join_backoff_elapsed": "join_rests = False",
-        "join_fenced": _FENCED,
-        "join_fatal": _AWAITS_POLL,
-        "sync_accepted": f"{_ENDS}; assigned = ({_APPLIED}) and (adds_any or {_STAYS});"
-        f" taken = cooperative and has and revokes_any; stays = {_STAYS} if {_APPLIED} else {_KEEPS};"
-        f" rejoin_due = rejoin_due or not ({_APPLIED}); commit_done = False; round_over = True",
-        "sync_rebalance_in_progress": _ENDS,
-        "sync_unknown_member": _UNKNOWN,
-        "sync_illegal_generation": _STALE,
-        "sync_coordinator_gone": f"{_RESTS}; {_SUSPECT}",
-        "sync_fenced": _FENCED,
-        "sync_fatal": _AWAITS_POLL,
-        "heartbeat_ok": "heartbeat_out = False",
-        "heartbeat_rebalance_in_progress": f"heartbeat_out = False; {_ANNOUNCED}",
-        "heartbeat_coordinator_gone": f"{_LATER}; {_SUSPECT}",
-        "heartbeat_retriable": _LATER,
-        "heartbeat_error": _LATER,
-        "heartbeat_unknown_member": _UNKNOWN,
-        "heartbeat_illegal_generation": _STALE,
-        "heartbeat_fenced": _FENCED,
-        "commit_settled": _COMMIT_ENDS,
-        "commit_retriable": _COMMIT_RESTS,
-        "commit_coordinator_gone": f"{_COMMIT_RESTS}; {_SUSPECT}",
-        "commit_backoff_elapsed": "commit_rests = False",
-        "commit_rebalance_in_progress": f"{_COMMIT_ENDS}; {_ANNOUNCED}",
-        "commit_unknown_member": _UNKNOWN,
-        "commit_illegal_generation": _STALE,
-        "commit_fenced": _FENCED,
-        "commit_deadline_expired": "commit_out = False; commit_rests = False;"
-        " commit_done = commit_done or commit_step != 'none'",
-        "stopped": f"{_UNKNOWN}; lookup_out = False; may_join = False; replaced = False; requests_open = False;"
-        " discovery_rests = 'none'; suspect = True",
-        "callback_started": "callback = 'lost' if lost else 'revoked'",
-        "partitions_revoked": "revoke_due = False; removal_due = True;"
-        " has = taken and callback == 'revoked' and stays; taken = False; stays = False; callback = 'none';"
-        " rejoin_due = rejoin_due or in_group",
-        "partitions_assigned": "assign_due = False; enable_due = added_said and not pending_said and owned",
-        "application_polled": f"may_join = subscribed and not replaced; poll_late = False; {_POLLED}",
-        "subscription_changed": "rejoin_due = rejoin_due or rebalance != 'UNJOINED';"
-        f" taken = cooperative and has and revokes_any if {_RESUBSCRIBES} else taken;"
-        f" stays = {_KEEPS} if {_RESUBSCRIBES} else stays",
-        "rejoin_requested": "rejoin_due = rejoin_due or rebalance != 'UNJOINED'",
-        "leave_requested": f"{_ENDS}; leave_asked = subscribed or given != 'none'; commit_out = False;"
-        " commit_rests = False; commit_done = False; join_rests = False; stays = stays and revoke_due;"
-        " kept = kept or given == 'id' and owned",
-        "subscribed_to_topics": "may_join = may_join and subscribed",
-    }
-)
+EVENT_NOTES: Final[Mapping[str, str]] = {
+    "discovery_succeeded": "lookup_out = False",
+    "discovery_retriable": "lookup_out = False; discovery_rests = 'backoff'",
+    "discovery_fatal": "lookup_out = False; discovery_rests = 'poll'; requests_open = False",
+    "discovery_backoff_elapsed": "discovery_rests = 'none' if discovery_rests == 'backoff' else discovery_rests",
+    "commit_or_fetch_requested": f"requests_open = True; {_POLLED}",
+    "requests_settled": "requests_open = False",
+    "offset_fetch_coordinator_gone": _SUSPECT,
+    "heartbeat_due": "beat_due = in_group",
+    "session_expired": "suspect = (timeouts == 'IDLE' or timeouts == 'IN_FLIGHT') and coordinator_known",
+    "poll_interval_expired": "poll_late = in_group",
+    "poll_raised": "poll_late = False",
+    "join_accepted": f"{_ENDS}; generation_unused = True; in_group = True; given = 'member'",
+    "join_member_id_required": f"{_ENDS}; given = 'id'",
+    "join_rebalance_in_progress": _ENDS,
+    "join_unknown_member": _UNKNOWN,
+    "join_coordinator_loading": _RESTS,
+    "join_coordinator_gone": f"{_RESTS}; {_SUSPECT}",
+    "join_backoff_elapsed": "join_rests = False",
+    "join_fenced": _FENCED,
+    "join_fatal": _AWAITS_POLL,
+    "sync_accepted": f"{_ENDS}; assigned = ({_APPLIED}) and (adds_any or {_STAYS});"
+    f" taken = cooperative and has and revokes_any; stays = {_STAYS} if {_APPLIED} else {_KEEPS};"
+    f" rejoin_due = rejoin_due or not ({_APPLIED}); commit_done = False; round_over = True",
+    "sync_rebalance_in_progress": _ENDS,
+    "sync_unknown_member": _UNKNOWN,
+    "sync_illegal_generation": _STALE,
+    "sync_coordinator_gone": f"{_RESTS}; {_SUSPECT}",
+    "sync_fenced": _FENCED,
+    "sync_fatal": _AWAITS_POLL,
+    "heartbeat_ok": "heartbeat_out = False",
+    "heartbeat_rebalance_in_progress": f"heartbeat_out = False; {_ANNOUNCED}",
+    "heartbeat_coordinator_gone": f"{_LATER}; {_SUSPECT}",
+    "heartbeat_retriable": _LATER,
+    "heartbeat_error": _LATER,
+    "heartbeat_unknown_member": _UNKNOWN,
+    "heartbeat_illegal_generation": _STALE,
+    "heartbeat_fenced": _FENCED,
+    "commit_settled": _COMMIT_ENDS,
+    "commit_retriable": _COMMIT_RESTS,
+    "commit_coordinator_gone": f"{_COMMIT_RESTS}; {_SUSPECT}",
+    "commit_backoff_elapsed": "commit_rests = False",
+    "commit_rebalance_in_progress": f"{_COMMIT_ENDS}; {_ANNOUNCED}",
+    "commit_unknown_member": _UNKNOWN,
+    "commit_illegal_generation": _STALE,
+    "commit_fenced": _FENCED,
+    "commit_deadline_expired": "commit_out = False; commit_rests = False;"
+    " commit_done = commit_done or commit_step != 'none'",
+    "stopped": f"{_UNKNOWN}; lookup_out = False; may_join = False; replaced = False; requests_open = False;"
+    " discovery_rests = 'none'; suspect = True",
+    "callback_started": "callback = 'lost' if lost else 'revoked'",
+    "partitions_revoked": "revoke_due = False; removal_due = True;"
+    " has = taken and callback == 'revoked' and stays; taken = False; stays = False; callback = 'none';"
+    " rejoin_due = rejoin_due or in_group",
+    "partitions_assigned": "assign_due = False; enable_due = added_said and not pending_said and owned",
+    "application_polled": f"may_join = subscribed and not replaced; poll_late = False; {_POLLED}",
+    "subscription_changed": "rejoin_due = rejoin_due or rebalance != 'UNJOINED';"
+    f" taken = cooperative and has and revokes_any if {_RESUBSCRIBES} else taken;"
+    f" stays = {_KEEPS} if {_RESUBSCRIBES} else stays",
+    "rejoin_requested": "rejoin_due = rejoin_due or rebalance != 'UNJOINED'",
+    "leave_requested": f"{_ENDS}; leave_asked = subscribed or given != 'none'; commit_out = False;"
+    " commit_rests = False; commit_done = False; join_rests = False; stays = stays and revoke_due;"
+    " kept = kept or given == 'id' and owned",
+    "subscribed_to_topics": "may_join = may_join and subscribed",
+}
 """Event to what the monitor notes of it before the machines hear it."""
 
 _ERRORS: Final = (
@@ -255,14 +250,13 @@ EVENT_CHECKS: Final = (
 )
 """(property, the events after which it is checked unless they come late, what must hold)."""
 
-CORRECT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "callback_started": "revoke_due and not assign_due",
-        "partitions_revoked": "revoke_due and not assign_due",
-        "partitions_assigned": "assign_due",
-    }
-)
-"""When a correct application does something: it answers what it was asked, in the order of the queue."""
+CORRECT: Final[Mapping[str, str]] = {
+    "callback_started": "revoke_due and not assign_due",
+    "partitions_revoked": "revoke_due and not assign_due",
+    "partitions_assigned": "assign_due",
+}
+"""When a correct application does something: it answers what it was asked, in the order of the queue. Error rows of the
+tables say when a correct environment does not."""
 
 _ENDED: Final = (
     "given = 'none' if left or stalled and static else given; kept = kept and not left; raised = False;"
@@ -278,7 +272,7 @@ def on_words() -> Mapping[str, Block]:
 
 def on_event(event: str) -> Block:
     """What the monitor notes of an event that is not late, before the machines take it."""
-    return _block(event, (), EVENT_NOTES.get(event, ""))
+    return sets(EVENT_NOTES.get(event, ""))
 
 
 def after_event(event: str) -> Block:
@@ -286,14 +280,6 @@ def after_event(event: str) -> Block:
     return _block(event, EVENT_CHECKS, _ENDED)
 
 
-def correct(event: str) -> str:
-    """When a correct environment may bring the event about, as far as the monitor can tell.
-
-    Error rows tell the rest.
-    """
-    return CORRECT.get(event, "True")
-
-
 def _block(name: str, checks: Iterable[tuple[str, str, str]], note: str) -> Block:
     claims = (claim(property_id, holds) for property_id, names, holds in checks if name in names.split())
-    return (*chain.from_iterable(claims), *(sets(note) if note else ()))
+    return (*chain.from_iterable(claims), *sets(note))

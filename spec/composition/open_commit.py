@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
@@ -41,7 +40,7 @@ from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, M
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, sets, when
-from groupspec.spec.composition.machines import Abstraction, Inputs, MachineCode, Note, model_of
+from groupspec.spec.composition.machines import Inputs, MachineCode, Note, model_of
 from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES
@@ -77,51 +76,47 @@ DUE: Final = (
 """When the request may leave, and must."""
 _OUTDATED: Final = "not same_since and stands == 'in_round'"
 
-SENDING: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "sent-for-somebody": "asked != 'nothing' and request == 'none'",
-        "sent-in-turn": "not earlier",
-        "sent-when-processed": "not handed_out",
-        "sent-with-something": "offsets != 'nothing'",
-        "sent-if-allowed": MAY_BE_SENT,
-        "sent-to-somebody": "somebody",
-        "sent-after-backoff": "not resting",
-    }
-)
+SENDING: Final[Mapping[str, str]] = {
+    "sent-for-somebody": "asked != 'nothing' and request == 'none'",
+    "sent-in-turn": "not earlier",
+    "sent-when-processed": "not handed_out",
+    "sent-with-something": "offsets != 'nothing'",
+    "sent-if-allowed": MAY_BE_SENT,
+    "sent-to-somebody": "somebody",
+    "sent-after-backoff": "not resting",
+}
 """Assertion to what must be so whenever an OffsetCommit leaves."""
 
 ENDS_ONCE: Final = "ends-once"
 ENDS_FOR_CAUSE: Final = "ends-for-cause"
-ENDINGS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
-    {
-        "COMMIT_DONE": {"commit_accepted": "True", "turn_ended": f"{IN_TURN} and offsets == 'nothing'"},
-        "COMMIT_REFUSED": {"commit_refused": "True", "discovery_fatal": "asked != 'rebalance'"},
-        "COMMIT_RETRIABLE": {
-            "commit_retriable": f"not {PERSISTS}",
-            "commit_coordinator_gone": f"not {PERSISTS}",
-            "coordinator_lost": f"not {PERSISTS}",
-            "discovery_retriable": "asked == 'async'",
-        },
-        "COMMIT_REBALANCING": {
-            "commit_rebalance_in_progress": "True",
-            "commit_unknown_member": _OUTDATED,
-            "commit_illegal_generation": _OUTDATED,
-            "commit_fenced": _OUTDATED,
-            "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'in_round'",
-        },
-        "COMMIT_FAILED": {
-            "commit_unknown_member": f"not ({_OUTDATED})",
-            "commit_illegal_generation": f"not ({_OUTDATED})",
-            "commit_fenced": "not same_since and stands != 'in_round'",
-            "commit_standing_changed": AUTOMATIC,
-            "rebalance_given_up": "asked == 'rebalance'",
-            "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'outside'",
-        },
-        "COMMIT_FENCED": {"commit_fenced": "same_since"},
-        "COMMIT_TIMED_OUT": {"commit_deadline_expired": PERSISTS},
-        "COMMIT_CLOSED": {"stopped": "True"},
-    }
-)  # fmt: skip
+ENDINGS: Final[Mapping[str, Mapping[str, str]]] = {
+    "COMMIT_DONE": {"commit_accepted": "True", "turn_ended": f"{IN_TURN} and offsets == 'nothing'"},
+    "COMMIT_REFUSED": {"commit_refused": "True", "discovery_fatal": "asked != 'rebalance'"},
+    "COMMIT_RETRIABLE": {
+        "commit_retriable": f"not {PERSISTS}",
+        "commit_coordinator_gone": f"not {PERSISTS}",
+        "coordinator_lost": f"not {PERSISTS}",
+        "discovery_retriable": "asked == 'async'",
+    },
+    "COMMIT_REBALANCING": {
+        "commit_rebalance_in_progress": "True",
+        "commit_unknown_member": _OUTDATED,
+        "commit_illegal_generation": _OUTDATED,
+        "commit_fenced": _OUTDATED,
+        "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'in_round'",
+    },
+    "COMMIT_FAILED": {
+        "commit_unknown_member": f"not ({_OUTDATED})",
+        "commit_illegal_generation": f"not ({_OUTDATED})",
+        "commit_fenced": "not same_since and stands != 'in_round'",
+        "commit_standing_changed": AUTOMATIC,
+        "rebalance_given_up": "asked == 'rebalance'",
+        "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'outside'",
+    },
+    "COMMIT_FENCED": {"commit_fenced": "same_since"},
+    "COMMIT_TIMED_OUT": {"commit_deadline_expired": PERSISTS},
+    "COMMIT_CLOSED": {"stopped": "True"},
+}  # fmt: skip
 """Ending to the events that may bring it, and when. Kafka ConsumerCoordinator.OffsetCommitResponseHandler has the
 answers."""
 
@@ -145,39 +140,37 @@ _OVER: Final = (
 _BEGUN: Final = "offsets = covers_now; earlier = behind_now"
 _NOBODYS: Final = "asked == 'nothing'"
 
-_NOTES: Final[Mapping[str, Note]] = MappingProxyType(
-    {
-        "commit_sync_called": ("True", _NOBODYS, f"asked = 'sync'; {_BEGUN}"),
-        "commit_async_called": ("True", _NOBODYS, f"asked = 'async'; {_BEGUN}"),
-        "auto_commit_due": ("True",
-                            f"{_NOBODYS} and auto_commit and covers_now != 'nothing' and (stands == 'member' or stands "
-                            "== 'manual')", f"asked = 'timed'; {_BEGUN}"),
-        "rebalance_commit_due": ("True",
-                                 f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or "
-                                 "unprocessed_now)", f"asked = 'rebalance'; handed_out = unprocessed_now; {_BEGUN}"),
-        "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')",
-                             f"asked = 'close'; {_BEGUN}"),
-        "earlier_commits_done": ("True", "earlier", "earlier = False"),
-        "application_polled": ("True", "handed_out",
-                               "handed_out = False; offsets = 'something' if offsets == 'nothing' else offsets"),
-        "commit_standing_changed": ("True", "True",
-                                    "stands = standing_now; offsets = covers_now;"
-                                    " same_since = same_since and same_identity;"
-                                    f" owed = owed or standing_now == 'outside' and {AUTOMATIC}"),
-        "coordinator_found": ("True", "True", "somebody = True"),
-        "coordinator_lost": ("True", "True", f"somebody = False; {_FAILED}"),
-        "commit_backoff_elapsed": ("True", "True", "resting = False"),
-        "commit_deadline_expired": ("True", PERSISTS, "owed = True"),
-        "rebalance_given_up": ("True", "asked == 'rebalance'", "owed = True"),
-        "stopped": ("True", "asked != 'nothing'", "owed = True"),
-        "discovery_retriable": ("True", "asked == 'async' and request == 'none'", "owed = True"),
-        "discovery_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'", "owed = True"),
-        "commit_retriable": (_OUT, "True", _FAILED),
-        "commit_coordinator_gone": (_OUT, "True", _FAILED),
-        **dict.fromkeys(("commit_accepted", "commit_refused", "commit_rebalance_in_progress", "commit_unknown_member",
-                         "commit_illegal_generation", "commit_fenced"), _LAST),
-    }
-)  # fmt: skip
+_NOTES: Final[Mapping[str, Note]] = {
+    "commit_sync_called": ("True", _NOBODYS, f"asked = 'sync'; {_BEGUN}"),
+    "commit_async_called": ("True", _NOBODYS, f"asked = 'async'; {_BEGUN}"),
+    "auto_commit_due": ("True",
+                        f"{_NOBODYS} and auto_commit and covers_now != 'nothing' and (stands == 'member' or stands "
+                        "== 'manual')", f"asked = 'timed'; {_BEGUN}"),
+    "rebalance_commit_due": ("True",
+                             f"{_NOBODYS} and auto_commit and stands == 'member' and (covers_now != 'nothing' or "
+                             "unprocessed_now)", f"asked = 'rebalance'; handed_out = unprocessed_now; {_BEGUN}"),
+    "close_commit_due": ("True", f"{_NOBODYS} and auto_commit and (stands == 'member' or stands == 'manual')",
+                         f"asked = 'close'; {_BEGUN}"),
+    "earlier_commits_done": ("True", "earlier", "earlier = False"),
+    "application_polled": ("True", "handed_out",
+                           "handed_out = False; offsets = 'something' if offsets == 'nothing' else offsets"),
+    "commit_standing_changed": ("True", "True",
+                                "stands = standing_now; offsets = covers_now;"
+                                " same_since = same_since and same_identity;"
+                                f" owed = owed or standing_now == 'outside' and {AUTOMATIC}"),
+    "coordinator_found": ("True", "True", "somebody = True"),
+    "coordinator_lost": ("True", "True", f"somebody = False; {_FAILED}"),
+    "commit_backoff_elapsed": ("True", "True", "resting = False"),
+    "commit_deadline_expired": ("True", PERSISTS, "owed = True"),
+    "rebalance_given_up": ("True", "asked == 'rebalance'", "owed = True"),
+    "stopped": ("True", "asked != 'nothing'", "owed = True"),
+    "discovery_retriable": ("True", "asked == 'async' and request == 'none'", "owed = True"),
+    "discovery_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'", "owed = True"),
+    "commit_retriable": (_OUT, "True", _FAILED),
+    "commit_coordinator_gone": (_OUT, "True", _FAILED),
+    **dict.fromkeys(("commit_accepted", "commit_refused", "commit_rebalance_in_progress", "commit_unknown_member",
+                     "commit_illegal_generation", "commit_fenced"), _LAST),
+}  # fmt: skip
 """Event to what the monitor makes of it."""
 
 _FAIR: Final = frozenset(
@@ -215,7 +208,7 @@ def claims() -> tuple[ModelProperty, ...]:
 
 def commit_code(table: Table) -> MachineCode:
     """A table as procedures of this model."""
-    return MachineCode(table, Abstraction(words=_said, index=""), {})
+    return MachineCode(table, words=_said)
 
 
 def _said(event: str, word: str) -> Block:

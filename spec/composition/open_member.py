@@ -22,7 +22,6 @@ from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.blocks import NO_FAULT, conjunction, sets
 from groupspec.spec.composition.machines import (
-    Abstraction,
     MachineCode,
     action_name,
     choices,
@@ -34,7 +33,7 @@ from groupspec.spec.composition.machines import (
     silence,
     texts,
 )
-from groupspec.spec.composition.monitor import MONITOR_VARIABLES, after_event, correct, on_event, on_words
+from groupspec.spec.composition.monitor import CORRECT, MONITOR_VARIABLES, after_event, on_event, on_words
 from groupspec.spec.composition.partial_evaluation import frozen_block, prune, pruned
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES, Event, Value
@@ -80,7 +79,7 @@ def machine_code(table: Table, used: Mapping[str, Table], observed: bool = False
     def before(_event: str, word: str) -> Block:
         return noted.get(word, ()) + (sets(f"{said(word)} = True") if word in seen else ())
 
-    return MachineCode(table, Abstraction(before=before, index=""), hearers_of(used))
+    return MachineCode(table, before=before, hearers=hearers_of(used))
 
 
 def outward_words(used: Mapping[str, Table]) -> tuple[str, ...]:
@@ -111,8 +110,8 @@ def _environment(codes: Mapping[str, MachineCode], fixed: Mapping[str, Value]) -
             if inputs.get("current", True):
                 noted = frozen_block(on_event(event.name), {**inputs, **fixed})
                 body = (*noted, *body, *after_event(event.name))
-            legal = conjunction(correct(event.name), *(_legal(code, event.name, inputs) for code in hearers))
-            guard = conjunction("configured", NO_FAULT, legal)
+            legal = (_legal(code, event.name, inputs) for code in hearers)
+            guard = conjunction("configured", NO_FAULT, CORRECT.get(event.name, "True"), *legal)
             yield Action(action_name(event.name, inputs), (), guard, body, event.kind, doc=event.doc)
 
 

@@ -20,14 +20,13 @@ reads the machine's own opinion; the properties compare the two.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.compiler.model import Block, Model, ModelProperty, ModelVariable, Scope, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.blocks import claim, sets, when
-from groupspec.spec.composition.machines import Abstraction, Inputs, MachineCode, Note, model_of
+from groupspec.spec.composition.machines import Inputs, MachineCode, Note, model_of
 from groupspec.spec.properties import assertions, claimed
 
 MACHINE: Final = "subscription"
@@ -52,27 +51,25 @@ _OUTDATED: Final = "old_sent = old_sent or fetch_sent; fetch_sent = False; recor
 _ANEW: Final = f"{_OUTDATED}; position_known = False; wished_paused = False"
 _THERE: Final = "said_of_it == 'added' or said_of_it == 'enabled'"
 
-_NOTES: Final[Mapping[str, Note]] = MappingProxyType(
-    {
-        "partition_added": ("True", "said_of_it == 'nothing'", f"{_ANEW}; said_of_it = 'added'"),
-        "partition_enabled": ("True", "said_of_it == 'added'", "said_of_it = 'enabled'"),
-        "revocation_pending": ("True", "said_of_it != 'nothing'", "said_of_it = 'pending'"),
-        "partition_removed": ("said_of_it == 'pending' or said_of_it == 'nothing'", "said_of_it == 'pending'",
-                              f"{_ANEW}; said_of_it = 'nothing'"),
-        "position_found": ("True", "said_of_it == 'enabled' and not position_known",
-                           f"position_known = True; {_OUTDATED}"),
-        "sought": ("True", _THERE, f"position_known = True; {_OUTDATED}"),
-        "paused_by_user": ("True", _THERE, "wished_paused = True"),
-        "resumed_by_user": ("True", _THERE, "wished_paused = False"),
-        "fetch_requested": ("True", "True", "records_wanted = True"),
-        "fetch_answered": ("fetch_sent", "True",
-                           "fetch_sent = False; records_wait = records_wait or said_of_it == 'enabled';"
-                           " records_wanted = records_wanted and said_of_it != 'enabled'"),
-        "fetch_failed": ("fetch_sent", "True", "fetch_sent = False"),
-        "fetch_out_of_range": ("fetch_sent", "True",
-                               "fetch_sent = False; position_known = False; records_wait = False"),
-    }
-)  # fmt: skip
+_NOTES: Final[Mapping[str, Note]] = {
+    "partition_added": ("True", "said_of_it == 'nothing'", f"{_ANEW}; said_of_it = 'added'"),
+    "partition_enabled": ("True", "said_of_it == 'added'", "said_of_it = 'enabled'"),
+    "revocation_pending": ("True", "said_of_it != 'nothing'", "said_of_it = 'pending'"),
+    "partition_removed": ("said_of_it == 'pending' or said_of_it == 'nothing'", "said_of_it == 'pending'",
+                          f"{_ANEW}; said_of_it = 'nothing'"),
+    "position_found": ("True", "said_of_it == 'enabled' and not position_known",
+                       f"position_known = True; {_OUTDATED}"),
+    "sought": ("True", _THERE, f"position_known = True; {_OUTDATED}"),
+    "paused_by_user": ("True", _THERE, "wished_paused = True"),
+    "resumed_by_user": ("True", _THERE, "wished_paused = False"),
+    "fetch_requested": ("True", "True", "records_wanted = True"),
+    "fetch_answered": ("fetch_sent", "True",
+                       "fetch_sent = False; records_wait = records_wait or said_of_it == 'enabled';"
+                       " records_wanted = records_wanted and said_of_it != 'enabled'"),
+    "fetch_failed": ("fetch_sent", "True", "fetch_sent = False"),
+    "fetch_out_of_range": ("fetch_sent", "True",
+                           "fetch_sent = False; position_known = False; records_wait = False"),
+}  # fmt: skip
 """Event to what the monitor makes of it."""
 
 
@@ -108,4 +105,4 @@ def _noted(event: str, inputs: Inputs) -> tuple[str, Block]:
 def partition_code(table: Table) -> MachineCode:
     """A table as procedures of this model."""
     fetch = claim(FETCH_WHEN_FETCHABLE, HUNGRY) + sets("fetch_sent = True")
-    return MachineCode(table, Abstraction(words=lambda _event, word: fetch if word == "Fetch" else (), index=""), {})
+    return MachineCode(table, words=lambda _event, word: fetch if word == "Fetch" else ())

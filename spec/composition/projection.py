@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec import vocabulary
@@ -29,25 +28,23 @@ from groupspec.spec.terms import Value
 
 CONFIGURES: Final = "configure_"
 
-_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "subscribes": ("subscribed_to_topics", "application_polled"),
-        "polls": ("application_polled",),
-        "leaves": ("leave_requested",),
-        "asks_to_rejoin": ("rejoin_requested",),
-        "revoked_callback_runs": ("callback_started", "partitions_revoked"),
-        "revoked_callback_begins": ("callback_started",),
-        "revoked_callback_ends": ("partitions_revoked",),
-        "assigned_callback_ends": ("partitions_assigned",),
-        "heartbeat_falls_due": ("heartbeat_due",),
-        "poll_interval_expires": ("poll_interval_expired",),
-        "session_expires_at_member": ("session_expired",),
-        "join_backoff_ends": ("join_backoff_elapsed",),
-        "connection_breaks_in_join": ("join_coordinator_gone",),
-        "connection_breaks_in_sync": ("sync_coordinator_gone",),
-        "connection_breaks_in_heartbeat": ("heartbeat_coordinator_gone",),
-    }
-)
+_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "subscribes": ("subscribed_to_topics", "application_polled"),
+    "polls": ("application_polled",),
+    "leaves": ("leave_requested",),
+    "asks_to_rejoin": ("rejoin_requested",),
+    "revoked_callback_runs": ("callback_started", "partitions_revoked"),
+    "revoked_callback_begins": ("callback_started",),
+    "revoked_callback_ends": ("partitions_revoked",),
+    "assigned_callback_ends": ("partitions_assigned",),
+    "heartbeat_falls_due": ("heartbeat_due",),
+    "poll_interval_expires": ("poll_interval_expired",),
+    "session_expires_at_member": ("session_expired",),
+    "join_backoff_ends": ("join_backoff_elapsed",),
+    "connection_breaks_in_join": ("join_coordinator_gone",),
+    "connection_breaks_in_sync": ("sync_coordinator_gone",),
+    "connection_breaks_in_heartbeat": ("heartbeat_coordinator_gone",),
+}
 """Actions of the models of groups that a member notices at once -> the events that they are to it."""
 
 AT_A_MEMBER: Final = frozenset(_ACTIONS)

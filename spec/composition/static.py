@@ -13,7 +13,6 @@ FENCED_INSTANCE_ID, are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.spec.compiler.model import Block, Set
@@ -21,12 +20,13 @@ from groupspec.spec.terms import Value
 
 FEATURE: Final = "static"
 
-FROZEN: Final[Mapping[str, Value]] = MappingProxyType({"forgotten": "absent", "about_forgotten": False})
+FROZEN: Final[Mapping[str, Value]] = {"forgotten": "absent", "about_forgotten": False}
 """Nobody has forgotten ids."""
 
-JOINS: Final[Mapping[str, str]] = MappingProxyType(
-    {"replaces_static": "registered[i] != 'absent'", "fresh_instance": "registered[i] == 'absent'"}
-)
+JOINS: Final[Mapping[str, str]] = {
+    "replaces_static": "registered[i] != 'absent'",
+    "fresh_instance": "registered[i] == 'absent'",
+}
 """What a JoinGroup without a member id is to the group."""
 
 MEMBERS_LEFT: Final = "any(registered[j] != 'absent' for j in members)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from groupspec.spec.broker_group import OF_ONE_MEMBER
@@ -11,7 +12,7 @@ from groupspec.spec.compiler.model import Block, Call, IndexSet
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.tables import tables, whole_tables
 from groupspec.spec.composition import group, members, static
-from groupspec.spec.composition.machines import Abstraction, MachineCode, hear, hearers_of, name_of
+from groupspec.spec.composition.machines import MachineCode, hear, hearers_of, name_of
 from groupspec.spec.terms import Value
 
 ONE: Final[tuple[tuple[str, IndexSet], ...]] = (("i", "members"),)
@@ -65,16 +66,20 @@ def system_of(rebalance: str, profile: str, features: frozenset[str]) -> System:
         for machine in hearers[event]
     )
     words = {**members.words(features), "coordinator_gone": members.BREAKS + found_again}
-    kept_out = {**_FROZEN, "static": static.FEATURE in features}
-    abstraction = Abstraction(
-        frozen={**kept_out, **constants(None, profile)} if mixed else kept_out,
-        refined={**members.REFINED, **members.UPGRADED} if mixed else members.REFINED,
+    code = partial(
+        MachineCode,
+        hearers=hearers,
+        frozen={**_FROZEN, "static": static.FEATURE in features, **(constants(None, profile) if mixed else {})},
+        refined={**members.REFINED, **(members.UPGRADED if mixed else {})},
         effects=members.effects(features),
         follows=members.FOLLOWS,
         words=lambda _event, word: words.get(word),
+        index="i",
     )
-    kept = Abstraction(
-        frozen=group.frozen(features), words=group.words(features), index="", indexed_events=OF_ONE_MEMBER
+    broker = MachineCode(
+        whole_tables()["broker_group"],
+        frozen=group.frozen(features),
+        words=group.words(features),
+        indexed_events=OF_ONE_MEMBER,
     )
-    codes = {name: MachineCode(table, abstraction, hearers) for name, table in used.items()}
-    return System(rebalance, features, codes, MachineCode(whole_tables()["broker_group"], kept, {}))
+    return System(rebalance, features, {name: code(table) for name, table in used.items()}, broker)
