@@ -64,10 +64,7 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """*failed* if anything is wrong with the model or between the engines.
-
-        *inconclusive* if not all got through.
-        """
+        """*failed* if the model or the engines' agreement is wrong; *inconclusive* if not all got through."""
         if self.counts_differ or self.new or self.missing or self.disputed:
             return "failed"
         return "ok" if len(self.complete) == len(self.runs) else "inconclusive"

@@ -48,10 +48,7 @@ class Score:
 def scores(
     mutants: Iterable[SpecMutant], subjects: Iterable[Subject], said: Callable[[str], None] = lambda _: None
 ) -> list[Score]:
-    """The fate of every mutant.
-
-    It is tried in one model after the other until it is killed, and then compared in each.
-    """
+    """The fate of every mutant: it is tried in one model after the other until it is killed, then compared in each."""
     trial = _Trial(mutants, subjects, said)
     trial.look_for_killers()
     trial.compare("all", lambda subject: [variable.name for variable in subject.observed.variables])
@@ -90,10 +87,7 @@ class _Trial:
             self.said(f"{subject.name}: {len(self.found)} of {len(self.mutants)} are killed so far")
 
     def compare(self, what: str, sight: Callable[[Subject], Iterable[str]]) -> None:
-        """Survivors beside the specification, in each model that they are in.
-
-        `sight`: the variables that are compared.
-        """
+        """Survivors beside the specification, in each model that they are in; `sight`: the variables to compare."""
         for subject in self.subjects:
             left = [name for name in self.mutants if name not in self.found and subject in self.tried[name]]
             left = [name for name in left if False not in self.same.get((what, name), ())]

@@ -19,13 +19,9 @@ slip in an implementation looks like.
 Rows that say what changes nothing, or what a correct peer never does, are not changed: they do nothing. So a guard is
 not widened if it would then hold besides only where an error row fires, which says that this cannot be.
 
-Some mutants are *idle*: in no state that can be reached does what was changed make any difference, and no test of
-anything could notice. They are no fault of the properties, nor of the row. A condition is also written so that the rows
-of a cell leave no gap and do not overlap, which the compiler demands of all values of all variables and not only of
-those that occur together; and for the reader, who shall not have to work out what must be so. A row is written once for
-eager and cooperative members, an effect once for all the rows that name it, and each needs only a part of it. Which
-mutants are idle is not guessed: mutant and specification are exhausted side by side, with every variable compared
-(`killing.py`).
+Some mutants are *idle*: in no state that can be reached does what was changed make any difference (`killing.py` finds
+out). That is no fault of the row: the compiler demands that the rows of a cell decide all values of all variables, not
+only those that occur together, and a row or an effect is written once for all members that need a part of it.
 """
 
 from __future__ import annotations

@@ -76,10 +76,7 @@ def _made_from(subject: Subject) -> str:
 
 
 def _end_with_who_started_it() -> None:
-    """A worker waits for work on a pipe that the other workers hold as well.
-
-    It would wait for ever if nobody is left.
-    """
+    """A worker waits for work on a pipe that the others hold as well: for ever, if who started it is gone."""
 
     def wait() -> None:
         starter = parent_process()

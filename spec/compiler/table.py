@@ -102,11 +102,6 @@ class Table:
         return tuple(v for v in self.variables if v.kind == "state" and v.owner != self.name)
 
     @cached_property
-    def inputs(self) -> tuple[Variable, ...]:
-        """The variables that come with its events."""
-        return tuple(v for v in self.variables if v.kind == "input")
-
-    @cached_property
     def _cells(self) -> Mapping[tuple[str, str], tuple[Row, ...]]:
         cells: dict[tuple[str, str], tuple[Row, ...]] = {}
         for row in self.rows:

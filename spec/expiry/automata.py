@@ -37,10 +37,7 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One automaton.
-
-    The first place of `places` is where it begins; their values say what holds as long as it is there.
-    """
+    """One automaton; it begins in the first of `places`, whose values say what holds as long as it is there."""
 
     name: str
     places: dict[str, tuple[str, ...]]
@@ -68,12 +65,9 @@ class Transition:
 
 
 class System:
-    """Parts side by side, ready to be explored.
+    """Parts side by side, ready to be explored; their clocks are whatever they restart.
 
-    Args:
-        parts: The automata. Their clocks are whatever they restart.
-        parameters: The names of the limits, in the order in which they are told.
-        arithmetic: `linear.STRICT` or `linear.NON_STRICT`.
+    `parameters` are the names of the limits, `arithmetic` is `linear.STRICT` or `linear.NON_STRICT`.
     """
 
     def __init__(self, parts: tuple[Part, ...], parameters: tuple[str, ...], arithmetic: int) -> None:

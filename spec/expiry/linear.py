@@ -44,7 +44,7 @@ def parse(text: str, names: Sequence[str], arithmetic: int) -> list[Inequality]:
         arithmetic: STRICT or NON_STRICT, or in a mutant any other whole number.
 
     Raises:
-        NotLinear: It says which part of the text can't be read, and what can.
+        NotLinear: the text can't be read.
     """
     tree = ast.parse(text, mode="eval").body
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and len(tree.args) == 2:

@@ -1,6 +1,4 @@
-"""Proving a theorem about time.
-
-What the exploration finds against what is claimed, in both directions, for all numbers.
+"""Proving a theorem about time: what the exploration finds against what is claimed, for all numbers.
 
 *Only if*: every choice of parameters with which the goal is reached lies in a case of the claim. *If*: every choice
 that lies in a case reaches the goal. Each direction is a question whether some whole numbers are on one side and not on

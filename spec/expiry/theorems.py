@@ -1,6 +1,4 @@
-"""What exploration says about time.
-
-For which configurations a member that lives, polls and is connected can be put out.
+"""For which configurations a member that lives, polls and is connected can be put out of its group.
 
 Each theorem is a question to a system of parts (`parts.py`): can some part come to the place `goal`? Its answer is a
 condition over the parameters, written as a list of cases; each case is what must hold all together. The proof
@@ -28,14 +26,11 @@ class Theorem(Record, frozen=True, eq=False):
     """One question about time, and its answer.
 
     Attributes:
-        question: What is asked, in words.
         system: The parts of the system that is explored, as `parts.part` reads them.
         parameters: The limits, in the order in which they are told.
         goal: The place whose reachability is the question.
         cases: It can be reached iff all of one case hold. No case: never.
         meaning: What follows from it for people.
-        sources: Where the question comes from.
-        rules: Ids of rules.
         limit: The parameter that is a setting; `typical` has values for all others.
         assumptions: What is taken for granted; without it the answer may be another.
     """

@@ -33,8 +33,7 @@ class Field:
     Attributes:
         position: Its byte among the codes.
         bits: How many it needs packed; 0 if it has one value only.
-        word: In which word it lies.
-        shift: How far from that word's lowest bit.
+        shift: How far from the lowest bit of `word`.
     """
 
     variable: ModelVariable

@@ -80,10 +80,7 @@ def _versions(
     procedures: dict[str, list[Body]],
     actions: dict[str, list[tuple[Expression, Body]]],
 ) -> Iterator[int]:
-    """The variant's row.
-
-    Only what differs from the base is resolved: with hundreds of variants that is what takes time.
-    """
+    """The variant's row. Only what differs from the base is resolved: with hundreds of variants that takes time."""
     bodies = Bodies(variant)
     for old, new in zip(model.procedures, variant.procedures, strict=True):
         yield 0 if old == new else _number(procedures[new.name], bodies.procedure(new))

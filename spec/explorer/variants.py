@@ -1,6 +1,4 @@
-"""Hundreds of models that differ from one base in a body or two.
-
-Explored with a few compilations, and compared with it.
+"""Hundreds of models that differ from one base in a body or two, explored with a few compilations.
 
 Mutation testing asks of each: which property is violated? And of those that violate none: can anyone see a difference
 at all? The second question is a search through pairs. Base and variant run side by side, as one model with every

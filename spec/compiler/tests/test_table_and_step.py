@@ -151,7 +151,7 @@ def test_the_step_is_a_hundred_times_as_fast_as_the_library() -> None:
     table = tables()["rebalance", "cooperative", "deployed"]
     step = compile_step(table)
     library = LibraryMachine(classes()["rebalance"], whole_tables()["rebalance"], table)
-    known: dict[str, Value] = {variable.name: variable.initial for variable in table.inputs}
+    known: dict[str, Value] = {variable.name: variable.initial for variable in table.variables}
     script = [(event.name, tuple(known[name] for name in event.inputs)) for event in table.events]
 
     def compiled_s() -> float:
