@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,6 @@ from groupspec.conformance.traces.projection import (
     JUDGED_SOURCES,
     REBALANCES,
     Configuration,
-    Ints,
     Observer,
     Projection,
     Symbol,
@@ -31,7 +31,7 @@ class Graph:
 
     Attributes:
         start: The class of a member that has just been made.
-        after: [class][symbol] -> the set of classes after it, hidden events before it included.
+        after: [symbol][class] -> the set of classes after it, hidden events before it included.
         states: [class] -> the machine's state.
     """
 
@@ -46,13 +46,12 @@ class Graph:
             hidden.append(self._mask(observer.hidden(configuration)))
             visible.append([self._mask(observer.after(configuration, symbol)) for symbol in symbols])
         self._hide(hidden, visible, symbols)
-        reduced = quotient(visible, [configuration.state for configuration in self._configurations])
-        self.start = reduced.class_of[0]
-        self.after = reduced.after
-        self.above = simulators(self.after)
-        self.states = [""] * len(self.after)
-        for configuration, number in zip(self._configurations, reduced.class_of, strict=True):
-            self.states[number] = configuration.state
+        class_of, after = quotient(visible, [configuration.state for configuration in self._configurations])
+        self.start = class_of[0]
+        self.after = list(zip(*after, strict=True))
+        self.above = simulators(after)
+        state_of = dict(zip(class_of, (configuration.state for configuration in self._configurations), strict=True))
+        self.states = [state_of[number] for number in range(len(after))]
 
     def _take(self, configuration: Configuration) -> int:
         if configuration not in self._number:
@@ -82,67 +81,11 @@ class Graph:
 
     def move(self, members: int, symbol: int) -> int:
         """The set after a symbol."""
-        reached = 0
-        for number in bits(members):
-            reached |= self.after[number][symbol]
-        return prune(reached, self.above)
+        return prune(union(self.after[symbol], members), self.above)
 
     def name(self, members: int) -> str:
         """The machine's states in a set."""
         return "|".join(sorted({self.states[number] for number in bits(members)}))
-
-
-class _Builder:
-    """Numbers the sets of all modes in one table."""
-
-    def __init__(self) -> None:
-        self.symbols, self.codes = symbol_table()
-        self.rows: list[list[int]] = []
-        self.names: list[str] = []
-        modes = 2 * len(SOURCES)
-        self.start = np.full(modes, -1, np.int64)
-        self.unknown = np.full(modes, -1, np.int64)
-
-    def add(self, mode: int, graph: Graph) -> None:
-        """All sets that can occur in one mode, from its start, from the unknown, and from an illegal event."""
-        number: dict[int, int] = {}
-        queue: list[int] = []
-        first = len(self.names)
-
-        def take(reached: int) -> int:
-            """The number of a set."""
-            if reached == 0:
-                return -1
-            if reached not in number:
-                number[reached] = first + len(queue)
-                queue.append(reached)
-                self.names.append(graph.name(reached))
-            return number[reached]
-
-        assigned = next(place for place, symbol in enumerate(self.symbols) if symbol.event == "assigned")
-        self.start[mode] = take(1 << graph.start)
-        known_again = take(graph.move((1 << len(graph.states)) - 1, assigned))
-        for members in queue:  # it grows while it is read
-            self.rows.append([take(graph.move(members, symbol)) for symbol in range(len(self.symbols))])
-        self._add_unknown(mode, known_again, assigned)
-
-    def _add_unknown(self, mode: int, known_again: int, assigned: int) -> None:
-        """The state after a gap or an illegal event: anything may follow, until an assignment is complete."""
-        self.unknown[mode] = len(self.names)
-        row = [len(self.names)] * len(self.symbols)
-        row[assigned] = known_again
-        self.rows.append(row)
-        self.names.append(UNKNOWN_NAME)
-
-    def projection(self) -> Projection:
-        """What was added so far."""
-        return Projection(
-            symbols=self.codes,
-            next_state=np.array(self.rows, np.int64),
-            start=self.start,
-            unknown=self.unknown,
-            names=self.names,
-        )
 
 
 def build() -> Projection:
@@ -150,36 +93,37 @@ def build() -> Projection:
 
     Takes some seconds: `projection_cache.load` does it once a machine.
     """
-    builder = _Builder()
-    for source in JUDGED_SOURCES:
-        for rebalance in REBALANCES:
-            mode = Projection.mode(source, rebalance == "eager")
-            builder.add(mode, Graph(Observer(tables()[MACHINE, rebalance, PROFILE], source), builder.symbols))
-    return minimise(builder.projection())
+    symbols, codes = symbol_table()
+    rows: list[list[int]] = []
+    names: list[str] = []
+    start, unknown = np.full((2, 2 * len(SOURCES)), -1, np.int64)
+    for source, rebalance in product(JUDGED_SOURCES, REBALANCES):
+        mode = Projection.mode(source, rebalance == "eager")
+        start[mode] = len(rows)
+        _add(Graph(Observer(tables()[MACHINE, rebalance, PROFILE], source), symbols), symbols, rows, names)
+        unknown[mode] = len(rows) - 1
+    return Projection(codes, np.array(rows, np.int64), start, unknown, names)
 
 
-def minimise(projection: Projection) -> Projection:
-    """The same with as few states as possible.
+def _add(graph: Graph, symbols: list[Symbol], rows: list[list[int]], names: list[str]) -> None:
+    """A row for each set that can occur: the start's is the first, and that of the unknown the last.
 
-    States that no trace can tell apart become one, if they have one name.
+    The unknown is the state after a gap or an illegal event: anything may follow, until an assignment is complete.
     """
-    names = {name: number for number, name in enumerate(sorted(set(projection.names)))}
-    classes = np.array([names[name] for name in projection.names], np.int64)
-    while True:
-        targets = np.where(projection.next_state >= 0, classes[projection.next_state], -1)
-        signatures = np.column_stack([classes, targets])
-        first, finer = np.unique(signatures, axis=0, return_index=True, return_inverse=True)[1:]
-        if len(first) == classes.max() + 1:
-            break
-        classes = finer.reshape(-1).astype(np.int64)
-    return Projection(
-        symbols=projection.symbols,
-        next_state=targets[first],
-        start=_renamed(projection.start, classes),
-        unknown=_renamed(projection.unknown, classes),
-        names=[projection.names[place] for place in first],
-    )
-
-
-def _renamed(states: Ints, classes: Ints) -> Ints:
-    return np.where(states >= 0, classes[states], -1)
+    first = len(rows)
+    assigned = next(place for place, symbol in enumerate(symbols) if symbol.event == "assigned")
+    known_again = graph.move((1 << len(graph.states)) - 1, assigned)
+    queue = list(dict.fromkeys((1 << graph.start, known_again)))
+    number = {members: first + place for place, members in enumerate(queue)}
+    for members in queue:  # it grows while it is read
+        after = [graph.move(members, symbol) for symbol in range(len(symbols))]
+        for reached in after:
+            if reached and reached not in number:
+                number[reached] = first + len(queue)
+                queue.append(reached)
+        rows.append([number.get(reached, -1) for reached in after])
+        names.append(graph.name(members))
+    row = [len(rows)] * len(symbols)
+    row[assigned] = number[known_again]
+    rows.append(row)
+    names.append(UNKNOWN_NAME)

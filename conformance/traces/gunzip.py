@@ -7,19 +7,44 @@ bytes.
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO, Final, Literal, NamedTuple
 
+GZIP_MAGIC: Final = b"\x1f\x8b"
 _READ_BYTES: Final = 256 * 1024
 _GZIP: Final = 31  # zlib's wbits for a gzip header and trailer
 
 
 class Damage(NamedTuple):
-    """Why unpacking stopped before the end of the file."""
+    """Why unpacking stopped before the end of the file, and the line in which it did, as far as that could be had."""
 
     reason: Literal["truncated", "damaged"]
     problem: str
+    line: bytes = b""
+
+
+def unpacked_lines(path: Path) -> Iterator[bytes | Damage]:
+    """The lines of a file with their line ends, unpacked if it is packed by gzip; last, if there is any, the damage."""
+    with path.open("rb") as file:
+        if not file.peek(2).startswith(GZIP_MAGIC):
+            yield from file
+            return
+        rest = b""
+        for piece in unpack(file):
+            if isinstance(piece, Damage):
+                whole = rest.endswith(b"\n")
+                if whole:
+                    yield rest
+                yield piece._replace(line=b"" if whole else rest)
+                return
+            if piece:
+                *lines, rest = io.BytesIO(rest + piece)
+                yield from lines
+        if rest:
+            yield rest
 
 
 def unpack(file: BinaryIO) -> Iterator[bytes | Damage]:

@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.traces.gunzip import Damage, unpack
+from groupspec.conformance.traces.gunzip import GZIP_MAGIC, Damage, unpack, unpacked_lines
 
 LAYOUT_FILE: Final = "_layout.json"
 DEFAULT_BUCKETS: Final = 16
@@ -32,7 +32,6 @@ NDJSON_SUFFIXES: Final = (".ndjson", ".jsonl", ".json")
 GZIP_SUFFIX: Final = ".gz"
 PARQUET_SUFFIX: Final = ".parquet"
 TRACE_SUFFIXES: Final = (*NDJSON_SUFFIXES, *(name + GZIP_SUFFIX for name in NDJSON_SUFFIXES), PARQUET_SUFFIX)
-GZIP_MAGIC: Final = b"\x1f\x8b"
 
 Kind = Literal["ndjson", "gzip", "parquet"]
 LeftOutReason = Literal["hidden", "no_trace", "other_name", "other_compression"]
@@ -246,28 +245,9 @@ def _begins_as_trace(head: bytes) -> bool:
 
 def _may_hold_events(file: Path) -> bool:
     """Whether one line could be an event. Where that cannot be seen, because it is no text or not whole, it may."""
-    return any(b"\0" in line or all(key in line for key in _KEYS) for line in _lines(file)) or _is_damaged(file)
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    """A file's lines, unpacked as far as they can be."""
-    with file.open("rb") as opened:
-        if not opened.peek(2).startswith(GZIP_MAGIC):
-            yield from opened
-            return
-        rest = b""
-        for piece in unpack(opened):
-            if not isinstance(piece, Damage):
-                *lines, rest = (rest + piece).split(b"\n")
-                yield from lines
-        yield rest
-
-
-def _is_damaged(file: Path) -> bool:
-    """Whether nothing is in the file at all, or it is a gzip file that is not whole."""
-    with file.open("rb") as opened:
-        head = opened.peek(2)
-        return not head or (head.startswith(GZIP_MAGIC) and any(isinstance(piece, Damage) for piece in unpack(opened)))
+    return file.stat().st_size == 0 or any(
+        isinstance(line, Damage) or b"\0" in line or all(key in line for key in _KEYS) for line in unpacked_lines(file)
+    )
 
 
 def _refuse_bucket(file: Path) -> None:

@@ -29,15 +29,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
 from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
 from groupspec.conformance.traces.quarantine import Quarantined
-from groupspec.conformance.traces.reading import BUCKET_KEY, ROW_GROUP_ROWS
+from groupspec.conformance.traces.reading import ARROW_SCHEMA, BUCKET_KEY, ROW_GROUP_ROWS
 from groupspec.conformance.traces.schema import LAYOUT_VERSION
 
 QUARANTINE_FILE: Final = "_quarantine.parquet"
 
 Ints = npt.NDArray[np.int64]
+
+_BUCKET_SCHEMA: Final = pa.schema(
+    [
+        field.with_type(field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in ARROW_SCHEMA
+    ],
+    metadata={**(ARROW_SCHEMA.metadata or {}), BUCKET_KEY: b"1"},
+)
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -80,17 +87,11 @@ def split(events: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     """The rows of each bucket that has any."""
     if events.num_rows == 0:
         return
-    runs, groups = _names(events, "run"), _names(events, "group")
-    pairs = _codes(events, "run") * len(groups) + _codes(events, "group")
-    distinct, inverse = np.unique(pairs, return_inverse=True)
-    bucket_of_pair = np.array([bucket_of(runs[p // len(groups)], groups[p % len(groups)], buckets) for p in distinct])
-    row_buckets = bucket_of_pair[inverse]
-    order = np.argsort(row_buckets, kind="stable")
-    ordered = events.take(pa.array(order))
-    bounds = np.searchsorted(row_buckets[order], np.arange(buckets + 1))
-    for bucket in range(buckets):
-        if bounds[bucket] < bounds[bucket + 1]:
-            yield bucket, ordered.slice(bounds[bucket], bounds[bucket + 1] - bounds[bucket])
+    _, first, group_of_row = np.unique(_keys(events, "run", "group"), return_index=True, return_inverse=True)
+    groups = events.select(["run", "group"]).take(pa.array(first)).to_pylist()
+    bucket_of_group = np.array([bucket_of(group["run"], group["group"], buckets) for group in groups])
+    for bucket in np.unique(bucket_of_group).tolist():
+        yield bucket, events.take(pa.array(np.flatnonzero((bucket_of_group == bucket)[group_of_row])))
 
 
 def sort(events: pa.Table) -> pa.Table:
@@ -98,55 +99,33 @@ def sort(events: pa.Table) -> pa.Table:
     if events.num_rows == 0:
         return events
     events = events.unify_dictionaries().combine_chunks()
-    keys = _member_keys(events)
-    seqs = events["seq"].to_numpy()
+    keys, seqs = _keys(events, "run", "group", "member", "process"), events["seq"].to_numpy()
     order = np.lexsort((seqs, keys))
-    _settle_ties(events, order, keys, seqs)
+    # Rows with the same member and number are a defect to report; here they only get one order of their own.
+    same = np.flatnonzero((keys[order[1:]] == keys[order[:-1]]) & (seqs[order[1:]] == seqs[order[:-1]]))
+    tied = np.union1d(same, same + 1)
+    contents = [_content(row) for row in events.take(pa.array(order[tied])).to_pylist()]
+    rows = order[tied].tolist()
+    ranked = sorted(range(len(rows)), key=lambda place: (keys[rows[place]], seqs[rows[place]], contents[place]))
+    order[tied] = order[tied][ranked]
     return events.take(pa.array(order))
-
-
-def _member_keys(events: pa.Table) -> Ints:
-    """One number a row, in the order of (run, group, member, process)."""
-    key: Ints = np.zeros(events.num_rows, np.int64)
-    for name in ("run", "group", "member", "process"):
-        names = _dictionary(events, name)
-        ranks = np.empty(len(names), np.int64)
-        ranks[pc.sort_indices(names).to_numpy()] = np.arange(len(names))
-        key = key * len(names) + ranks[_codes(events, name)]
-        # Renumbered each time: products of three large dictionaries would not fit.
-        key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-    return key
-
-
-def _settle_ties(events: pa.Table, order: Ints, keys: Ints, seqs: Ints) -> None:
-    """Rows with the same member and number are a defect to report; here they only get one order of their own."""
-    same = (keys[order[1:]] == keys[order[:-1]]) & (seqs[order[1:]] == seqs[order[:-1]])
-    position = 0
-    ties = np.flatnonzero(same)
-    while position < len(ties):
-        first = last = ties[position]
-        while position < len(ties) and ties[position] == last:
-            last += 1
-            position += 1
-        rows = events.take(pa.array(order[first : last + 1])).to_pylist()
-        order[first : last + 1] = order[first : last + 1][sorted(range(len(rows)), key=lambda row: _content(rows[row]))]
 
 
 def _content(row: dict[str, object]) -> tuple[str, ...]:
     return tuple("" if value is None else json.dumps(value) for value in row.values())
 
 
-def _dictionary(events: pa.Table, name: str) -> pa.Array:
-    return events[name].chunk(0).dictionary
-
-
-def _names(events: pa.Table, name: str) -> list[str]:
-    return [str(value) for value in _dictionary(events, name).to_pylist()]
-
-
-def _codes(events: pa.Table, name: str) -> Ints:
-    codes: Ints = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in events[name].chunks])
-    return codes.astype(np.int64)
+def _keys(events: pa.Table, *columns: str) -> Ints:
+    """One number a row, in the order of these columns."""
+    key: Ints = np.zeros(events.num_rows, np.int64)
+    for name in columns:
+        column = events[name].chunk(0)
+        ranks = np.empty(len(column.dictionary), np.int64)
+        ranks[pc.sort_indices(column.dictionary).to_numpy()] = np.arange(len(ranks))
+        key = key * len(ranks) + ranks[column.indices.to_numpy(zero_copy_only=False)]
+        # Renumbered each time: products of three large dictionaries would not fit.
+        key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    return key
 
 
 # Writing and reading
@@ -154,32 +133,10 @@ def _codes(events: pa.Table, name: str) -> Ints:
 
 
 def write_bucket(path: Path, events: pa.Table) -> Written:
-    """One bucket's rows, already sorted."""
-    events = _least_dictionaries(events).replace_schema_metadata({**(ARROW_SCHEMA.metadata or {}), BUCKET_KEY: b"1"})
-    pq.write_table(events, path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP_ROWS)
+    """One bucket's rows, already sorted. As plain text: Parquet's own dictionaries depend on nothing but the rows."""
+    rows = events.cast(_BUCKET_SCHEMA)
+    pq.write_table(rows, path, compression="zstd", compression_level=1, row_group_size=ROW_GROUP_ROWS)
     return _written(path, events.num_rows)
-
-
-def _least_dictionaries(events: pa.Table) -> pa.Table:
-    """The same rows with each dictionary less what no row has, and sorted: the bytes then depend on nothing else."""
-    if events.num_rows == 0:
-        return events
-    events = events.combine_chunks()
-    for place, field in enumerate(events.schema):
-        if pa.types.is_dictionary(field.type):
-            events = events.set_column(place, field, _least_dictionary(events[field.name].chunk(0)))
-    return events
-
-
-def _least_dictionary(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    used = np.flatnonzero(np.bincount(codes + 1, minlength=len(column.dictionary) + 1)[1:])
-    names = column.dictionary.take(pa.array(used))
-    order = pc.sort_indices(names).to_numpy()
-    place = np.zeros(len(column.dictionary) + 1, np.int32)
-    place[used[order]] = np.arange(len(used), dtype=np.int32)
-    indices = pa.array(place[codes], mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, names.take(pa.array(order)))
 
 
 def _written(path: Path, rows: int) -> Written:

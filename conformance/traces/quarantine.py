@@ -52,12 +52,13 @@ class Quarantined(msgspec.Struct, frozen=True, order=True):
 
 
 class BadLine(Exception):
-    """A line that is no event: the reason, and what is wrong in words."""
+    """A line that is no event: the reason, what is wrong in words, and the line where it is not known otherwise."""
 
-    def __init__(self, reason: Reason, problem: str) -> None:
+    def __init__(self, reason: Reason, problem: str, line: bytes = b"") -> None:
         super().__init__(f"{reason}: {problem}")
         self.reason: Reason = reason
         self.problem = problem
+        self.line = line
 
 
 _LINE: Final = msgspec.json.Decoder(TraceLine)
@@ -69,11 +70,25 @@ def excerpt(line: bytes) -> str:
     return line[:EXCERPT_LENGTH].decode("utf-8", "backslashreplace").rstrip("\r\n")
 
 
-def check_detail(line: TraceLine) -> None:
-    """What the decoder cannot say: `detail` is an object, and that of `config` holds the settings.
+def parse_line(line: bytes) -> TraceLine:
+    """One line as an event.
 
-    Raises BadLine.
+    Raises:
+        BadLine: it is none, with the first reason that holds, in the order of REASONS.
     """
+    try:
+        parsed = _LINE.decode(line)
+        if not line.isascii():
+            line.decode()  # the decoder passes over what it leaves raw
+        if parsed.detail is not msgspec.UNSET or parsed.event == "config":
+            _check_detail(parsed)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _what_is_wrong(line, error) from None
+    return parsed
+
+
+def _check_detail(line: TraceLine) -> None:
+    """What the decoder cannot say: `detail` is an object, and that of `config` holds the settings. Raises BadLine."""
     detail = b"null" if line.detail is msgspec.UNSET else bytes(line.detail)
     if line.event == "config":
         try:
@@ -84,27 +99,18 @@ def check_detail(line: TraceLine) -> None:
         raise BadLine("bad_value", f"detail must be an object, got {detail[:40]!r}")
 
 
-def parse_line(line: bytes, at_end_of_file: bool = False) -> TraceLine:
-    """One line as an event.
-
-    `at_end_of_file`: the line is the file's last and has no line end, so bad JSON there means a truncated file.
-    Raises BadLine with the first reason that holds, in the order of REASONS.
-    """
+def _what_is_wrong(line: bytes, error: Exception) -> BadLine:
+    """Why a line cannot be decoded. One without a line end is its file's last: what is not whole there is cut off."""
+    cut_off = not line.endswith(b"\n")
     if line.startswith(_OTHER_ENCODINGS) or b"\0" in line:
-        raise BadLine("not_utf8", "UTF-16 or binary data; write the trace as UTF-8")
+        return BadLine("not_utf8", "UTF-16 or binary data; write the trace as UTF-8")
     try:
-        if not line.isascii():
-            line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadLine("truncated" if at_end_of_file and error.end >= len(line) else "not_utf8", str(error)) from None
-    try:
-        parsed = _LINE.decode(line)
-    except msgspec.ValidationError as error:
-        raise _classify(line, str(error)) from None
-    except msgspec.DecodeError as error:
-        raise BadLine("truncated" if at_end_of_file else "not_json", str(error)) from None
-    check_detail(parsed)
-    return parsed
+        line.decode()
+    except UnicodeDecodeError as problem:
+        return BadLine("truncated" if cut_off and problem.end >= len(line) else "not_utf8", str(problem))
+    if isinstance(error, msgspec.ValidationError):
+        return _classify(line, str(error))
+    return BadLine("truncated" if cut_off else "not_json", str(error))
 
 
 def _classify(line: bytes, problem: str) -> BadLine:

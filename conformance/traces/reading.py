@@ -6,46 +6,63 @@ costs something; a gzip file is one chunk, for it can only be read from its star
 engines, the local one and Spark, read through here. A reader knows the numbers of lines within its chunk only;
 `numbered` adds what lies before.
 
-Two ways lead to the same events. The fast one decodes and validates all lines of a chunk in one call; it fails if one
-line is no event. Then the chunk is halved, until the bad lines are among few, and these are read one by one to find out
-what is wrong with each. The test `test_fast_and_exact_agree` holds the two together. (Arrow's JSON reader is not used:
-it is no faster once its result has been validated, it reads objects that stand on two lines or share one, and some bad
-input crashes it.)
+Lines are decoded one by one: all lines of a chunk in one call (msgspec's `decode_lines`) are no faster once each has
+been checked to be one object on one line. Arrow's JSON reader is not used: it is no faster either once its result has
+been validated, it reads objects that stand on two lines or share one, and some bad input crashes it.
 """
 
 from __future__ import annotations
 
 import codecs
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
-from groupspec.conformance.traces.gunzip import Damage, unpack
+from groupspec.conformance.traces.gunzip import unpacked_lines
 from groupspec.conformance.traces.inputs import Input, Kind, LeftOut, find_files, lone_bucket
-from groupspec.conformance.traces.quarantine import BadLine, Quarantined, check_detail, excerpt, parse_line
-from groupspec.conformance.traces.schema import EVENT_CODES, TraceLine
+from groupspec.conformance.traces.quarantine import BadLine, Quarantined, excerpt, parse_line
+from groupspec.conformance.traces.schema import EVENT_CODES, VERSION, TraceLine
+
+# Strings are dictionary encoded: a trace repeats few of them very often.
+_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+
+ARROW_SCHEMA: Final = pa.schema(
+    [
+        pa.field("run", _TEXT, nullable=False),
+        pa.field("group", _TEXT, nullable=False),
+        pa.field("member", _TEXT, nullable=False),
+        pa.field("seq", pa.int64(), nullable=False),
+        pa.field("at_us", pa.int64(), nullable=False),
+        pa.field("source", _TEXT, nullable=False),
+        pa.field("event", _TEXT, nullable=False),
+        pa.field("event_code", pa.int8(), nullable=False),
+        pa.field("error", _TEXT, nullable=True),
+        pa.field("generation", pa.int32(), nullable=False),
+        pa.field("member_id", _TEXT, nullable=False),
+        pa.field("partitions", pa.list_(pa.string()), nullable=False),
+        pa.field("process", _TEXT, nullable=False),
+        pa.field("detail", pa.string(), nullable=True),
+    ],
+    metadata={"groupspec.trace.version": str(VERSION)},
+)
+"""The trace schema as the columns of a Parquet file (`schema` says what they mean)."""
 
 CHUNK_BYTES: Final = 16 * 1024 * 1024
-EXACT_BYTES: Final = 32 * 1024
 ROW_GROUP_ROWS: Final = 65_536
 BUCKET_KEY: Final = b"groupspec.trace.bucket"
 """In the metadata of a Parquet file: it is a bucket of a layout (see `layout`)."""
-_LINES: Final = msgspec.json.Decoder(TraceLine)
 _ROW_WEIGHT: Final = 256
 _MIN_TASK_BYTES: Final = 1024 * 1024
-_GZIP_RATIO: Final = (
-    8  # what a compressed byte weighs when files are packed into tasks; our traces shrink 10 to 20 times
-)
-
+# What a compressed byte weighs when files are packed into tasks; our traces shrink 10 to 20 times.
+_GZIP_RATIO: Final = 8
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is done, how many, of how many) while work goes on: ("read", 3, 16)."""
@@ -64,7 +81,7 @@ class Chunk(msgspec.Struct, frozen=True, order=True):
     weight: int
 
 
-class ChunkReport(msgspec.Struct, frozen=True):
+class ChunkReport(msgspec.Struct):
     """What became of the lines of a chunk, or of a part of one.
 
     path         the file
@@ -75,8 +92,12 @@ class ChunkReport(msgspec.Struct, frozen=True):
 
     path: str
     start: int
-    lines: int
-    quarantined: list[Quarantined]
+    lines: int = 0
+    quarantined: list[Quarantined] = []
+
+    def quarantine(self, problem: BadLine, line: bytes) -> None:
+        """The last line is no event."""
+        self.quarantined.append(Quarantined(self.path, self.lines, problem.reason, problem.problem, excerpt(line)))
 
 
 class Parsed(msgspec.Struct, frozen=True):
@@ -187,38 +208,31 @@ def parquet_file(file: Path) -> pq.ParquetFile:
 # ----------------------------------------------------------------------------------------------------------------
 
 
-class _Block(NamedTuple):
-    """Some whole lines of a chunk.
-
-    `ends_file`: the file ends here; `damage`: because what follows cannot be unpacked.
-    """
-
-    data: bytes
-    ends_file: bool
-    damage: Damage | None = None
-
-
 def parse(chunks: Iterable[Chunk]) -> Iterator[Parsed]:
     """The events and quarantined lines of these chunks, a few chunks' worth of memory at a time."""
-    good: list[list[TraceLine]] = []
+    events: list[TraceLine] = []
     reports: list[ChunkReport] = []
-    read = 0
+    size = 0
     for chunk in chunks:
-        for number, block in enumerate(_blocks(chunk)):
-            events, report = _parse_block(chunk, chunk.start + number, block)
-            good += events
-            reports.append(report)
-            read += len(block.data)
-            if read >= CHUNK_BYTES:
-                yield _parsed(good, reports)
-                good, reports, read = [], [], 0
-        if chunk.kind == "parquet":
-            rows, report = _parse_rows(chunk)
-            good.append(rows)
-            reports.append(report)
-            read += chunk.weight
+        report = ChunkReport(chunk.path, chunk.start)
+        reports.append(report)
+        for line in _lines(chunk):
+            if size >= CHUNK_BYTES:
+                yield _parsed(events, reports)
+                report = ChunkReport(chunk.path, report.start + 1)
+                events, reports, size = [], [report], 0
+            report.lines += 1
+            if isinstance(line, BadLine):
+                report.quarantine(line, line.line)
+                continue
+            size += len(line)
+            try:
+                events.append(parse_line(line))
+            except BadLine as problem:
+                if line.strip():
+                    report.quarantine(problem, line)
     if reports:
-        yield _parsed(good, reports)
+        yield _parsed(events, reports)
 
 
 def parse_all(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) -> list[Parsed]:
@@ -231,175 +245,56 @@ def parse_all(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress
     return parsed
 
 
-def _parsed(good: list[list[TraceLine]], reports: list[ChunkReport]) -> Parsed:
-    events = [line for lines in good for line in lines]
+def _parsed(events: list[TraceLine], reports: list[ChunkReport]) -> Parsed:
     return Parsed(to_table(events), len(events) + sum(len(report.quarantined) for report in reports), reports)
 
 
-def _blocks(chunk: Chunk) -> Iterator[_Block]:
-    if chunk.kind == "ndjson":
-        yield _read_lines(chunk)
+def _lines(chunk: Chunk) -> Iterator[bytes | BadLine]:
+    """All lines that begin inside the chunk; what is known not to be an event already comes as BadLine."""
+    if chunk.kind == "parquet":
+        yield from _rows(chunk)
     elif chunk.kind == "gzip":
-        yield from _unpack_lines(chunk)
-
-
-def _read_lines(chunk: Chunk) -> _Block:
-    """All lines that begin inside the chunk."""
-    with Path(chunk.path).open("rb") as file:
-        if chunk.start > 0:
-            file.seek(chunk.start - 1)
-            file.readline()  # the rest of a line that began earlier; just the line end if one begins exactly here
-        start = file.tell()
-        if start >= chunk.end:
-            return _Block(b"", False)
-        data = file.read(chunk.end - start)
-        if not data.endswith(b"\n"):
-            data += file.readline()
-        ends_file = file.tell() == file.seek(0, io.SEEK_END)
-    return _Block(data.removeprefix(codecs.BOM_UTF8) if chunk.start == 0 else data, ends_file)
-
-
-def _unpack_lines(chunk: Chunk) -> Iterator[_Block]:
-    """The lines of a gzip file, about as many at a time as a chunk has.
-
-    Last those before the damage, if there is any.
-    """
-    pieces: list[bytes] = []
-    size = 0
-    prefix = codecs.BOM_UTF8
-    damage: Damage | None = None
-    with Path(chunk.path).open("rb") as file:
-        for piece in unpack(file):
-            if isinstance(piece, Damage):
-                damage = piece
-                break
-            pieces.append(piece)
-            size += len(piece)
-            if size >= CHUNK_BYTES and b"\n" in piece:
-                data = b"".join(pieces)
-                end = data.rindex(b"\n") + 1
-                yield _Block(data[:end].removeprefix(prefix), False)
-                pieces, size, prefix = [data[end:]], len(data) - end, b""
-    yield _Block(b"".join(pieces).removeprefix(prefix), True, damage)
-
-
-class _Lines:
-    """A block's lines, and their numbers."""
-
-    def __init__(self, chunk: Chunk, block: _Block) -> None:
-        self.path = chunk.path
-        self.data, self._ends_file, self.damage = block
-        self.good: list[list[TraceLine]] = []
-        self.bad: list[Quarantined] = []
-        self._counted = (0, 1)  # a position, and the number of the line that begins there
-
-    def number_at(self, position: int) -> int:
-        """The number of the line that begins here, from 1. Positions must not decrease: each line is counted once."""
-        before, number = self._counted
-        self._counted = (position, number + self.data.count(b"\n", before, position))
-        return self._counted[1]
-
-    def ends_file(self, position: int) -> bool:
-        """Whether the file ends here, in the middle of a line."""
-        return self._ends_file and position == len(self.data) and not self.data.endswith(b"\n")
-
-    def quarantine(self, position: int, problem: BadLine, line: bytes) -> None:
-        """The line that begins here is no event."""
-        number = self.number_at(position)
-        self.bad.append(Quarantined(self.path, number, problem.reason, problem.problem, excerpt(line)))
-
-
-def _parse_block(chunk: Chunk, start: int, block: _Block) -> tuple[list[list[TraceLine]], ChunkReport]:
-    lines = _Lines(chunk, block)
-    count = block.data.count(b"\n") + (not block.data.endswith(b"\n") and bool(block.data))
-    _parse_lines(lines, 0, len(block.data))
-    if block.damage is not None and not (lines.bad and lines.bad[-1].reason == block.damage.reason):
-        count += 1
-        lines.bad.append(Quarantined(chunk.path, count, *block.damage, text=""))
-    return lines.good, ChunkReport(chunk.path, start, count, lines.bad)
-
-
-def _parse_lines(lines: _Lines, start: int, end: int) -> None:
-    """Lines [start, end) of a block: fast if that is possible, in halves if not, exactly when few are left."""
-    events = decode_all(lines.data[start:end])
-    if events is not None:
-        lines.good.append(events)
-    elif end - start <= EXACT_BYTES or (middle := lines.data.find(b"\n", (start + end) // 2, end) + 1) in (0, end):
-        _parse_exactly(lines, start, end)
+        mark = codecs.BOM_UTF8
+        for unpacked in unpacked_lines(Path(chunk.path)):
+            yield unpacked.removeprefix(mark) if isinstance(unpacked, bytes) else BadLine(*unpacked)
+            mark = b""
     else:
-        _parse_lines(lines, start, middle)
-        _parse_lines(lines, middle, end)
+        with Path(chunk.path).open("rb") as file:
+            file.seek(max(chunk.start - 1, 0))
+            # The rest of a line that began earlier, just the line end if one begins exactly here; or the first line.
+            line = file.readline()
+            if chunk.start == 0:
+                yield line.removeprefix(codecs.BOM_UTF8)
+            position = file.tell()
+            for line in file:
+                if position >= chunk.end:
+                    return
+                position += len(line)
+                yield line
 
 
-def decode_all(data: bytes) -> list[TraceLine] | None:
-    """All lines as events, in one call; None when one of them is none."""
-    if not (data.isascii() or _is_utf8(data)):
-        return None
-    try:
-        events = _LINES.decode_lines(data)
-        if not _one_event_a_line(data, len(events)):
-            return None
-        for event in events:
-            if event.detail is not msgspec.UNSET or event.event == "config":
-                check_detail(event)
-    except (msgspec.DecodeError, UnicodeDecodeError, BadLine):
-        return None
-    return events
-
-
-def _one_event_a_line(data: bytes, count: int) -> bool:
-    """The decoder also takes two objects on one line, or one on two: each line must begin and end with a brace."""
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    begun = data.count(b"\n{") + data.startswith(b"{")
-    ended = data.count(b"}\n") + data.count(b"}\r\n") + data.endswith(b"}")
-    return lines == begun == ended == count
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _parse_exactly(lines: _Lines, start: int, end: int) -> None:
-    good: list[TraceLine] = []
-    position = start
-    for line in io.BytesIO(lines.data[start:end]):
-        begin, position = position, position + len(line)
-        if not line.strip():
-            continue
-        cut_off = lines.ends_file(position)
-        try:
-            good.append(parse_line(line, at_end_of_file=cut_off))
-        except BadLine as found:
-            damage = lines.damage if cut_off else None
-            lines.quarantine(begin, found if damage is None else BadLine(*damage), line)
-    lines.good.append(good)
+def _rows(chunk: Chunk) -> Iterator[bytes | BadLine]:
+    """Rows of a Parquet file as lines, so that each is held to the same schema; a bad row's number is its line."""
+    groups = parquet_file(Path(chunk.path)).read_row_groups([*range(chunk.start, chunk.end)], ARROW_SCHEMA.names)
+    for row in groups.to_pylist():
+        code, text = row.pop("event_code"), row.pop("detail")
+        if text is not None:
+            row["detail"] = msgspec.Raw(text)
+        line = msgspec.json.encode({"v": 1, **row}) + b"\n"
+        right = EVENT_CODES.get(row["event"]) == code
+        yield line if right else BadLine("bad_value", f"event {row['event']!r} has the code {code}", line)
 
 
 def to_table(lines: Sequence[TraceLine]) -> pa.Table:
     """Events as an Arrow table of ARROW_SCHEMA."""
-    columns: dict[str, list[object]] = {
-        "run": [line.run for line in lines],
-        "group": [line.group for line in lines],
-        "member": [line.member for line in lines],
-        "seq": [line.seq for line in lines],
-        "at_us": [line.at_us for line in lines],
-        "source": [line.source for line in lines],
-        "event": [line.event for line in lines],
+    made: dict[str, list[object]] = {
         "event_code": [EVENT_CODES[line.event] for line in lines],
-        "error": [line.error for line in lines],
-        "generation": [line.generation for line in lines],
-        "member_id": [line.member_id for line in lines],
-        "partitions": [line.partitions for line in lines],
-        "process": [line.process for line in lines],
-        "detail": [_detail_text(line.detail) for line in lines],
+        "detail": [None if line.detail is msgspec.UNSET else _detail_text(line.detail) for line in lines],
     }
-    return pa.Table.from_arrays(
-        [_column(field.type, columns[field.name]) for field in ARROW_SCHEMA], schema=ARROW_SCHEMA
+    columns = (
+        _column(field.type, made.get(field.name) or list(map(attrgetter(field.name), lines))) for field in ARROW_SCHEMA
     )
+    return pa.Table.from_arrays(list(columns), schema=ARROW_SCHEMA)
 
 
 def _column(kind: pa.DataType, values: list[object]) -> pa.Array:
@@ -408,26 +303,6 @@ def _column(kind: pa.DataType, values: list[object]) -> pa.Array:
     return pa.array(values, type=kind)
 
 
-def _detail_text(detail: msgspec.Raw | msgspec.UnsetType) -> str | None:
-    text = "null" if detail is msgspec.UNSET else bytes(detail).decode()
+def _detail_text(detail: msgspec.Raw) -> str | None:
+    text = bytes(detail).decode()
     return None if text == "null" else text
-
-
-def _parse_rows(chunk: Chunk) -> tuple[list[TraceLine], ChunkReport]:
-    """Rows of a Parquet file, each held to the same schema as a line; a bad row's number is its line."""
-    opened = parquet_file(Path(chunk.path))
-    rows = opened.read_row_groups(list(range(chunk.start, chunk.end)), columns=ARROW_SCHEMA.names).to_pylist()
-    good: list[TraceLine] = []
-    bad: list[Quarantined] = []
-    for number, row in enumerate(rows, start=1):
-        code, text = row.pop("event_code"), row.pop("detail")
-        if text is not None:
-            row["detail"] = msgspec.Raw(text)
-        line = msgspec.json.encode({"v": 1, **row})
-        try:
-            if EVENT_CODES.get(row["event"]) != code:
-                raise BadLine("bad_value", f"event {row['event']!r} has the code {code}")
-            good.append(parse_line(line))
-        except BadLine as problem:
-            bad.append(Quarantined(chunk.path, number, problem.reason, problem.problem, excerpt(line)))
-    return good, ChunkReport(chunk.path, chunk.start, len(rows), bad)

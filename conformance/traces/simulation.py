@@ -1,6 +1,4 @@
-"""Two reductions without which the subset construction would not end.
-
-Equal configurations, and configurations that add nothing.
+"""Two reductions without which the subset construction would not end: of equal configurations, and of needless ones.
 
 *Bisimilar* configurations of one state can do the same for ever; one of them is enough. And in a set of explanations,
 one that another *simulates* (whatever the one can do, the other can do too) adds nothing to the set: it is dropped.
@@ -10,7 +8,6 @@ Both keep exactly the traces that the sets explain. Sets of numbers are Python i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 Successors = list[list[int]]
 """[configuration][symbol] -> the set of configurations after it."""
@@ -34,45 +31,23 @@ def union(masks: Sequence[int], members: int) -> int:
     return reached
 
 
-class Quotient(NamedTuple):
-    """Configurations up to bisimilarity.
+def quotient(after: Successors, labels: Sequence[str]) -> tuple[list[int], Successors]:
+    """Configurations up to bisimilarity: the class of each, and the successors of each class.
 
-    Attributes:
-        class_of: The class of each configuration.
-        after: The successors of each class.
+    Partition refinement, from the labels on: a class has one label.
     """
-
-    class_of: list[int]
-    after: Successors
-
-
-def quotient(after: Successors, labels: Sequence[str]) -> Quotient:
-    """Partition refinement, from the labels on: a class has one label."""
-    numbers: dict[str, int] = {}
-    class_of = [numbers.setdefault(label, len(numbers)) for label in labels]
-    count = 0
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    class_of = [numbers[label] for label in labels]
     while True:
+        ones = [1 << number for number in class_of]
         found: dict[tuple[int, tuple[int, ...]], int] = {}
         finer = [
-            found.setdefault((class_of[one], tuple(_classes(mask, class_of) for mask in masks)), len(found))
-            for one, masks in enumerate(after)
+            found.setdefault((number, tuple(union(ones, mask) for mask in masks)), len(found))
+            for number, masks in zip(class_of, after, strict=True)
         ]
+        if finer == class_of:
+            return class_of, [list(moves) for _, moves in found]
         class_of = finer
-        if len(found) == count:
-            break
-        count = len(found)
-    successors: Successors = [[] for _ in range(count)]
-    for one, masks in enumerate(after):
-        if not successors[class_of[one]]:
-            successors[class_of[one]] = [_classes(mask, class_of) for mask in masks]
-    return Quotient(class_of, successors)
-
-
-def _classes(members: int, class_of: Sequence[int]) -> int:
-    found = 0
-    for number in bits(members):
-        found |= 1 << class_of[number]
-    return found
 
 
 def simulators(after: Successors) -> list[int]:

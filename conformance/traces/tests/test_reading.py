@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -14,11 +15,10 @@ from hypothesis import strategies as st
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import layout, reading
-from groupspec.conformance.traces.arrow_schema import ARROW_SCHEMA
-from groupspec.conformance.traces.inputs import find_files
-from groupspec.conformance.traces.quarantine import REASONS, BadLine, Quarantined, parse_line
-from groupspec.conformance.traces.reading import decode_all, numbered, pack, parse, plan, to_table
-from groupspec.conformance.traces.schema import TraceLine
+from groupspec.conformance.traces.inputs import Input, find_files
+from groupspec.conformance.traces.quarantine import REASONS, Quarantined
+from groupspec.conformance.traces.reading import ARROW_SCHEMA, numbered, pack, parse, plan
+from groupspec.conformance.traces.schema import Settings, TraceLine
 from groupspec.conformance.traces.tests.recordings import SAMPLES
 
 GOOD = {
@@ -118,24 +118,6 @@ def test_a_file_gives_the_same_however_it_is_cut(tmp_path: Path, chunk_bytes: in
     assert [(one.line, one.reason) for one in cut[1]] == [(8, "not_json"), (len(lines) + 1, "truncated")]
 
 
-def test_one_bad_line_does_not_make_a_chunk_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the lines around it are read exactly."""
-    file = tmp_path / "trace.ndjson"
-    good = [line(seq=number) for number in range(20_000)]
-    good[11_111] = b"{}"
-    file.write_bytes(b"\n".join(good) + b"\n")
-    exactly: list[bytes] = []
-
-    def noted(text: bytes, at_end_of_file: bool = False) -> TraceLine:
-        exactly.append(text)
-        return parse_line(text, at_end_of_file)
-
-    monkeypatch.setattr(reading, "parse_line", noted)
-    events, quarantined = read(file)
-    assert (events.num_rows, quarantined[0].line) == (19_999, 11_112)
-    assert len(exactly) < 500
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 details = st.dictionaries(texts, texts | st.booleans() | st.dictionaries(texts, texts, max_size=1), max_size=2)
 values = st.one_of(st.none(), st.booleans(), st.integers(-3, 2**64), st.floats(allow_nan=False), texts, st.lists(texts))
@@ -147,33 +129,44 @@ event_lines = st.builds(
 )  # fmt: skip
 
 
+def an_event(data: bytes) -> bool:
+    """By what the schema of msgspec and that of the settings say, and nothing of ours."""
+    try:
+        event = msgspec.json.decode(data, type=TraceLine)
+        fields = json.loads(data)
+        if event.event == "config":
+            msgspec.convert(fields.get("detail"), Settings)
+        return isinstance(fields.get("detail"), dict | None)
+    except (msgspec.MsgspecError, ValueError):
+        return False
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(event_lines, min_size=1, max_size=5), st.sampled_from([(",", ":"), (", ", ": ")]))
-def test_fast_and_exact_agree(objects: list[dict[str, object]], separators: tuple[str, str]) -> None:
-    """The fast way accepts exactly what the exact way accepts, with the same values."""
-    data = b"".join(json.dumps(one, separators=separators, ensure_ascii=False).encode() + b"\n" for one in objects)
-    try:
-        exact = to_table([parse_line(one) for one in data.split(b"\n") if one])
-    except BadLine:
-        exact = None
-    quick = decode_all(data)
-    assert (quick is None) == (exact is None)
-    if quick is not None and exact is not None:
-        assert to_table(quick).to_pylist() == exact.to_pylist()
+def test_every_line_is_an_event_or_in_quarantine(objects: list[dict[str, object]], separators: tuple[str, str]) -> None:
+    lines = [json.dumps(one, separators=separators, ensure_ascii=False).encode() for one in objects]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "t.ndjson"
+        file.write_bytes(b"\n".join(lines))
+        [part] = parse(plan([Input(file, "ndjson")]))
+    good = [number for number, one in enumerate(lines, start=1) if an_event(one)]
+    bad = [one.line for one in numbered(part.reports)]
+    assert sorted(good + bad) == list(range(1, len(lines) + 1))
+    assert part.events.num_rows == len(good)
+    expected = [json.loads(lines[number - 1]).get("partitions", []) for number in good]
+    assert part.events["partitions"].to_pylist() == expected
 
 
 @pytest.mark.parametrize(
-    "data",
-    [line() + line() + b"\n", line()[:60] + b"\n" + line()[60:] + b"\n\n", b"null\n" + line() + b"\n"],
+    ("data", "lines"),
+    [(line() + line() + b"\n", 1), (line()[:60] + b"\n" + line()[60:] + b"\n", 2), (b"null\n" + line() + b"\n", 1)],
     ids=["two on a line", "one on two lines", "null"],
 )
-def test_the_fast_way_is_not_taken_in_by_line_ends(data: bytes) -> None:
-    assert decode_all(data) is None
-
-
-@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.ndjson")), ids=lambda file: file.stem)
-def test_the_samples_are_read_the_fast_way(sample: Path) -> None:
-    assert decode_all(sample.read_bytes()) is not None
+def test_a_line_is_one_event(tmp_path: Path, data: bytes, lines: int) -> None:
+    (tmp_path / "t.ndjson").write_bytes(data + line(seq=9) + b"\n")
+    events, quarantined = read(tmp_path / "t.ndjson")
+    assert [one.reason for one in quarantined] == ["not_json"] * lines
+    assert events["seq"].to_pylist()[-1] == 9
 
 
 def test_parquet_rows_are_held_to_the_same_schema(tmp_path: Path) -> None:
@@ -214,37 +207,3 @@ def test_a_config_line_keeps_its_settings(tmp_path: Path) -> None:
     (tmp_path / "t.ndjson").write_bytes(line(event="config", detail=msgspec.json.decode(settings_text)) + b"\n")
     events, quarantined = read(tmp_path / "t.ndjson")
     assert (events["detail"].to_pylist(), quarantined) == ([settings_text], [])
-
-
-def test_bad_lines_cost_what_they_weigh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To number bad lines each byte is looked at once.
-
-    Twice as many lines make twice the work, however many are bad.
-    """
-
-    def looked_at(lines: int) -> int:
-        file = tmp_path / f"{lines}.ndjson"
-        file.write_bytes((line() + b"\n" + b"{bad\n") * lines)
-        looked = 0
-
-        class Counted(bytes):
-            def count(self, *arguments: object) -> int:
-                nonlocal looked
-                if len(arguments) == 3:
-                    looked += int(str(arguments[2])) - int(str(arguments[1]))
-                return super().count(*arguments)  # type: ignore[arg-type]
-
-        before = reading._read_lines
-
-        def counted(chunk: reading.Chunk) -> reading._Block:
-            block = before(chunk)
-            return block._replace(data=Counted(block.data))
-
-        with monkeypatch.context() as patched:
-            patched.setattr(reading, "_read_lines", counted)
-            _, quarantined = read(file)
-        assert [one.line for one in quarantined] == list(range(2, 2 * lines + 1, 2))
-        return looked
-
-    assert 0 < looked_at(2_000) <= 2_000 * (len(line()) + 10)
-    assert looked_at(4_000) <= 4_000 * (len(line()) + 10)
