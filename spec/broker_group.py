@@ -57,6 +57,7 @@ GroupMetadataManager (classic part), GroupCoordinatorService, CoordinatorRuntime
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -144,35 +145,24 @@ EVENTS: Final = (
 )
 
 ANSWERS: Final = (
-    "ANSWER_NONE",
-    "ANSWER_CURRENT_GENERATION",
-    "ANSWER_STORED_ASSIGNMENT",
-    "ANSWER_MEMBER_ID_REQUIRED",
-    "ANSWER_UNKNOWN_MEMBER_ID",
-    "ANSWER_FENCED_INSTANCE_ID",
-    "ANSWER_ILLEGAL_GENERATION",
-    "ANSWER_REBALANCE_IN_PROGRESS",
-    "ANSWER_NOT_COORDINATOR",
-    "ANSWER_COORDINATOR_LOAD_IN_PROGRESS",
-    "ANSWER_INCONSISTENT_GROUP_PROTOCOL",
-    "ANSWER_INVALID_SESSION_TIMEOUT",
-    "ANSWER_GROUP_MAX_SIZE_REACHED",
+    "ANSWER_NONE", "ANSWER_CURRENT_GENERATION", "ANSWER_STORED_ASSIGNMENT", "ANSWER_MEMBER_ID_REQUIRED",
+    "ANSWER_UNKNOWN_MEMBER_ID", "ANSWER_FENCED_INSTANCE_ID", "ANSWER_ILLEGAL_GENERATION",
+    "ANSWER_REBALANCE_IN_PROGRESS", "ANSWER_NOT_COORDINATOR", "ANSWER_COORDINATOR_LOAD_IN_PROGRESS",
+    "ANSWER_INCONSISTENT_GROUP_PROTOCOL", "ANSWER_INVALID_SESSION_TIMEOUT", "ANSWER_GROUP_MAX_SIZE_REACHED",
     "ANSWER_GROUP_ID_NOT_FOUND",
 )
 """What the requester is told: an error code, or one of three kinds of success."""
 
-GROUP_ACTS: Final = MappingProxyType(
+GROUP_ACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "ADD_PENDING": "an id is handed out; its timer is the session timeout of the request",
         "DROP_PENDING": "the id is pending no more",
         "ADD_MEMBER": "the requester is a member, new until the join phase completes",
         "REPLACE_STATIC": "the requester gets a new id and takes the place of the member with its instance id, "
                           "leadership too; awaiting requests of the old id are answered FENCED_INSTANCE_ID, the "
-                          "session "
-                          "timer starts anew",
+                          "session timer starts anew",
         "REMOVE_MEMBER": "the member is gone; awaiting requests of it are answered UNKNOWN_MEMBER_ID; if it led, "
-                         "another "
-                         "leads",
+                         "another leads",
         "REMOVE_UNSYNCED": "the same, for everyone who has not sent SyncGroup",
         "AWAIT_JOIN": "the JoinGroup waits for the join phase to complete; its metadata and timeouts are the member's",
         "AWAIT_SYNC": "the SyncGroup waits for the assignment; the member counts as synced",
@@ -182,15 +172,13 @@ GROUP_ACTS: Final = MappingProxyType(
         "ANSWER_SYNCS": "the assignment is everyone's; each awaiting SyncGroup is answered with it, and those session "
                         "timers start anew",
         "FAIL_AWAITING_SYNCS": "each awaiting SyncGroup is answered REBALANCE_IN_PROGRESS, and assignments are wiped",
-        "FAIL_AWAITING_NOT_COORDINATOR": "everything that awaits an answer is answered NOT_COORDINATOR; where the log "
-                                         "refused a write, "
-                                       "what its error maps to: COORDINATOR_NOT_AVAILABLE, after which a client looks "
-                                       "it up just so, or UNKNOWN_SERVER_ERROR (a record too large), which Kafka's "
-                                       "client throws",
+        "FAIL_AWAITING_NOT_COORDINATOR":
+            "everything that awaits an answer is answered NOT_COORDINATOR; where the log refused a write, what its "
+            "error maps to: COORDINATOR_NOT_AVAILABLE, after which a client looks it up just so, or "
+            "UNKNOWN_SERVER_ERROR (a record too large), which Kafka's client throws",
         "COMPLETE_JOIN": "dynamic members without an awaiting JoinGroup are dropped; a leader is elected; the "
-                         "generation "
-                         "grows by one; each awaiting JoinGroup is answered; session timers start anew; nobody is new, "
-                         "everybody has yet to sync",
+                         "generation grows by one; each awaiting JoinGroup is answered; session timers start anew; "
+                         "nobody is new, everybody has yet to sync",
         "COMPLETE_EMPTY": "the last member is gone: the generation grows by one",
         "RESTORE": "members, generation and assignment are those of the last record, none if it was deleted, and "
                    "nothing else is left; session timers start anew",

@@ -96,29 +96,24 @@ EVENTS: Final = (
     Event("commit_refused", "message", ("current",), doc="OffsetCommit: for good, and nothing wrong with the member"),
 )
 
+MEANINGS: Final[Mapping[str, str]] = {
+    "commit_accepted": "NONE",
+    "commit_refused": "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
+                      "INVALID_COMMIT_OFFSET_SIZE other",
+    "commit_retriable": "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION",
+    "commit_coordinator_gone":
+        "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",
+    "commit_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
+    "commit_unknown_member": "UNKNOWN_MEMBER_ID",
+    "commit_illegal_generation": "ILLEGAL_GENERATION",
+    "commit_fenced": "FENCED_INSTANCE_ID",
+}
+
 COMMIT_ANSWERS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "NONE": "commit_accepted",
-        "GROUP_AUTHORIZATION_FAILED": "commit_refused",
-        "TOPIC_AUTHORIZATION_FAILED": "commit_refused",
-        "OFFSET_METADATA_TOO_LARGE": "commit_refused",
-        "INVALID_COMMIT_OFFSET_SIZE": "commit_refused",
-        "other": "commit_refused",
-        "COORDINATOR_LOAD_IN_PROGRESS": "commit_retriable",
-        "UNKNOWN_TOPIC_OR_PARTITION": "commit_retriable",
-        "COORDINATOR_NOT_AVAILABLE": "commit_coordinator_gone",
-        "NOT_COORDINATOR": "commit_coordinator_gone",
-        "REQUEST_TIMED_OUT": "commit_coordinator_gone",
-        "DISCONNECTED": "commit_coordinator_gone",
-        "TIMED_OUT": "commit_coordinator_gone",
-        "REBALANCE_IN_PROGRESS": "commit_rebalance_in_progress",
-        "UNKNOWN_MEMBER_ID": "commit_unknown_member",
-        "ILLEGAL_GENERATION": "commit_illegal_generation",
-        "FENCED_INSTANCE_ID": "commit_fenced",
-    }
+    {error: event for event, errors in MEANINGS.items() for error in errors.split()}
 )
-"""Error of an OffsetCommit answer -> event. As in `vocabulary.RESPONSES`, but for one thing: there an answer that ends
-the attempt is one event (`commit_settled`), whatever it says; here it is told whether the offsets are committed."""
+"""Error of an OffsetCommit answer -> event. To the machines of the member an answer that ends the attempt is one event
+(`commit_settled`, see `vocabulary.RESPONSES`), whatever it says; here it is told whether the offsets are committed."""
 
 COMMIT_ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {

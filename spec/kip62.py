@@ -48,18 +48,14 @@ class JoinGroupVersion:
 
 
 JOIN_GROUP_VERSIONS: Final = (
-    JoinGroupVersion(
-        1, "rebalance_timeout_ms (KIP-62)", "the session timeout counts as the rebalance timeout as well", "G1 J5"
-    ),
+    JoinGroupVersion(1, "rebalance_timeout_ms (KIP-62)", "the session timeout counts as the rebalance timeout as well",
+                     "G1 J5"),
     JoinGroupVersion(4, "MEMBER_ID_REQUIRED (KIP-394)", "the member is added at once, under a new id", "G4 J3"),
     JoinGroupVersion(5, "group_instance_id (KIP-345)", "every member is dynamic", "G11 X1"),
-    JoinGroupVersion(
-        9,
-        "skip_assignment (KIP-814)",
-        "a static leader that comes back is told the old leader's id, and so takes itself for a follower",
-        "G11",
-    ),
-)
+    JoinGroupVersion(9, "skip_assignment (KIP-814)",
+                     "a static leader that comes back is told the old leader's id, and so takes itself for a follower",
+                     "G11"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,23 +78,13 @@ class ClientKind:
 
 
 CLIENTS: Final = (
-    ClientKind(
-        "before KIP-62",
-        "inside poll()",
-        "session.timeout.ms",
-        "session.timeout.ms: the coordinator removes it",
-        "session.timeout.ms",
-    ),
-    ClientKind(
-        "KIP-62",
-        "a background thread",
-        "session.timeout.ms",
-        "max.poll.interval.ms: it leaves by itself; a static one falls silent, and session.timeout.ms runs "
-        "from then on",
-        "max.poll.interval.ms",
-    ),
+    ClientKind("before KIP-62", "inside poll()", "session.timeout.ms",
+               "session.timeout.ms: the coordinator removes it", "session.timeout.ms"),
+    ClientKind("KIP-62", "a background thread", "session.timeout.ms",
+               "max.poll.interval.ms: it leaves by itself; a static one falls silent, and session.timeout.ms runs from "
+               "then on", "max.poll.interval.ms"),
     ClientKind("manual assignment", "none: it is no member", "nothing", "nothing", "nothing: it never joins (rule D8)"),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -698,24 +698,16 @@ KAFKA_TRANSITIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "T3": ("UNJOINED.join_accepted", "COMPLETING_REBALANCE.join_accepted", "STABLE.join_accepted"),
         "T4": ("COMPLETING_REBALANCE.sync_accepted",),
         "T5": ("UNJOINED.sync_accepted", "PREPARING_REBALANCE.sync_accepted", "STABLE.sync_accepted"),
-        "T6": (
-            "PREPARING_REBALANCE.join_unknown_member",
-            "COMPLETING_REBALANCE.sync_unknown_member",
-            "STABLE.heartbeat_unknown_member",
-            "STABLE.heartbeat_fenced",
-        ),
+        "T6": ("PREPARING_REBALANCE.join_unknown_member", "COMPLETING_REBALANCE.sync_unknown_member",
+               "STABLE.heartbeat_unknown_member", "STABLE.heartbeat_fenced"),
         "T7": ("COMPLETING_REBALANCE.sync_illegal_generation", "STABLE.heartbeat_illegal_generation"),
-        "T8": (
-            "STABLE.commit_unknown_member",
-            "STABLE.commit_illegal_generation",
-            "PREPARE_REVOCATION.commit_unknown_member",
-            "PREPARING_REBALANCE.commit_unknown_member",
-        ),
+        "T8": ("STABLE.commit_unknown_member", "STABLE.commit_illegal_generation",
+               "PREPARE_REVOCATION.commit_unknown_member", "PREPARING_REBALANCE.commit_unknown_member"),
         "T9": ("STABLE.poll_limit_reached", "STABLE.leave_requested", "UNJOINED.leave_needed"),
         "T10": ("ASSIGNING_PARTITIONS.heartbeat_unknown_member", "ASSIGNING_PARTITIONS.partitions_assigned"),
         "T11": ("PREPARING_REBALANCE.join_member_id_required",),
     }
-)
+)  # fmt: skip
 """Kafka's own member transitions, T1 to T11, and the cells that hold them.
 
 T1 initiateJoinGroup. T2 JoinGroup NONE. T3 JoinGroup NONE that nobody waits for. T4 SyncGroup NONE. T5 SyncGroup NONE

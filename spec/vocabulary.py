@@ -213,6 +213,8 @@ SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
 
 # Answers --------------------------------------------------------------------------------------------------------------
 
+_SETTLING: Final = ("commit_accepted", "commit_refused")
+
 _MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "FindCoordinator": {
         "discovery_succeeded": "NONE",
@@ -253,15 +255,8 @@ _MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "heartbeat_error": "GROUP_AUTHORIZATION_FAILED other",
     },
     "OffsetCommit": {
-        "commit_settled":
-            "NONE GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
-            "INVALID_COMMIT_OFFSET_SIZE other",
-        "commit_retriable": "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION",
-        "commit_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",
-        "commit_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
-        "commit_unknown_member": "UNKNOWN_MEMBER_ID",
-        "commit_illegal_generation": "ILLEGAL_GENERATION",
-        "commit_fenced": "FENCED_INSTANCE_ID",
+        "commit_settled": " ".join(commit.MEANINGS[event] for event in _SETTLING),
+        **{event: errors for event, errors in commit.MEANINGS.items() if event not in _SETTLING},
     },
     "OffsetFetch": {
         "offset_fetch_coordinator_gone": "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR DISCONNECTED TIMED_OUT",
