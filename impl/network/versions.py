@@ -14,24 +14,6 @@ from typing import Final
 
 from groupspec.impl.core.messages import ErrorCode
 
-API_KEYS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "Produce": 0,
-        "Fetch": 1,
-        "ListOffsets": 2,
-        "Metadata": 3,
-        "OffsetCommit": 8,
-        "OffsetFetch": 9,
-        "FindCoordinator": 10,
-        "JoinGroup": 11,
-        "Heartbeat": 12,
-        "LeaveGroup": 13,
-        "SyncGroup": 14,
-        "ApiVersions": 18,
-    }
-)
-API_NAMES: Final[Mapping[int, str]] = MappingProxyType({key: name for name, key in API_KEYS.items()})
-
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
@@ -64,22 +46,24 @@ class ApiVersionsResponse:
     error: ErrorCode = ErrorCode.NONE
 
 
-API_VERSIONS: Final[Versions] = MappingProxyType(
-    {
-        "Fetch": VersionRange(4, 18),
-        "ListOffsets": VersionRange(1, 11),
-        "Metadata": VersionRange(0, 13),
-        "OffsetCommit": VersionRange(2, 10),
-        "OffsetFetch": VersionRange(1, 10),
-        "FindCoordinator": VersionRange(0, 6),
-        "JoinGroup": VersionRange(0, 9),
-        "Heartbeat": VersionRange(0, 4),
-        "LeaveGroup": VersionRange(0, 5),
-        "SyncGroup": VersionRange(0, 5),
-        "ApiVersions": VersionRange(0, 4),
-    }
+_APIS: Final = (  # name, key, lowest and highest version
+    ("Fetch", 1, 4, 18),
+    ("ListOffsets", 2, 1, 11),
+    ("Metadata", 3, 0, 13),
+    ("OffsetCommit", 8, 2, 10),
+    ("OffsetFetch", 9, 1, 10),
+    ("FindCoordinator", 10, 0, 6),
+    ("JoinGroup", 11, 0, 9),
+    ("Heartbeat", 12, 0, 4),
+    ("LeaveGroup", 13, 0, 5),
+    ("SyncGroup", 14, 0, 5),
+    ("ApiVersions", 18, 0, 4),
 )
+API_VERSIONS: Final[Versions] = MappingProxyType({name: VersionRange(low, high) for name, _, low, high in _APIS})
 """Everything that the codec reads and writes, in both directions."""
+
+API_KEYS: Final[Mapping[str, int]] = MappingProxyType({"Produce": 0} | {name: key for name, key, _, _ in _APIS})
+API_NAMES: Final[Mapping[int, str]] = MappingProxyType({key: name for name, key in API_KEYS.items()})
 
 CLIENT_VERSIONS: Final[Versions] = MappingProxyType(
     {
