@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from groupspec.conformance.book import api_pages, guides
 from groupspec.conformance.book.composition import models
+from groupspec.conformance.book.page import CHAPTERS
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.index import kinds
@@ -35,6 +36,7 @@ def search_index() -> str:
     """The index as a script."""
     entries = [
         Entry("KIP-848", "not specified here", "index.html#scope", "the new consumer group protocol"),
+        *(Entry(chapter.title, "chapter", chapter.page, chapter.about) for chapter in CHAPTERS),
         *_explained(),
         *_for_users(),
         *_answers(),

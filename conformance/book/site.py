@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from groupspec.conformance.book import (
     api_pages,
@@ -18,33 +18,9 @@ from groupspec.conformance.book import (
     vectors,
 )
 from groupspec.conformance.book.frame import book_environment
-from groupspec.conformance.book.page import Page
+from groupspec.conformance.book.page import CHAPTERS, Chapter, Page
 from groupspec.conformance.book.search import search_index
 from groupspec.conformance.reports.templating import template_text
-from groupspec.spec.datafile import Record, read_entries
-
-
-class Chapter(Record, frozen=True):
-    """An entry of the book's navigation.
-
-    Attributes:
-        key: What pages name it by.
-        part: The heading that it stands under: a key of `PARTS`.
-        title: In the navigation.
-        page: Where it begins.
-        about: One line for the map.
-    """
-
-    key: str
-    part: Literal["start", "protocol", "tests", "proof"]
-    title: str
-    page: str
-    about: str
-
-    def pages(self) -> Iterator[Page]:
-        """Its pages; none: it is not listed."""
-        return _PAGES[self.key]()
-
 
 PARTS: Final = {
     "start": "Begin here",
@@ -55,7 +31,7 @@ PARTS: Final = {
 """The headings of the navigation, by key."""
 
 
-_PAGES: Final[Mapping[str, Callable[[], Iterator[Page]]]] = {
+PAGES: Final[Mapping[str, Callable[[], Iterator[Page]]]] = {
     "start": questions.pages,
     "use": guides.pages,
     "api": api_pages.pages,
@@ -73,13 +49,11 @@ _PAGES: Final[Mapping[str, Callable[[], Iterator[Page]]]] = {
     "properties": claims.property_pages,
     "findings": claims.finding_pages,
 }
-CHAPTERS: Final = tuple(read_entries(Path(__file__).with_name("chapters.toml"), Chapter).values())
-"""In the order of the navigation."""
 
 
 def book() -> dict[str, str]:
     """Every file of the site: name to text. The same sources give the same text, byte for byte."""
-    return site({chapter: list(chapter.pages()) for chapter in CHAPTERS})
+    return site({chapter: list(PAGES[chapter.key]()) for chapter in CHAPTERS})
 
 
 def site(listed: Mapping[Chapter, Sequence[Page]]) -> dict[str, str]:

@@ -9,7 +9,8 @@ import re
 
 from groupspec.conformance.book.claims import finding_pages, properties_page
 from groupspec.conformance.book.composition import code, composition_pages, families, guard_of, messages
-from groupspec.conformance.book.site import CHAPTERS, site
+from groupspec.conformance.book.page import CHAPTERS
+from groupspec.conformance.book.site import PAGES, site
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.explain.lab import claims
 from groupspec.conformance.findings import Counterexample, Finding
@@ -38,7 +39,7 @@ FOUND = Counterexample(FINDING, ("member 1 asks", "the group waits (rule J1)"), 
 
 def toy_site() -> dict[str, str]:
     chapters = {chapter.key: chapter for chapter in CHAPTERS}
-    listed = {chapter: list(chapter.pages()) if chapter.key == "start" else [] for chapter in CHAPTERS}
+    listed = {chapter: list(PAGES[chapter.key]()) if chapter.key == "start" else [] for chapter in CHAPTERS}
     listed[chapters["composition"]] = list(composition_pages(TOY))
     listed[chapters["properties"]] = [properties_page(claims(TOY))]
     listed[chapters["findings"]] = list(finding_pages([FOUND]))

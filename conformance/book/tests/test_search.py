@@ -42,6 +42,28 @@ WANTED = {
     "deadlock": "T1",
     "auto commit": "M4",
 }
+FIRST = {
+    "member": "member",
+    "generation": "generation",
+    "assignment": "assignment",
+    "fencing": "fencing",
+    "in flight": "IN_FLIGHT",
+    "discovery": "FindCoordinator",
+    "coordinator": "coordinator",
+    "monitor": "monitor",
+    "mutant": "mutant",
+    "trace": "trace",
+    "property": "property",
+    "liveness": "property",
+    "scenario": "scenario",
+    "timeouts": "Timeouts",
+    "rebalance timeout": "rebalance timeout",
+    "wakeup": "T4",
+    "counterexample": "Flaws found",
+    "error code": "Error codes",
+    "quarantine": "trace",
+}
+"""What is typed, and what must come first."""
 """What is typed, and what must be among the first three results."""
 
 
@@ -63,6 +85,7 @@ def test_the_ranking_puts_what_is_meant_first(index: str) -> None:
     first = {query: entries[:3] for query, (entries, _) in found.items()}
     missed = {query: first[query] for query, title in WANTED.items() if not any(title in each for each in first[query])}
     assert missed == {}
+    assert {query: entries[0] for query, (entries, _) in asked(index, list(FIRST)).items()} == FIRST
     said = {phrase: name.means[0] for name in names().values() for phrase in name.said}
     assert {phrase: entries[0] for phrase, (entries, _) in asked(index, list(said)).items()} == said
 

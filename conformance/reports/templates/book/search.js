@@ -63,7 +63,7 @@ const weight = (entry, query, asked, has) => {
     else if (new RegExp(`\\b${word.replace(/[^\w]/g, "\\$&")}`).test(entry.low)) value += 8;
   }
   query.split(/\s+/).forEach((word, place, all) => { if (place && entry.low.includes(`${all[place - 1]} ${word}`)) value += 10; });
-  const kind = { rule: 40, answer: 40, term: asked.length < 3 ? 260 : 0 }[entry.kind] ?? 0;
+  const kind = { rule: 40, answer: 40, term: asked.length < 3 ? 260 : 0, chapter: asked.length < 3 ? 260 : 0 }[entry.kind] ?? 0;
   const cell = entry.kind.startsWith("cell") && asked.length < 3 ? 90 : 0;
   return value + kind - cell - (entry.kind.endsWith("published") ? 5 : 0) + (entry.text.includes("→") ? 6 : 0) + has * 70 - (entry.low.length > 1000 ? 50 : 0) - Math.log2(entry.low.length);
 };
