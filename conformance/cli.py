@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import importlib
 import os
+import pkgutil
 import re
 import select
 import signal
@@ -47,28 +48,25 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the modules."""
-        files = (file for file in self.folder.iterdir() if file.suffix == ".py" or (file / "__init__.py").is_file())
-        return sorted(file.stem for file in files if not file.stem.startswith("_"))
+        return [each.name for each in pkgutil.iter_modules([str(self.folder)]) if not each.name.startswith("_")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now; None when there is no such module."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command = importlib.import_module(f"{self.package}.{cmd_name}").command
-        assert isinstance(command, click.Command), f"{cmd_name}.command is not a click command"
-        return command
+        """The command of that name, imported now; None where click itself refuses the name.
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Refuses a name that there is not, and says which there are."""
+        Raises:
+            UsageProblem: there is no such module; it says which there are.
+        """
         known = self.list_commands(ctx)
-        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
-            group = ctx.command_path
-            close = difflib.get_close_matches(args[0], known, n=1, cutoff=0.7)
-            advice = f"did you mean `{group} {close[0]}`?" if close else f"see `{group} --help`"
-            raise UsageProblem(f"there is no command {args[0]!r}", allowed=known, next_step=advice)
-        return super().resolve_command(ctx, args)
+        if cmd_name in known:
+            command = importlib.import_module(f"{self.package}.{cmd_name}").command
+            assert isinstance(command, click.Command), f"{cmd_name}.command is not a click command"
+            return command
+        if ctx.resilient_parsing or cmd_name.startswith("-"):
+            return None
+        close = difflib.get_close_matches(cmd_name, known, n=1, cutoff=0.7)
+        group = ctx.command_path
+        advice = f"did you mean `{group} {close[0]}`?" if close else f"see `{group} --help`"
+        raise UsageProblem(f"there is no command {cmd_name!r}", allowed=known, next_step=advice)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of `--help`, made from the first line of each module's docstring without importing it."""
