@@ -30,7 +30,7 @@ from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.docket import explanation
 from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.incidents import symptoms
+from groupspec.conformance.wire.judging import symptoms
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.to_trace import places
 from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine

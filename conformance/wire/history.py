@@ -31,6 +31,8 @@ from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, de
 
 GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch")
 """Requests that only the group's coordinator answers."""
+REBALANCE: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+"""Errors after which a member joins again."""
 
 SAME_TIME_US: Final = 1_000
 """Two stamps made by two processes for one thing that travels between them."""
@@ -69,13 +71,8 @@ class Exchange:
         return self.request.at_us
 
     @property
-    def answered_us(self) -> int | None:
-        """When the broker wrote the answer."""
-        return self.answer.at_us if self.answer is not None else None
-
-    @property
     def told_us(self) -> int:
-        """The same; 0 without an answer."""
+        """When the broker wrote the answer; 0 without one."""
         return self.answer.at_us if self.answer is not None else 0
 
     def ended_before(self, at_us: int) -> bool:
@@ -136,7 +133,6 @@ class Returned:
     partition: str
     first: int
     last: int
-    count: int
 
 
 @dataclass(frozen=True)
@@ -256,6 +252,10 @@ class History:
         """When close() was called, or the end of the run."""
         return self.ends_us if self.close_us is None else self.close_us
 
+    def before_close(self, at_us: int) -> bool:
+        """Whether close() had not been called by then."""
+        return self.close_us is None or at_us < self.close_us
+
     @cached_property
     def callbacks(self) -> list[Callback]:
         """The listener's calls, in order."""
@@ -293,7 +293,7 @@ class History:
     def returned(self) -> list[Returned]:
         """What polls returned, in order."""
         return [
-            Returned(at_us, f"{part.topic}-{part.partition}", part.min_offset, part.max_offset, part.count)
+            Returned(at_us, f"{part.topic}-{part.partition}", part.min_offset, part.max_offset)
             for at_us, event in self.events(RecordsConsumed)
             for part in event.partitions
         ]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.conformance.traces.recorder import Recorder
@@ -30,26 +30,12 @@ APIS: Final = {
     "LeaveGroup": "leave",
     "OffsetCommit": "commit",
 }
-CALLBACKS: Final = {
-    "partitions_assigned": "assigned",
-    "partitions_revoked": "revoked",
-    "partitions_lost": "lost",
-}
 AGAIN_US: Final = 200_000
 """How often a poll that lasts is written down."""
 
 
-def _event(
-    at_us: int,
-    event: str,
-    error: str | None = None,
-    generation: int = -1,
-    member_id: str = "",
-    partitions: tuple[str, ...] = (),
-    detail: Detail = MappingProxyType({}),
-) -> TraceEvent:
-    """An event of the one member there is; it is numbered later."""
-    return TraceEvent(GROUP, CLIENT_ID, 0, at_us, event, error, generation, member_id, partitions, detail)
+_event = partial(TraceEvent, GROUP, CLIENT_ID, 0)
+"""An event of the one member there is; it is numbered later."""
 
 
 def write_trace(result: CaseResult, run: str, file: Path) -> None:
@@ -118,18 +104,19 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
             said = _identity(entry, asked.get(exchange, identity))
             if entry.kind == "request":
                 asked[exchange] = said
-            asks = entry.kind == "request"
-            name = f"{APIS[entry.api]}_{'sent' if asks else 'answered'}"
-            event = _event(entry.at_us, name, None if asks else entry.error or "NONE", *said)
+                event = _event(entry.at_us, f"{APIS[entry.api]}_sent", None, *said)
+            else:
+                event = _event(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *said)
             identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
-        elif entry.kind in CALLBACKS:
-            running = tuple(map(str, getattr(entry.event, "partitions", ())))
-            event = _event(entry.at_us, f"{CALLBACKS[entry.kind]}_started", None, *identity, running)
+        elif isinstance(entry.event, protocol.CallbackStarted):
+            running = tuple(map(str, entry.event.partitions))
+            name = f"{entry.kind.removeprefix('partitions_')}_started"
+            event = _event(entry.at_us, name, None, *identity, running)
         elif isinstance(entry.event, protocol.CallbackReturned):
-            event = _event(entry.at_us, CALLBACKS[entry.event.callback], None, *identity, running)
-        else:
-            name = _application_event(entry.event)
-            event = _event(entry.at_us, name) if name else None
+            name = entry.event.callback.removeprefix("partitions_")
+            event = _event(entry.at_us, name, None, *identity, running)
+        elif name := _application_event(entry.event):
+            event = _event(entry.at_us, name)
         yield event, entry
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History, Known, assigned_by, names
+from groupspec.conformance.wire.history import REBALANCE, Exchange, History, Known, assigned_by, names
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.heartbeats import gives_up
-from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
+from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition
 
 MAX_TRIES: Final = 3
@@ -157,7 +157,7 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
         yield held_if(not foreign, "OffsetCommit of partitions that the member holds", wrong, exchange.sent_us)
     for join in history.answers("JoinGroup", "NONE"):
         sync = history.first("SyncGroup", join.told_us)
-        end = sync.answered_us if sync is not None and sync.answered_us is not None else history.ends_us
+        end = history.ends_us if sync is None or sync.answer is None else sync.told_us
         during = history.between(join.sent_us, end - history.slack_us, "OffsetCommit")
         if during:
             yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History, Known
+from groupspec.conformance.wire.history import GROUP_APIS, REBALANCE, Exchange, History, Known
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
-SAYS_NOTHING_ABOUT_IT: Final = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 LOOKUP_WITHIN_MS: Final = 2_000
 AT_ONCE_MS: Final = 15
 JITTER: Final = 0.75  # KIP-580: a backoff is drawn from +-20 %
@@ -22,9 +21,8 @@ def failed_for_good(history: History) -> Iterator[Exchange]:
     Who leaves needs no coordinator any more: not LeaveGroup (Java's LeaveGroupResponseHandler marks nothing unknown),
     and nothing that is answered after close() was called.
     """
-    end = history.ends_us + 1 if history.close_us is None else history.close_us
     apis = (api for api in GROUP_APIS if api != "LeaveGroup")
-    return (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and e.told_us < end)
+    return (e for e in history.of(*apis) if e.error in COORDINATOR_GONE and history.before_close(e.told_us))
 
 
 @checks("D1")
@@ -43,7 +41,7 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
 @checks("D1")
 def coordinator_is_kept(history: History) -> Iterator[Finding]:
     """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: no lookup before the JoinGroup."""
-    for exchange in (each for each in history.of(*GROUP_APIS) if each.error in SAYS_NOTHING_ABOUT_IT):
+    for exchange in (each for each in history.of(*GROUP_APIS) if each.error in REBALANCE):
         join = history.first("JoinGroup", exchange.told_us)
         lookup = history.first("FindCoordinator", exchange.told_us)
         if join is None or (lookup is not None and _session_ran_out(history, lookup.sent_us)):

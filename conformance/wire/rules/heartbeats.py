@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import Callback, History, Known
+from groupspec.conformance.wire.history import REBALANCE, Callback, History, Known
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, none_of, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
-from groupspec.conformance.wire.rules.joining import REBALANCE, joined_meanwhile
+from groupspec.conformance.wire.rules.joining import joined_meanwhile
 
 Stretch = tuple[int, int]
 SOONER = 0.5  # of the interval: clearly sooner than a timer that was late once
@@ -35,7 +35,7 @@ def silences(history: History, stretch: Stretch) -> Iterator[tuple[float, Stretc
     start, end = stretch
     quiet_from = start
     for beat in history.of("Heartbeat"):
-        answered = history.ends_us if beat.answered_us is None else beat.answered_us
+        answered = beat.told_us or history.ends_us
         if answered < start or beat.sent_us > end:
             continue
         quiet_to = max(quiet_from, beat.sent_us)
@@ -67,8 +67,8 @@ def heartbeats_while_waiting_for_sync(history: History) -> Iterator[Finding]:
     """
     for join in history.answers("JoinGroup", "NONE"):
         sync = history.first("SyncGroup", join.told_us)
-        if sync is not None and sync.answered_us is not None:
-            stretch = (sync.sent_us, min(sync.answered_us, history.until_close_us))
+        if sync is not None and sync.answer is not None:
+            stretch = (sync.sent_us, min(sync.told_us, history.until_close_us))
             yield from judge_silence(history, stretch, "while SyncGroup was unanswered")
 
 
@@ -93,7 +93,7 @@ def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
 
 def still_member(history: History, at_us: int) -> bool:
     """Whether the last word of the round before that time was success, and the member has not left."""
-    gone = [e.answered_us or e.sent_us for e in history.of("LeaveGroup")]
+    gone = [e.told_us or e.sent_us for e in history.of("LeaveGroup")]
     gone += [e.told_us for e in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID")]
     joined = [e.told_us for e in history.answers("JoinGroup", "NONE") if e.told_us <= at_us]
     return bool(joined) and not any(joined[-1] <= left <= at_us for left in gone)
@@ -156,10 +156,10 @@ def heartbeats_do_not_spin(history: History) -> Iterator[Finding]:
 def no_heartbeat_while_joining(history: History) -> Iterator[Finding]:
     """Heartbeats are fenced off before JoinGroup is sent: the coordinator counts a waiting JoinGroup as life."""
     for join in history.of("JoinGroup"):
-        if join.answered_us is not None:
-            during = history.between(join.sent_us, join.answered_us, "Heartbeat")
+        if join.answer is not None:
+            during = history.between(join.sent_us, join.told_us, "Heartbeat")
             wrong = "Heartbeat was sent while a JoinGroup was unanswered"
-            yield none_of(during, wrong, "no Heartbeat while JoinGroup was unanswered", join.answered_us)
+            yield none_of(during, wrong, "no Heartbeat while JoinGroup was unanswered", join.told_us)
 
 
 @checks("H3")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.wire.history import Exchange, History, assigned_by, names, subscription_of
+from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names, subscription_of
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, within
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -19,7 +19,6 @@ from groupspec.impl.core.messages import (
 
 IMMEDIATELY: Final = 0.6  # of the retry backoff, which the scenarios that judge this make long
 APPLIED_WITHIN_MS: Final = 1_000
-REBALANCE: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 
 
 def rejoin_triggers(history: History) -> Iterator[Exchange]:

@@ -18,8 +18,7 @@ NOTICED_WITHIN_MS: Final = 300
 
 def leaves_for_not_polling(history: History) -> list[Exchange]:
     """LeaveGroups that the application did not ask for."""
-    end = history.ends_us + 1 if history.close_us is None else history.close_us
-    return [leave for leave in history.of("LeaveGroup") if leave.sent_us < end]
+    return [leave for leave in history.of("LeaveGroup") if history.before_close(leave.sent_us)]
 
 
 @checks("P1", needs="poll_interval")
@@ -116,7 +115,7 @@ def polls_return_in_time(history: History) -> Iterator[Finding]:
 
     Nor is what a process needs at its first poll to load its code: Java connects 400 ms after it on a busy machine.
     """
-    rounds = [(e.sent_us, e.answered_us or history.ends_us) for e in history.of("JoinGroup", "SyncGroup")]
+    rounds = [(e.sent_us, e.told_us or history.ends_us) for e in history.of("JoinGroup", "SyncGroup")]
     for number, poll in enumerate(history.polls):
         start, end = poll.started_us, poll.ended_us
         if end is None:

@@ -17,8 +17,7 @@ from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
 from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.incidents import symptoms
-from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.judging import Outcome, judge_run, symptoms
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenarios import all_cases
