@@ -215,14 +215,13 @@ def _folding(layout: Layout, folding: Folding) -> Iterator[str]:
                 yield f"static const uint8_t R{number}_{position}[] = {{{', '.join(map(str, values))}}};"
         yield f"static void rename_{number}(const uint8_t *c, uint64_t *w) {{"
         # Straight into words: bytes written one by one cannot be read back eight at a time without a wait.
-        for word in range(layout.words):
-            parts = []
-            for field in layout.fields:
-                source, values = fold.fields[field.position]
-                value = f"c[{source}]" if values is None else f"R{number}_{field.position}[c[{source}]]"
-                if field.word == word and field.bits:
-                    parts.append(f"(uint64_t){value} << {field.shift}")
-            yield f"    w[{word}] = {' | '.join(parts) or '0'};"
+        yield from _words(
+            layout,
+            [
+                f"c[{source}]" if values is None else f"R{number}_{position}[c[{source}]]"
+                for position, (source, values) in enumerate(fold.fields)
+            ],
+        )
         yield "}"
     yield "static void renamed(const uint8_t *c, int renaming, uint64_t *w) {"
     yield "    switch (renaming) {"
@@ -241,16 +240,18 @@ def _folding(layout: Layout, folding: Folding) -> Iterator[str]:
     yield "}"
 
 
+def _words(layout: Layout, values: list[str]) -> Iterator[str]:
+    """Assignments of a state's words, from the value of each field."""
+    for word in range(layout.words):
+        fields = [field for field in layout.fields if field.word == word and field.bits]
+        parts = (f"(uint64_t){values[field.position]} << {field.shift}" for field in fields)
+        yield f"    w[{word}] = {' | '.join(parts) or '0'};"
+
+
 def packing(layout: Layout) -> Iterator[str]:
     """`pack` and `unpack`, for any processor and for those that have pext and pdep (x86-64 with BMI2)."""
     yield "static void pack_plain(const uint8_t *c, uint64_t *w) {"
-    for word in range(layout.words):
-        parts = [
-            f"(uint64_t)c[{field.position}] << {field.shift}"
-            for field in layout.fields
-            if field.word == word and field.bits
-        ]
-        yield f"    w[{word}] = {' | '.join(parts) or '0'};"
+    yield from _words(layout, [f"c[{field.position}]" for field in layout.fields])
     yield "}"
     yield "static void unpack_plain(const uint64_t *w, uint8_t *c) {"
     for field in layout.fields:
@@ -263,16 +264,11 @@ def packing(layout: Layout) -> Iterator[str]:
 def _quick(layout: Layout) -> Iterator[str]:
     groups = [layout.fields[at : at + _GROUP] for at in range(0, len(layout.fields), _GROUP)]
     yield "#if defined(__x86_64__) && defined(__GNUC__)"
-    yield "#include <string.h>"
-    yield "static int quick;"
-    yield "__attribute__((constructor)) static void ask(void) {"
-    yield '    __builtin_cpu_init(); quick = __builtin_cpu_supports("bmi2");'
-    yield "}"
     yield '__attribute__((target("bmi2"))) static void pack_quick(const uint8_t *c, uint64_t *w) {'
-    yield "    uint64_t g = 0;"
+    yield "    uint64_t g;"
     yield f"    {' '.join(f'uint64_t w{word} = 0;' for word in range(layout.words))}"
     for number, group in enumerate(groups):
-        yield f"    {'' if len(group) == _GROUP else 'g = 0; '}memcpy(&g, c + {number * _GROUP}, {len(group)});"
+        yield f"    g = 0; __builtin_memcpy(&g, c + {number * _GROUP}, {len(group)});"
         for word, mask, shift in _masks(layout, number):
             yield f"    w{word} |= __builtin_ia32_pext_di(g, {mask:#x}u) << {shift};"
     yield f"    {' '.join(f'w[{word}] = w{word};' for word in range(layout.words))}"
@@ -283,13 +279,8 @@ def _quick(layout: Layout) -> Iterator[str]:
         parts = [
             f"__builtin_ia32_pdep_di(w[{word}] >> {shift}, {mask:#x}u)" for word, mask, shift in _masks(layout, number)
         ]
-        yield f"    g = {' | '.join(parts) or '0'}; memcpy(c + {number * _GROUP}, &g, {len(group)});"
+        yield f"    g = {' | '.join(parts) or '0'}; __builtin_memcpy(c + {number * _GROUP}, &g, {len(group)});"
     yield "}"
-    yield "#define pack(c, w) (quick ? pack_quick(c, w) : pack_plain(c, w))"
-    yield "#define unpack(w, c) (quick ? unpack_quick(w, c) : unpack_plain(w, c))"
-    yield "#else"
-    yield "#define pack pack_plain"
-    yield "#define unpack unpack_plain"
     yield "#endif"
 
 

@@ -14,6 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+static int quick;
+__attribute__((constructor)) static void ask(void) {
+    __builtin_cpu_init();
+    quick = __builtin_cpu_supports("bmi2");
+}
+#define pack(c, w) (quick ? pack_quick(c, w) : pack_plain(c, w))
+#define unpack(w, c) (quick ? unpack_quick(w, c) : unpack_plain(w, c))
+#else
+#define pack pack_plain
+#define unpack unpack_plain
+#endif
+
 enum { BLOCK = 256, RING = 6, MAX_WORKERS = 7 };
 enum { WAITING, BUSY, DONE };
 
