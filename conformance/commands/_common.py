@@ -94,12 +94,8 @@ def _json_file() -> Path | None:
 def write_json(command: str, result: Mapping[str, object], file: Path | None = None) -> None:
     """Writes `result` to `file`, or else to where `--json` points, if it keeps the schema of `command`.
 
-    The check is made even without a file, so that a result that breaks its schema is found by whoever made it.
-
-    Args:
-        command: The schema's name: `doctor`, `conform`, `trace-check`, ...
-        result: JSON-ready values only.
-        file: Where to, if not to where `--json` points.
+    The check is made even without a file, so that a result that breaks its schema is found by whoever made it. The
+    schema's name is `command`: `doctor`, `trace-check`, ...
 
     Raises:
         InternalProblem: the result breaks the schema, or there is no schema of that name.

@@ -17,7 +17,8 @@ _directory_option = click.option(
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
     default=lambda: instance.default_directory(),
-    help="The broker's folder.  [default: broker in ~/.cache/groupspec; see GROUPSPEC_CACHE]",
+    show_default="broker in ~/.cache/groupspec; see GROUPSPEC_CACHE",
+    help="The broker's folder.",
     callback=lambda context, option, directory: directory.absolute(),
 )
 
@@ -31,7 +32,7 @@ def command() -> None:
 
 
 @command.command("up")
-@click.option("--port", type=click.IntRange(1024, 65535), help="For clients.  [default: one that is free]")
+@click.option("--port", type=click.IntRange(1024, 65535), show_default="one that is free", help="For clients.")
 @click.option("--lifetime-s", type=click.IntRange(1), default=3600, help="It ends itself after that.")
 @_directory_option
 @json_option

@@ -36,7 +36,7 @@ from groupspec.conformance.wire.verdicts import exit_code
     type=Known("scenario", lambda: [*SCENARIOS, *(case.selector for case in all_cases())], refused=False),
     help="Only this one (all its variants, or ID/VARIANT).",
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Runs at the same time.  [default: 3 per core]")
+@click.option("--jobs", type=click.IntRange(1, 64), show_default="3 per core", help="Runs at the same time.")
 @click.option("--repeat", type=click.IntRange(1, 1000), default=1, help="Runs of each case.")
 @click.option(
     "--confirm/--no-confirm",

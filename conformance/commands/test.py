@@ -21,7 +21,7 @@ MAX_MISSING = 20
     default=200,
     help="Examples that Hypothesis draws for each machine and protocol, after all routes.",
 )
-@click.option("--seed", type=int, default=None, help="Draws the examples.  [default: drawn, and printed]")
+@click.option("--seed", type=int, show_default="drawn, and printed", help="Draws the examples.")
 @json_option
 def command(driver: str, examples: int, seed: int | None) -> int:
     """Run the suite that is generated from the tables against the reference.

@@ -16,10 +16,6 @@ from groupspec.conformance.traces.quarantine import REASONS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MASTER = (
-    "Spark's master, with --engine spark: local[N], spark://HOST:PORT, ... [default: all processors of this machine]"
-)
-
 
 def engine_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds `PATH... --engine local|spark --master URL`; the command gets the paths with their patterns matched."""
@@ -28,7 +24,13 @@ def engine_options(default: str) -> Callable[[Callable[..., Any]], Callable[...,
         engines = click.Choice(["local", "spark"])
         # eager: it is known when --master is looked at
         engine = click.option("--engine", type=engines, default=default, is_eager=True)
-        master = click.option("--master", metavar="URL", callback=_for_spark_only, help=MASTER)
+        master = click.option(
+            "--master",
+            metavar="URL",
+            callback=_for_spark_only,
+            show_default="this machine, all processors",
+            help="Spark's master, with --engine spark: local[N], spark://HOST:PORT, ...",
+        )
         paths = click.argument(
             "paths", nargs=-1, required=True, metavar="PATH…", callback=lambda *given: inputs.named(given[2])
         )
