@@ -75,7 +75,11 @@ def is_out_of_memory(error: BaseException) -> bool:
 def as_problem(error: BaseException) -> Problem | None:
     """The message for it, if the machine, the install or a machine file is the reason; None if it is our defect."""
     if is_out_of_memory(error):
-        return _no_memory()
+        return InconclusiveProblem(
+            "there is not enough memory; the command stopped, and what it had not written yet is lost",
+            next_step="allow more (ulimit -v, the container's limit), or ask for less at once, for example with "
+            "--jobs 1",
+        )
     for each in chain(error):
         if isinstance(each, OSError) and each.errno in NEXT_STEPS:
             return refused(each)
@@ -90,13 +94,6 @@ def refused(problem: OSError, where: str | Path = "") -> UsageProblem:
         f"the system refused: {problem.strerror or problem}",
         where=str(problem.filename or where),
         next_step=NEXT_STEPS.get(problem.errno or 0, PATHS),
-    )
-
-
-def _no_memory() -> Problem:
-    return InconclusiveProblem(
-        "there is not enough memory; the command stopped, and what it had not written yet is lost",
-        next_step="allow more (ulimit -v, the container's limit), or ask for less at once, for example with --jobs 1",
     )
 
 

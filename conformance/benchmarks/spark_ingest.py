@@ -43,11 +43,7 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
         traces = Path(folder) / "traces"
         now(f"spark_ingest: writing {EVENTS:,} events")
         fleet.write(traces, fleet.groups("bench", EVENTS // 700, members=4, rounds=4, beats=20, seed=1), FILES, EVENTS)
-        ingested: list[float] = []
-        checked: list[float] = []
-        whole: list[float] = []
-        baseline: list[float] = []
-        local: list[float] = []
+        rates: dict[str, list[float]] = {name: [] for name in ("ingested", "checked", "whole", "baseline", "local")}
         now("spark_ingest: starting Spark")
         with session() as spark:
             for run in range(RUNS + 1):
@@ -55,14 +51,12 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
                 spent = _ours(spark, traces, Path(folder) / "ours")
                 least = _baseline(spark, traces, Path(folder) / "baseline")
                 if run > 0:
-                    ingested.append(_speed(spent[0]))
-                    checked.append(_speed(spent[1]))
-                    whole.append(_speed(sum(spent)))
-                    baseline.append(_speed(least))
+                    for name, seconds in zip(rates, (*spent, sum(spent), least), strict=False):
+                        rates[name].append(_speed(seconds))
         for run in range(RUNS):
             now(f"spark_ingest: local engine, run {run + 1} of {RUNS}")
-            local.append(_speed(engine.check([traces]).seconds))
-    return _figures(whole, baseline, ingested, checked, local)
+            rates["local"].append(_speed(engine.check([traces]).seconds))
+    return _figures(**rates)
 
 
 def _speed(seconds: float) -> float:

@@ -2,12 +2,14 @@
 
 A mutant is applied from outside, while the process runs: there is no switch in what is changed. What it replaces it
 names by the thing itself (`Commits.interval_over`), so a name that has moved is an error of the type checker and of the
-import.
+import. One of a single expression is an entry, others are a function:
 
-    @mutant("BUG-43", "C3", SubscriptionState.assign_from_group)
-    def records_before_the_assigned_callback(original: Method, self: SubscriptionState, partitions: object) -> None:
+    instead("BUG-16", "J1", Joining._fits, lambda _, self, assigned: True,
+        "Partitions of topics that are no longer subscribed to are taken over all the same.")
+
+    @after("BUG-43", "C3", SubscriptionState.assign_from_group)
+    def records_come_before_the_assigned_callback(self: SubscriptionState, partitions: object) -> None:
         \"\"\"New partitions are fetched although their assigned callback has not run.\"\"\"
-        original(self, partitions)
         self.assigned_callback_done()
 
 A mutant's id is that of the known bug that it repeats, or a rule's id and a word.

@@ -17,7 +17,7 @@ Which = Callable[[Row], bool]
 Change = Callable[[Row], Row]
 
 
-def rows_mutant(identifier: str, rules: str, machine: str, which: Which, change: Change, what: str) -> None:
+def rows_mutant(machine: str, identifier: str, rules: str, which: Which, change: Change, what: str) -> None:
     """Registers a mutant that changes some rows of a machine."""
 
     def change_machine(seam: Seam) -> None:

@@ -23,13 +23,11 @@ _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-depe
 FETCH_LIMIT_S: Final = 600
 
 
-def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+def cache_folder() -> Path:
     """Where jars and the command line's broker live: GROUPSPEC_CACHE, else XDG_CACHE_HOME/groupspec, else ~/.cache."""
-    environ = os.environ if environ is None else environ
-    if environ.get("GROUPSPEC_CACHE"):
-        return Path(environ["GROUPSPEC_CACHE"])
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "groupspec"
+    if chosen := os.environ.get("GROUPSPEC_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groupspec"
 
 
 def template(name: str, values: Mapping[str, str]) -> str:

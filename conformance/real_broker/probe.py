@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from contextlib import ExitStack
 from typing import Final
 
 _API_VERSIONS: Final = 18
@@ -16,25 +17,14 @@ def answers(port: int, timeout_s: float) -> bool:
     body = struct.pack(f">hhih{len(_CLIENT)}s", _API_VERSIONS, 0, _CORRELATION, len(_CLIENT), _CLIENT)
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=timeout_s) as connection:
-            connection.settimeout(timeout_s)
             connection.sendall(struct.pack(">i", len(body)) + body)
-            answer = _receive(connection, 10)
+            answer = connection.makefile("rb").read(10)
     except OSError:
         return False
     if len(answer) < 10:
         return False
     _, correlation, error = struct.unpack(">iih", answer)
     return bool(correlation == _CORRELATION and error == 0)
-
-
-def _receive(connection: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        piece = connection.recv(size - len(received))
-        if not piece:
-            break
-        received += piece
-    return received
 
 
 def is_free(port: int) -> bool:
@@ -50,11 +40,6 @@ def is_free(port: int) -> bool:
 
 def free_ports(count: int) -> list[int]:
     """Ports that nobody used a moment ago, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [int(one.getsockname()[1]) for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()

@@ -7,8 +7,13 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPICS
-from groupspec.conformance.stateful.correspondence import Correspondence, api_answered_by, is_current
+from groupspec.conformance.stateful.correspondence import (
+    PARTITIONS,
+    TOPICS,
+    Correspondence,
+    api_answered_by,
+    is_current,
+)
 from groupspec.conformance.stateful.translation import (
     ASKED,
     EVENTS_OF,

@@ -1,4 +1,4 @@
-"""Which request an answer would answer: what a member has sent, seen from the coordinator's side of the table.
+"""Which request an answer would answer, and what it would say: errors by their names, assignments and subscriptions.
 
 Which requests wait for their answer, which were given up, and what can be answered at all.
 """
@@ -6,18 +6,29 @@ Which requests wait for their answer, which were given up, and what can be answe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count, islice
 
-from groupspec.conformance.stateful.answers import (
-    ELSEWHERE,
-    assignment_for,
-    error_named,
-    topics_for,
-)
 from groupspec.conformance.stateful.translation import EVENTS_OF, Observation, Sent, Translation, is_asked
 from groupspec.impl.core.events import Description, SendRequest
-from groupspec.impl.core.messages import Response, TopicPartition
+from groupspec.impl.core.messages import ErrorCode, Response, TopicPartition
 from groupspec.impl.scripted import ScriptedCoordinator
 from groupspec.spec.compiler.member import Member, MemberState, Offer
+
+TOPIC = "orders"
+TOPICS = (TOPIC, "bills", "trips", "users")
+"""What a member subscribes to: several, so that it can go on without some of them."""
+PARTITIONS = tuple(TopicPartition(TOPIC, number) for number in range(64))
+ELSEWHERE = TopicPartition("elsewhere", 0)
+"""Of a topic that nobody subscribes to."""
+GAINED_AT_ONCE = 4
+OTHER = {
+    "FindCoordinator": ErrorCode.UNKNOWN_SERVER_ERROR,
+    "JoinGroup": ErrorCode.UNKNOWN_SERVER_ERROR,
+    "SyncGroup": ErrorCode.UNKNOWN_SERVER_ERROR,
+    "Heartbeat": ErrorCode.INVALID_REQUEST,
+    "OffsetCommit": ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""An error that the request's table does not name, for each request."""
 
 _MAY_COMMIT = ("STABLE", "PREPARE_REVOCATION", "REVOKING_PARTITION", "ASSIGNING_PARTITIONS")
 
@@ -72,22 +83,38 @@ class Correspondence:
         return is_free and is_member and now.rebalance in _MAY_COMMIT
 
     def assignment(self, offer: Offer, now: Description) -> tuple[TopicPartition, ...] | None:
-        """An assignment that takes, retains and gains as the event says; None if there is none."""
-        told = dict(offer.inputs)
+        """An assignment that takes, retains and gains as the event says; None if there is none.
+
+        One partition can't be halved, and what is of a topic no longer subscribed to can't be kept.
+        """
+        told, owned, topics = dict(offer.inputs), now.owned, self.translation.topics
         if not told["fits_subscription"]:
             return (ELSEWHERE,) if self.topics(offer, now) is not None else None
-        topics = self.translation.topics
-        return assignment_for(
-            now.owned, topics, bool(told["revokes_any"]), bool(told["retains_any"]), bool(told["adds_any"])
-        )
+        every = (TopicPartition(topic, p.partition) for p in PARTITIONS for topic in topics)
+        gained = tuple(islice((p for p in every if p not in owned), GAINED_AT_ONCE)) if told["adds_any"] else ()
+        wanted = tuple(partition for partition in owned if partition.topic in topics)
+        if not owned:
+            return gained
+        if not told["revokes_any"]:
+            return (*owned, *gained) if wanted == owned else None
+        if not told["retains_any"]:
+            return gained
+        kept = wanted[1:] if wanted == owned else wanted
+        return (*kept, *gained) if kept else None
 
     def topics(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
-        """Other topics than before, which take and retain of what is owned as the event says.
+        """Other topics than before, which take and retain of what is owned as the event says; None if there are none.
 
-        None if there are none.
+        Nothing is taken: no topic goes, for one whose first partition is only being assigned would be taken later.
         """
-        told = dict(offer.inputs)
-        return topics_for(now.owned, self.translation.topics, bool(told["revokes_any"]), bool(told["retains_any"]))
+        told, before = dict(offer.inputs), self.translation.topics
+        have = {partition.topic for partition in now.owned}
+        spare = next(name for number in count() if (name := f"spare-{number}") not in {*before, *have})
+        if not told["revokes_any"] or not have:
+            return tuple(sorted({*TOPICS, *before, *have, spare}))
+        if told["retains_any"] and len(have) == 1:
+            return None
+        return tuple(sorted({*TOPICS, spare} - ({min(have)} if told["retains_any"] else have)))
 
     def can_change_topics(self, offer: Offer, state: MemberState, now: Description) -> bool:
         """Whether there is a subscription, and another one that takes and retains as the event says."""
@@ -127,3 +154,8 @@ def api_answered_by(offer: Offer) -> str:
 def is_current(offer: Offer) -> bool:
     """Whether the answer comes in time."""
     return bool(dict(offer.inputs)["current"])
+
+
+def error_named(api: str, name: str) -> ErrorCode:
+    """The error code of a name in the table of answers; "other" stands for one that has no name there."""
+    return OTHER[api] if name == "other" else ErrorCode[name]

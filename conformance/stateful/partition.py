@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.core_adapter import settings_for
+from groupspec.conformance.stateful.correspondence import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Config

@@ -7,7 +7,7 @@ by name, its coming and going by whether the member has it.
 
 from __future__ import annotations
 
-from groupspec.conformance.stateful.answers import TOPIC
+from groupspec.conformance.stateful.correspondence import TOPIC
 from groupspec.conformance.stateful.driver_adapter import ProbedConsumer
 from groupspec.conformance.stateful.partition import SUBJECT, PartitionAdapter
 from groupspec.conformance.stateful.translation import Observation

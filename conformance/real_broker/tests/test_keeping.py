@@ -156,10 +156,14 @@ def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_the_cache_is_where_the_environment_says(tmp_path: Path) -> None:
-    assert jars.cache_folder({"GROUPSPEC_CACHE": str(tmp_path)}) == tmp_path
-    assert jars.cache_folder({"XDG_CACHE_HOME": str(tmp_path)}) == tmp_path / "groupspec"
-    assert jars.cache_folder({}) == Path.home() / ".cache" / "groupspec"
+def test_the_cache_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROUPSPEC_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert jars.cache_folder() == Path.home() / ".cache" / "groupspec"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert jars.cache_folder() == tmp_path / "groupspec"
+    monkeypatch.setenv("GROUPSPEC_CACHE", str(tmp_path))
+    assert jars.cache_folder() == tmp_path
 
 
 def test_who_is_no_kafka_broker_does_not_pass_for_one() -> None:

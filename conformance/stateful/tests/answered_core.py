@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
+from groupspec.conformance.stateful.correspondence import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.lockstep import Divergence
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Config

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupspec.conformance.stateful.answers import TOPIC, error_named
+from groupspec.conformance.stateful.correspondence import TOPIC, error_named
 from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.conformance.stateful.tests.core_with_commit import DEADLINE_MS, EARLIER, SUBJECT, CoreWithCommit, Watched
 from groupspec.impl.core import events as impl

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from groupspec.conformance.stateful.answers import PARTITIONS, TOPIC
 from groupspec.conformance.stateful.core_adapter import config_for
+from groupspec.conformance.stateful.correspondence import PARTITIONS, TOPIC
 from groupspec.impl.core import errors
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import CompleteFuture, SendRequest

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.answers import TOPIC
+from groupspec.conformance.stateful.correspondence import TOPIC
 from groupspec.conformance.stateful.tests.answered_core import CALLBACK, COMMITTED, NONE_COMMITTED, OWNED, AnsweredCore
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata
