@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 from groupspec.spec import vocabulary
-from groupspec.spec.composition.projection import AT_A_MEMBER, CONFIGURES, ProjectedEvent, project
+from groupspec.spec.composition.machines import CONFIGURES
+from groupspec.spec.composition.projection import AT_A_MEMBER, ProjectedEvent, project
 from groupspec.spec.explorer.exploration import Trace, TraceStep
 from groupspec.spec.explorer.layout import State
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from itertools import count
+from itertools import count, product
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import statemachine
@@ -152,9 +152,8 @@ def row(
         rules: Ids of rules, separated by spaces.
     """
     effects, place = list(do), place_of_caller()
-    for one_source in each(source):
-        for one_event in each(event):
-            RowTransition(one_source, target or one_source, one_event, when, effects, "transition", "", rules, place)
+    for one_source, one_event in product(each(source), each(event)):
+        RowTransition(one_source, target or one_source, one_event, when, effects, "transition", "", rules, place)
 
 
 def ignored(
@@ -166,17 +165,15 @@ def ignored(
 ) -> None:
     """Nothing happens on `event` in `source`; `because` says why, and is a key of `vocabulary.IGNORED_REASONS`."""
     place = place_of_caller()
-    for one_source in each(source):
-        for one_event in each(event):
-            RowTransition(one_source, one_source, one_event, when, [], "ignored", because, rules, place)
+    for one_source, one_event in product(each(source), each(event)):
+        RowTransition(one_source, one_source, one_event, when, [], "ignored", because, rules, place)
 
 
 def error(source: State | tuple[State, ...], event: str | tuple[str, ...], rule: str = "J9", when: str = "") -> None:
     """A correct peer never causes `event` in `source`; `rule` is the id of the rule that says so."""
     place = place_of_caller()
-    for one_source in each(source):
-        for one_event in each(event):
-            RowTransition(one_source, one_source, one_event, when, [REFUSE], "error", "", rule, place)
+    for one_source, one_event in product(each(source), each(event)):
+        RowTransition(one_source, one_source, one_event, when, [REFUSE], "error", "", rule, place)
 
 
 def each(one_or_more: _One | tuple[_One, ...]) -> tuple[_One, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import product
 
 from groupspec.spec.machine import RowKind, State, StateMachine, each, place_of_caller
 
@@ -51,14 +52,12 @@ class Overlay:
     ) -> None:
         """As `machine.row`."""
         place = place_of_caller()
-        for s in each(source):
-            for e in each(event):
-                to = (target or s).id
-                self.rows.append(OverlayRow(s.id, e, to, when, list(do), "transition", "", rules, place))
+        for s, e in product(each(source), each(event)):
+            to = (target or s).id
+            self.rows.append(OverlayRow(s.id, e, to, when, list(do), "transition", "", rules, place))
 
     def ignored(self, source: State | tuple[State, ...], event: str | tuple[str, ...], because: str = "late") -> None:
         """As `machine.ignored`, whatever the values."""
         place = place_of_caller()
-        for s in each(source):
-            for e in each(event):
-                self.rows.append(OverlayRow(s.id, e, s.id, "", [], "ignored", because, "", place))
+        for s, e in product(each(source), each(event)):
+            self.rows.append(OverlayRow(s.id, e, s.id, "", [], "ignored", because, "", place))

@@ -129,12 +129,10 @@ EFFECTS: Final = (
     Effect("own_new", {"owned": "will_own", "will_own": "False", "keeps": "False"}, ("partition_added",)),
     Effect("shrink", {"owned": "keeps", "lost": "False", "callback_running": "False"}, ("partition_removed",)),
     Effect("enable_partitions", {}, ("partition_enabled",)),
-    Effect(
-        "note_unwanted",
-        {"unwanted": "deployed and cooperative and owned and revokes_any",
-         "keeps": "deployed and cooperative and owned and revokes_any and retains_any", "preparing": "False"},
-        doc="what is owned of topics no longer subscribed to goes before JoinGroup",
-    ),
+    Effect("note_unwanted",
+           {"unwanted": "deployed and cooperative and owned and revokes_any",
+            "keeps": "deployed and cooperative and owned and revokes_any and retains_any", "preparing": "False"},
+           doc="what is owned of topics no longer subscribed to goes before JoinGroup"),
     Effect("pause_owned", {"keeps": "False"}, ("revocation_pending",)),
     Effect("pause_taken", {}, ("revocation_pending",)),
     Effect("send_revoke_partitions", {"lost": "False", "callback_running": "False"}, ("REVOKE_PARTITIONS",)),
@@ -152,13 +150,11 @@ EFFECTS: Final = (
     # the rebalance as a whole
     Effect("want_follow_up", {"follow_up": "True"}),
     Effect("rejoin", {"follow_up": "False"}, ("rejoin_requested",)),
-    Effect(
-        "lose",
-        {"lost": "True", "callback_running": "False", "keeps": "False", "commit_step": "'none'", "preparing": "False",
-         "follow_up": "False", "will_own": "False"},
-        ("heartbeats_disabled", "revocation_pending", "REVOKE_PARTITIONS"),
-        doc="everything owned is lost: the callback says so, nothing is committed",
-    ),
+    Effect("lose",
+           {"lost": "True", "callback_running": "False", "keeps": "False", "commit_step": "'none'",
+            "preparing": "False", "follow_up": "False", "will_own": "False"},
+           ("heartbeats_disabled", "revocation_pending", "REVOKE_PARTITIONS"),
+           doc="everything owned is lost: the callback says so, nothing is committed"),
     Effect("lose_instead", {"lost": "True", "keeps": "False", "follow_up": "False", "will_own": "False"},
            ("heartbeats_disabled",), doc="the callback that is due becomes onPartitionsLost"),
     Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False"},
@@ -170,12 +166,10 @@ EFFECTS: Final = (
            {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False",
             "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"),
            doc="a rebalance is given up to leave: its partitions count as lost"),
-    Effect(
-        "leave",
-        {"leaving": "False", "subscribed": "False", "polled": "False", "fenced": "False", "join_backoff": "False",
-         "follow_up": "False", "commit_step": "'none'", "preparing": "False", "will_own": "False", "keeps": "False"},
-        ("leave_needed",),
-    ),
+    Effect("leave",
+           {"leaving": "False", "subscribed": "False", "polled": "False", "fenced": "False", "join_backoff": "False",
+            "follow_up": "False", "commit_step": "'none'", "preparing": "False", "will_own": "False",
+            "keeps": "False"}, ("leave_needed",)),
 )
 # fmt: on
 
@@ -216,22 +210,14 @@ class Rebalance(StateMachine):
     JOINED = (*HOLDING, *CALLBACKS)
     EVERY = (*NOT_JOINED, *JOINED)
 
-    HEARTBEAT_ANSWERS = (
-        "heartbeat_rebalance_in_progress", "heartbeat_unknown_member", "heartbeat_illegal_generation",
-        "heartbeat_fenced",
-    )
-    COMMIT_ANSWERS = (
-        "commit_settled", "commit_retriable", "commit_coordinator_gone", "commit_rebalance_in_progress",
-        "commit_unknown_member", "commit_illegal_generation", "commit_fenced",
-    )
-    JOIN_ANSWERS = (
-        "join_accepted", "join_member_id_required", "join_rebalance_in_progress", "join_unknown_member",
-        "join_coordinator_loading", "join_coordinator_gone", "join_fenced", "join_fatal",
-    )
-    SYNC_ANSWERS = (
-        "sync_accepted", "sync_rebalance_in_progress", "sync_unknown_member", "sync_illegal_generation",
-        "sync_coordinator_gone", "sync_fenced", "sync_fatal",
-    )
+    HEARTBEAT_ANSWERS = ("heartbeat_rebalance_in_progress", "heartbeat_unknown_member", "heartbeat_illegal_generation",
+                         "heartbeat_fenced")
+    COMMIT_ANSWERS = ("commit_settled", "commit_retriable", "commit_coordinator_gone", "commit_rebalance_in_progress",
+                      "commit_unknown_member", "commit_illegal_generation", "commit_fenced")
+    JOIN_ANSWERS = ("join_accepted", "join_member_id_required", "join_rebalance_in_progress", "join_unknown_member",
+                    "join_coordinator_loading", "join_coordinator_gone", "join_fenced", "join_fatal")
+    SYNC_ANSWERS = ("sync_accepted", "sync_rebalance_in_progress", "sync_unknown_member", "sync_illegal_generation",
+                    "sync_coordinator_gone", "sync_fenced", "sync_fatal")
 
     # -- UNJOINED: outside the group -----------------------------------------------------------------------------------
     row(UNJOINED, "subscribed_to_topics", None, rules="J7",

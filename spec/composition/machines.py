@@ -42,7 +42,7 @@ from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, pair
 from groupspec.spec.composition.partial_evaluation import prune, pruned
 from groupspec.spec.member import MACHINES as MEMBER
 from groupspec.spec.properties import FAULT
-from groupspec.spec.terms import Event, Value
+from groupspec.spec.terms import NO_YES, Event, Value
 
 ILLEGAL = "illegal-event"
 """The assertion that fails where an error row fires."""
@@ -51,6 +51,9 @@ LATE = "late-changes-nothing"
 
 TURN_ENDED = "turn_ended"
 """What a member's machines hear when an event and all that it set off is over."""
+
+CONFIGURES = "configure_"
+"""What the names of the actions that choose a configuration begin with."""
 
 Words = Callable[[str, str], "Block | None"]
 Inputs = Mapping[str, Value]
@@ -249,6 +252,20 @@ def action_name(event: str, inputs: Mapping[str, Value]) -> str:
         name if value is True else f"not_{name}" if value is False else str(value) for name, value in inputs.items()
     )
     return "_".join([event, *shown])
+
+
+def configuration(names: tuple[str, ...]) -> tuple[tuple[ModelVariable, ...], list[Action]]:
+    """Variables for these of the configuration, and the actions that choose it: first of all, and once."""
+    variables = (*(flag(name, vocabulary.VARIABLES[name].doc) for name in names),
+                 flag("configured", "the configuration is chosen"))  # fmt: skip
+    actions = []
+    for chosen in product(NO_YES, repeat=len(names)):
+        values = dict(zip(names, chosen, strict=True))
+        name = "_".join(name for name, yes in values.items() if yes) or "nothing"
+        body = sets("; ".join(f"{name} = {yes}" for name, yes in {**values, "configured": True}.items()))
+        doc = "chooses the configuration"
+        actions.append(Action(f"{CONFIGURES}{name}", (), "not configured", body, "application", doc=doc))
+    return variables, actions
 
 
 def name_of(machine: str, event: str) -> str:

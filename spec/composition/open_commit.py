@@ -30,17 +30,17 @@ coordinator is found if it is looked for, and that the earlier commits are done:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Final
 
 from groupspec.spec import vocabulary
 from groupspec.spec.commit import COMMIT_ENDINGS
-from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, ModelVariable, Scope, flag
+from groupspec.spec.compiler.model import Block, Model, ModelProperty, ModelVariable, Scope, flag
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.composition.blocks import NO_FAULT, claim, conjunction, sets, when
-from groupspec.spec.composition.machines import Inputs, MachineCode, Note, model_of
+from groupspec.spec.composition.machines import Inputs, MachineCode, Note, configuration, model_of
 from groupspec.spec.composition.partial_evaluation import frozen_block
 from groupspec.spec.properties import assertions, claimed
 from groupspec.spec.terms import NO_YES
@@ -181,15 +181,12 @@ _FAIR: Final = frozenset(
 def open_commit_model() -> Model:
     """The model."""
     code = commit_code(tables()[MACHINE, "eager", "deployed"])
-    configuration = (
-        flag("auto_commit", vocabulary.VARIABLES["auto_commit"].doc),
-        flag("configured", "the configuration is chosen"),
-    )
+    configured, choices = configuration(("auto_commit",))
     return model_of(
         Scope("open-commit"),
         [code],
-        (*configuration, *_MONITOR_VARIABLES),
-        (*_configure(), *code.environment(_noted, conjunction("configured", NO_FAULT), _FAIR)),
+        (*configured, *_MONITOR_VARIABLES),
+        (*choices, *code.environment(_noted, conjunction("configured", NO_FAULT), _FAIR)),
         faults=assertions("commit"),
         properties=claims(),
         doc=__doc__,
@@ -231,10 +228,3 @@ def _noted(event: str, inputs: Inputs) -> tuple[str, Block]:
         return "True", nothing_told
     legal, noticed, note = _NOTES[event]
     return legal, nothing_told + frozen_block(when(noticed, sets(note)), inputs)
-
-
-def _configure() -> Iterator[Action]:
-    for yes in NO_YES:
-        name = "configure_auto_commit" if yes else "configure_nothing"
-        chosen = sets(f"auto_commit = {yes}; configured = True")
-        yield Action(name, (), "not configured", chosen, "application", doc="chooses the configuration")

@@ -31,21 +31,9 @@ from groupspec.spec.broker_group import ANSWERS, OF_ONE_MEMBER
 from groupspec.spec.compiler.model import Action, Block, Call, Fairness, Model, ModelProperty, Procedure, Scope
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
+from groupspec.spec.composition import group_records
 from groupspec.spec.composition.blocks import NO_FAULT, conjunction, each, sets
 from groupspec.spec.composition.group_claims import ASSERTIONS, FACTS, after, checks
-from groupspec.spec.composition.group_records import (
-    BEGIN,
-    END,
-    MOMENTARY,
-    OTHERS_JOINED,
-    RECORDS,
-    SOME_LEFT,
-    SOME_LOGGED,
-    SOME_UNSYNCED,
-    SOME_WAIT,
-    STATIC,
-    words,
-)
 from groupspec.spec.composition.machines import MachineCode, model_of, said, said_variables, silence, texts
 from groupspec.spec.properties import claimed
 from groupspec.spec.terms import NO_YES, Value
@@ -53,11 +41,11 @@ from groupspec.spec.terms import NO_YES, Value
 MACHINE: Final = "broker_group"
 
 _READ: Final = {
-    "all_joined": OTHERS_JOINED,
-    "members_left": SOME_LEFT,
-    "some_rejoined": SOME_WAIT,
-    "unsynced": SOME_UNSYNCED,
-    "members_stored": SOME_LOGGED,
+    "all_joined": group_records.OTHERS_JOINED,
+    "members_left": group_records.SOME_LEFT,
+    "some_rejoined": group_records.SOME_WAIT,
+    "unsynced": group_records.SOME_UNSYNCED,
+    "members_stored": group_records.SOME_LOGGED,
 }
 """Inputs that are read off the records. `all_joined` goes with a session that has run out, and is about the others."""
 
@@ -72,7 +60,7 @@ def open_group_model(replaced: Table | None = None, observed: bool = False, size
     return model_of(
         Scope("open-group"),
         [code],
-        (*RECORDS, *MOMENTARY),
+        (*group_records.RECORDS, *group_records.MOMENTARY),
         _environment(code),
         faults=ASSERTIONS,
         procedures=(*checks(), *_moments(observed)),
@@ -94,14 +82,14 @@ def group_code(table: Table, observed: bool = False) -> MachineCode:
     def before(_event: str, word: str) -> Block:
         return sets("acted = True" + (f"; {said(word)} = True" if observed and word in ANSWERS else ""))
 
-    return MachineCode(table, words=words, before=before, indexed_events=OF_ONE_MEMBER)
+    return MachineCode(table, words=group_records.words, before=before, indexed_events=OF_ONE_MEMBER)
 
 
 def _moments(observed: bool) -> Iterator[Procedure]:
     """The beginning and the end of an event. That the group has acted is no observation; what its acts did is."""
-    forgotten = END + silence(ANSWERS) if observed else ()
-    over = sets("acted = False") if observed else END
-    yield Procedure("event_comes", (), (), forgotten + BEGIN, "an event reaches the group")
+    forgotten = group_records.END + silence(ANSWERS) if observed else ()
+    over = sets("acted = False") if observed else group_records.END
+    yield Procedure("event_comes", (), (), forgotten + group_records.BEGIN, "an event reaches the group")
     yield Procedure("event_is_over", (), (), over, "the group has done with the event")
 
 
@@ -118,7 +106,7 @@ _FREE: Final = "not member[i] and not pending[i]"
 _NAMED: Final[Mapping[Value, str]] = {
     "member": f"member[i] or {_BARE}",
     "pending": "pending[i]",
-    "fenced": f"i == {STATIC} and (member[i] or {_BARE})",
+    "fenced": f"i == {group_records.STATIC} and (member[i] or {_BARE})",
     "unknown": "True",
     "none": "True",
 }
@@ -216,11 +204,11 @@ def _conditions(event: str, facts: Facts) -> Iterator[str]:
         yield f"(awaiting[i] != 'nothing' and not is_new[i]) == {facts['is_awaiting']}"
     elif facts.get("replaces_static"):
         bare = _AWAY if event == "group_join" else _BARE
-        yield f"i == {STATIC} and (member[i] or {bare})"
+        yield f"i == {group_records.STATIC} and (member[i] or {bare})"
     elif facts.get("fresh_instance"):
-        yield f"i == {STATIC} and (not member[i] or {_AWAY})"
+        yield f"i == {group_records.STATIC} and (not member[i] or {_AWAY})"
     elif event == "group_join" and requester == "none":
-        yield f"i != {STATIC} and ({_FREE} or {_AWAY})"
+        yield f"i != {group_records.STATIC} and ({_FREE} or {_AWAY})"
     else:
         yield _NAMED[requester]
     if not facts.get("has_room", True):

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import product
 
 from groupspec.spec import member, vocabulary
 from groupspec.spec.compiler.guards import names, parse
-from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, Scope, flag
+from groupspec.spec.compiler.model import Action, Block, Model, ModelProperty, Scope
 from groupspec.spec.compiler.specialise import constants
 from groupspec.spec.compiler.table import Table
 from groupspec.spec.compiler.tables import tables
@@ -25,6 +24,7 @@ from groupspec.spec.composition.machines import (
     MachineCode,
     action_name,
     choices,
+    configuration,
     hear,
     hearers_of,
     model_of,
@@ -36,7 +36,7 @@ from groupspec.spec.composition.machines import (
 from groupspec.spec.composition.monitor import CORRECT, MONITOR_VARIABLES, after_event, on_event, on_words
 from groupspec.spec.composition.partial_evaluation import frozen_block, prune, pruned
 from groupspec.spec.properties import assertions, claimed
-from groupspec.spec.terms import NO_YES, Event, Value
+from groupspec.spec.terms import Event, Value
 
 CONFIGURATION = ("auto_commit", "static")
 
@@ -49,15 +49,15 @@ def open_member_model(rebalance: str, profile: str, observed: bool = False) -> M
     """
     used = {name: tables()[name, rebalance, profile] for name in member.MACHINES}
     codes = {name: machine_code(table, used, observed) for name, table in used.items()}
-    configuration = (flag(name, vocabulary.VARIABLES[name].doc) for name in CONFIGURATION)
-    actions = [*_configure(), *_environment(codes, constants(rebalance, profile))]
+    configured, chosen = configuration(CONFIGURATION)
+    actions = [*chosen, *_environment(codes, constants(rebalance, profile))]
     words = outward_words(used) if observed else ()
     if observed:
         actions = [replace(action, body=silence(words) + action.body) for action in actions]
     return model_of(
         Scope("open-member", rebalance, profile),
         codes.values(),
-        (*configuration, flag("configured", "the configuration is chosen"), *MONITOR_VARIABLES),
+        (*configured, *MONITOR_VARIABLES),
         actions,
         faults=assertions("member"),
         later=said_variables(words),
@@ -87,14 +87,6 @@ def outward_words(used: Mapping[str, Table]) -> tuple[str, ...]:
     hearers = hearers_of(used)
     emitted = dict.fromkeys(word for table in used.values() for effect in table.effects for word in effect.emit)
     return tuple(word for word in emitted if not hearers.get(word))
-
-
-def _configure() -> Iterator[Action]:
-    for chosen in product(NO_YES, repeat=len(CONFIGURATION)):
-        values = dict(zip(CONFIGURATION, chosen, strict=True))
-        name = "_".join(v for v, yes in values.items() if yes) or "nothing"
-        body = sets("; ".join(f"{v} = {yes}" for v, yes in {**values, "configured": True}.items()))
-        yield Action(f"configure_{name}", (), "not configured", body, "application", doc="chooses the configuration")
 
 
 def _environment(codes: Mapping[str, MachineCode], fixed: Mapping[str, Value]) -> Iterator[Action]:

@@ -20,13 +20,11 @@ from typing import Final
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import IllegalEvent, Member
 from groupspec.spec.composition import static
-from groupspec.spec.composition.machines import Inputs, action_name, choices
+from groupspec.spec.composition.machines import CONFIGURES, Inputs, action_name, choices
 from groupspec.spec.explorer.exploration import Trace, TraceStep
 from groupspec.spec.explorer.interpreter import holds
 from groupspec.spec.explorer.layout import State
 from groupspec.spec.terms import Value
-
-CONFIGURES: Final = "configure_"
 
 _ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "subscribes": ("subscribed_to_topics", "application_polled"),
