@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from jinja2 import Environment
@@ -13,12 +13,10 @@ from markupsafe import Markup
 from groupspec import conformance
 from groupspec.conformance.book import composition, text
 from groupspec.conformance.book.claims import notices
-from groupspec.conformance.book.rows import sent
 from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
-from groupspec.conformance.book.variants import Variant
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.sources import source
-from groupspec.conformance.explain.vocabulary import OUTGOING, words
+from groupspec.conformance.explain.vocabulary import OUTGOING, kind_of, words
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.reports.templating import environment
 from groupspec.conformance.vectors import VectorEvent
@@ -26,7 +24,7 @@ from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
-from groupspec.spec.terms import Effect, Value
+from groupspec.spec.terms import Value
 
 KINDS: Final = {
     "message": "the wire",
@@ -45,7 +43,7 @@ KINDS_LONG: Final = {
 def book_environment() -> Environment:
     """The environment of the templates in `book/`."""
     made = environment()
-    made.filters |= {"anchors": _anchors, "plain": _plain, "emits": _emits, "inputs": _inputs}
+    made.filters |= {"anchors": _anchors, "plain": _plain, "inputs": _inputs}
     made.globals |= {
         "to": address,
         "RULES": RULES,
@@ -56,6 +54,7 @@ def book_environment() -> Environment:
         "KINDS": KINDS,
         "KINDS_LONG": KINDS_LONG,
         "word": text.word,
+        "kind_of": kind_of,
         "breakable": text.breakable,
         "guard": text.guard,
         "inline": text.inline,
@@ -69,7 +68,6 @@ def book_environment() -> Environment:
         "guard_of": composition.guard_of,
         "notices": notices(),
         "FINDINGS": FINDINGS,
-        "tab": _tab,
         "spec_hash": _spec_hash(),
         "version": conformance.__version__,
     }
@@ -94,10 +92,6 @@ def _plain(text: str) -> Markup:
     return Markup(html.escape(text, quote=False))
 
 
-def _emits(effect: Effect) -> object:
-    return sent(effect.emit)
-
-
 def _inputs(event: VectorEvent) -> str:
     """What comes with an event, in words: a yes is its name. What is as usual (its initial value) is not told."""
     told = []
@@ -120,11 +114,6 @@ def _values(variable: Any) -> Markup:
         return Markup("<b>no</b>, yes") if not initial else Markup("no, <b>yes</b>")
     shown = [Markup("<b>{}</b>" if value == initial else "{}").format(str(value)) for value in variable.domain]
     return Markup(", ").join(shown)
-
-
-def _tab(variant: Variant, variants: Sequence[Variant]) -> str:
-    """What the tab of a table says."""
-    return variant.words if len(variants) > 1 else "Picture, matrix, rows"
 
 
 def _listener(word: str) -> str:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
-from types import ModuleType
-
-from markupsafe import Markup
 
 from groupspec.conformance.book.machines import hearing
 from groupspec.conformance.book.page import Page, page
-from groupspec.conformance.book.text import attribute_docs, prose
+from groupspec.conformance.book.text import attribute_docs, module_prose, prose
 from groupspec.conformance.book.variants import variants
 from groupspec.conformance.explain.protocol import EXCEPTIONS, SETTINGS
 from groupspec.conformance.explain.vocabulary import OUTGOING
@@ -39,19 +36,6 @@ _GROUPS = {
 }
 
 
-def intro(module: ModuleType, labels: Mapping[str, str] | None = None) -> Markup:
-    """The text of a module, less its first line, which is the page's heading, and less its sources.
-
-    Args:
-        module: The module.
-        labels: Names of fields that the text uses, and what they are called on the page.
-    """
-    text = (module.__doc__ or "").partition("\n\n")[2]
-    for name, label in (labels or {}).items():
-        text = text.replace(f"`{name}`", f"*{label}*")
-    return prose("\n\n".join(part for part in text.split("\n\n") if not part.startswith("Sources:")))
-
-
 @cache
 def heard() -> dict[str, list[tuple[str, str]]]:
     """Event to (machine, address of its row in the matrix that most readers look for)."""
@@ -70,7 +54,13 @@ def bugs_page() -> Iterator[Page]:
         ({"name": name, "slug": "of-" + re.sub(r"\W+", "-", name.lower()).strip("-")}, members)
         for name, members in clients.items()
     ]
-    yield page("bugs", "Known bugs", intro=intro(known_bugs, _BUG_LABELS), clients=named, mutants=MUTANTS)
+    yield page(
+        "bugs",
+        "Known bugs",
+        intro=module_prose(known_bugs, heading=True, labels=_BUG_LABELS),
+        clients=named,
+        mutants=MUTANTS,
+    )
 
 
 def differences_page() -> Iterator[Page]:
@@ -78,7 +68,7 @@ def differences_page() -> Iterator[Page]:
     yield page(
         "differences",
         "Where the sources disagree",
-        intro=intro(differences, _DIFFERENCE_LABELS),
+        intro=module_prose(differences, heading=True, labels=_DIFFERENCE_LABELS),
         entries=list(DIFFERENCES.values()),
         cells={entry.id: [(cell, _cell_places(cell)) for cell in entry.rows] for entry in DIFFERENCES.values()},
     )
@@ -106,7 +96,7 @@ def vocabulary_page() -> Iterator[Page]:
     yield page(
         "vocabulary",
         "Glossary",
-        intro=intro(vocabulary),
+        intro=module_prose(vocabulary, heading=True),
         terms=list(TERMS.values()),
         settings=SETTINGS.values(),
         variable_groups=groups,
@@ -147,7 +137,7 @@ def request_handling_page() -> Iterator[Page]:
     yield page(
         "request_handling",
         "Other requests",
-        intro=intro(request_handling),
+        intro=module_prose(request_handling, heading=True),
         cases=list(by_request.items()),
         jumps=[(f"#{request}", title) for request, (title, _) in titles.items()],
         titles=titles,
@@ -161,8 +151,8 @@ def time_page() -> Iterator[Page]:
     yield page(
         "time",
         "Timeouts",
-        intro=intro(theorems),
-        limits=intro(parts),
+        intro=module_prose(theorems, heading=True),
+        limits=module_prose(parts, heading=True),
         theorems=list(THEOREMS.values()),
         arithmetics=ARITHMETICS,
         conditions=conditions,

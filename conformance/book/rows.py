@@ -18,19 +18,6 @@ from groupspec.spec.rules import RULES
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A word that a row emits.
-
-    Attributes:
-        name: The word.
-        kind: See `vocabulary.kind_of`.
-    """
-
-    name: str
-    kind: str
-
-
-@dataclass(frozen=True)
 class ShownRow:
     """Rows that differ in nothing but the state they are in and the event that they happen on.
 
@@ -48,7 +35,7 @@ class ShownRow:
     machine: str
     events: tuple[str, ...]
     states: tuple[tuple[str, str], ...]
-    sends: tuple[Sent, ...]
+    sends: tuple[str, ...]
     bugs: tuple[str, ...]
     variants: tuple[str, ...] = ()
 
@@ -58,9 +45,9 @@ class ShownRow:
         return text.guard(self.row.guard)
 
     @property
-    def outgoing(self) -> tuple[Sent, ...]:
+    def outgoing(self) -> tuple[str, ...]:
         """What leaves for the wire or the application's thread."""
-        return tuple(one for one in self.sends if one.kind in ("request", "callback"))
+        return tuple(word for word in self.sends if kind_of(word) in ("request", "callback"))
 
     @property
     def target(self) -> Markup:
@@ -68,11 +55,6 @@ class ShownRow:
         if self.row.source == self.row.target:
             return Markup('<span class="stays">stays</span>')
         return text.link(address("state", self.machine, self.row.target), text.breakable(self.row.target), css="to")
-
-
-def sent(words: Iterable[str]) -> tuple[Sent, ...]:
-    """Emitted words with their kinds."""
-    return tuple(Sent(name, kind_of(name)) for name in words)
 
 
 def bugs_of(rules: Iterable[str]) -> tuple[str, ...]:
@@ -88,7 +70,7 @@ def shown_row(variant: Variant, row: Row) -> ShownRow:
         table.name,
         (row.event,),
         ((row.source, variant.row(row.id)),),
-        sent(table.emitted(row)),
+        table.emitted(row),
         bugs_of(row.rules),
     )
 
@@ -126,7 +108,7 @@ def _together(groups: list[list[tuple[str, Row]]]) -> ShownRow:
         machine,
         tuple(group[0][1].event for group in groups),
         tuple((row.source, where(machine, row)[0].row(row.id)) for _, row in groups[0]),
-        sent(whole_tables()[machine].emitted(first)),
+        whole_tables()[machine].emitted(first),
         bugs_of(first.rules),
         tuple(variant.words for variant in variants) if len(variants) < len(all_variants()[machine]) else (),
     )

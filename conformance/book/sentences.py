@@ -72,7 +72,7 @@ def _outcome(shown: ShownRow) -> str:
     if row.kind == "error":
         return f"never sees it from a correct peer ({', '.join(row.rules)})"
     goes = [f"goes to {row.target}"] if row.target != row.source else []
-    does = goes + [_says(one.name) for one in shown.outgoing]
+    does = goes + [_says(word) for word in shown.outgoing]
     return " and ".join(does) or ("takes note of it" if row.effects else "stays as it is")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -127,10 +127,19 @@ def inline(text: str) -> Markup:
     return Markup(_markdown().renderInline(text))
 
 
-def module_prose(module: ModuleType) -> Markup:
-    """What a module says about itself, less its last paragraph if that names the sources (see `module_sources`)."""
-    text = inspect.cleandoc(module.__doc__ or "")
-    return prose("\n\n".join(part for part in text.split("\n\n") if not part.startswith("Sources:")))
+def module_prose(module: ModuleType, heading: bool = False, labels: Mapping[str, str] | None = None) -> Markup:
+    """What a module says about itself, less the paragraph that names its sources (see `module_sources`).
+
+    Args:
+        module: The module.
+        heading: Whether its first line is left out, because it is the page's heading.
+        labels: Names of fields that the text uses, and what they are called on the page.
+    """
+    parts = inspect.cleandoc(module.__doc__ or "").split("\n\n")[heading:]
+    text = "\n\n".join(part for part in parts if not part.startswith("Sources:"))
+    for name, label in (labels or {}).items():
+        text = text.replace(f"`{name}`", f"*{label}*")
+    return prose(text)
 
 
 def module_sources(module: ModuleType) -> Markup:
