@@ -11,6 +11,7 @@ from groupspec.impl.core.messages import ErrorCode
 from groupspec.impl.network.answers import error_code
 from groupspec.impl.network.codec import Answer
 from groupspec.impl.network.versions import API_VERSIONS
+from groupspec.impl.runtime import Lock
 
 
 class Action:
@@ -96,7 +97,7 @@ class Hold(Action):
 Match = Callable[[WireEvent], bool]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entry:
     action: Action
     match: Match | None
@@ -104,43 +105,49 @@ class _Entry:
 
 
 class Script:
-    """What to do with which requests: one-shot entries first, in their order, then permanent ones, the latest first."""
+    """What to do with which requests: one-shot entries first, in their order, then permanent ones, the latest first.
 
-    def __init__(self) -> None:
+    All methods may be called from any thread.
+    """
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
         self._once: dict[str, list[_Entry]] = {api: [] for api in API_VERSIONS}
         self._always: dict[str, list[_Entry]] = {api: [] for api in API_VERSIONS}
 
     def on_next(self, api: str, action: Action, times: int = 1, match: Match | None = None) -> None:
-        """Do this with the next `times` requests of the API that `match` accepts."""
-        self._of(self._once, api).append(_Entry(action, match, times))
+        """Do this with the next `times` requests of this API that `match` (given the request's event) accepts."""
+        with self._lock:
+            self._of(self._once, api).append(_Entry(action, match, times))
 
     def always(self, api: str, action: Action, match: Match | None = None) -> None:
-        """Do this with all requests of the API that `match` accepts, until `clear`."""
-        self._of(self._always, api).insert(0, _Entry(action, match))
+        """Do this with every request of this API that `match` accepts, until `clear_script`."""
+        with self._lock:
+            self._of(self._always, api).insert(0, _Entry(action, match))
 
-    def clear(self, api: str | None = None) -> None:
-        """Forget what was said about this API, or about all."""
-        for entries in (self._once, self._always):
-            for name in entries if api is None else (api,):
-                self._of(entries, name).clear()
+    def clear_script(self, api: str | None = None) -> None:
+        """Forget what was scripted for this API, or for all."""
+        with self._lock:
+            for entries in (self._once, self._always):
+                for name in entries if api is None else (api,):
+                    self._of(entries, name).clear()
 
-    def unused(self) -> list[str]:
-        """One-shot entries that no request has met yet."""
-        return [f"{api}: {entry.action}" for api, entries in self._once.items() for entry in entries]
+    def unused_script(self) -> list[str]:
+        """What was scripted once and no request has met yet."""
+        with self._lock:
+            return [f"{api}: {entry.action}" for api, entries in self._once.items() for entry in entries]
 
-    def take(self, request: WireEvent) -> Action:
+    def action_for(self, request: WireEvent) -> Action:
         """What to do with this request."""
-        once = self._once[request.api]
-        for entry in once:
-            if entry.match is None or entry.match(request):
-                entry.left -= 1
-                if entry.left <= 0:
-                    once.remove(entry)
-                return entry.action
-        return next(
-            (entry.action for entry in self._always[request.api] if entry.match is None or entry.match(request)),
-            DEFAULT,
-        )
+        with self._lock:
+            once = self._once[request.api]
+            for entry in (*once, *self._always[request.api]):
+                if entry.match is None or entry.match(request):
+                    entry.left -= 1
+                    if entry in once and entry.left <= 0:
+                        once.remove(entry)
+                    return entry.action
+            return DEFAULT
 
     @staticmethod
     def _of(entries: dict[str, list[_Entry]], api: str) -> list[_Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from groupspec.impl.broker.actions import Action, Match, Script
+from groupspec.impl.broker.actions import Script
 from groupspec.impl.broker.cluster import Cluster
 from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.log import WireEvent, WireLog
@@ -14,7 +14,7 @@ from groupspec.impl.core.messages import Broker, TopicPartition
 from groupspec.impl.runtime import Lock
 
 
-class Controls:
+class Controls(Script):
     """All methods may be called from any thread; requests wait for as long as one of them works."""
 
     def __init__(
@@ -22,10 +22,9 @@ class Controls:
     ) -> None:
         if nodes < 1:
             raise ValueError(f"a broker needs at least one node, not {nodes}")
+        super().__init__(lock)
         self._nodes = nodes
-        self._lock = lock
         self.log = log
-        self._script = Script()
         self._cluster = Cluster(topics, nodes, version_caps, self.note)
 
     # What a scenario sees --------------------------------------------------------------------------------------------
@@ -56,26 +55,6 @@ class Controls:
         return self.log.add("note", text=text)
 
     # What a scenario does --------------------------------------------------------------------------------------------
-
-    def on_next(self, api: str, action: Action, times: int = 1, match: Match | None = None) -> None:
-        """Do this with the next `times` requests of this API that `match` (given the request's event) accepts."""
-        with self._lock:
-            self._script.on_next(api, action, times, match)
-
-    def always(self, api: str, action: Action, match: Match | None = None) -> None:
-        """Do this with every request of this API that `match` accepts, until `clear_script`."""
-        with self._lock:
-            self._script.always(api, action, match)
-
-    def clear_script(self, api: str | None = None) -> None:
-        """Forget what was scripted for this API, or for all."""
-        with self._lock:
-            self._script.clear(api)
-
-    def unused_script(self) -> list[str]:
-        """What was scripted once and no request has met yet."""
-        with self._lock:
-            return self._script.unused()
 
     @property
     def coordinator(self) -> int:

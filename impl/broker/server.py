@@ -278,9 +278,7 @@ class ScriptedBroker(Controls):
         """Answer in order. Ends, and with it the connection, when a script wants it closed."""
         while True:
             event, request = await connection.waiting.get()
-            with self._lock:
-                action = self._script.take(event)
-            if not await self._carry_out(action, connection, event, request):
+            if not await self._carry_out(self.action_for(event), connection, event, request):
                 return
             await connection.writer.drain()
 
