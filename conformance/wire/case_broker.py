@@ -79,8 +79,7 @@ class CaseBroker:
     def _note(self, what: str) -> None:
         self._log.note("note", what)
 
-    # What a scenario may have it do, each noted in the log
-    # --------------------------------------------------------------------------------------
+    # What a scenario may have it do, each noted in the log ------------------------------------------------------------
 
     def answer_next(self, api: str, error: str, times: int = 1) -> None:
         """The next request of this API, or that many of them, gets this error."""

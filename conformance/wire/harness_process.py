@@ -116,8 +116,7 @@ class HarnessProcess:
             if stream is not None and not reader.is_alive():  # else somebody who left the group has the pipe
                 stream.close()
 
-    # Reading, in threads of their own
-    # ------------------------------------------------------------------------------------
+    # Reading, in threads of their own ---------------------------------------------------------------------------------
 
     def _read(self) -> None:
         """Takes events from stdout until it ends, or the harness breaks the protocol."""

@@ -162,8 +162,7 @@ class History:
     """Start and end of each stretch in which threads of the client's process waited for a processor, and for how long.
     """
 
-    # Wire
-    # --------------------------------------------------------------------------------------------------------------
+    # Wire -------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def exchanges(self) -> list[Exchange]:
@@ -235,8 +234,7 @@ class History:
         """Whether the coordinator expelled the member, having heard nothing of it for a session timeout."""
         return any(entry.kind == "note" and NO_SIGN_OF_LIFE in entry.text for entry in self.entries)
 
-    # Client
-    # ------------------------------------------------------------------------------------------------------------
+    # Client -----------------------------------------------------------------------------------------------------------
 
     def events(self, kind: type[Message]) -> list[tuple[int, Message]]:
         """The harness's events of one kind, with their times."""
@@ -343,8 +341,7 @@ class History:
         """The last entry's time."""
         return self.entries[-1].at_us if self.entries else 0
 
-    # Time
-    # --------------------------------------------------------------------------------------------------------------
+    # Time -------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def slack_us(self) -> int:

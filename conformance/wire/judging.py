@@ -103,7 +103,6 @@ def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judg
 
 # One stall of the client is one finding: a member that stands still hands no assignment to its listener, sends no
 # heartbeat and returns from no poll, each a rule of its own; the reader is told first what the application loses by it.
-# --------------------------------------------------------------------------------------------------------------
 
 
 def symptoms(judgements: Mapping[str, Judgement]) -> dict[str, str]:

@@ -55,8 +55,7 @@ class ScenarioContext:
         self.identity = ("", "")
         self._deadline = time.monotonic() + CASE_WITHIN_S
 
-    # The client
-    # --------------------------------------------------------------------------------------------------------
+    # The client -------------------------------------------------------------------------------------------------------
 
     def started(self) -> None:
         """Wait for the harness. Raises NotStarted."""
@@ -114,8 +113,7 @@ class ScenarioContext:
             name = protocol.name_of(type(command))
             raise NotStarted(self.log.ended or f"the command {name} was not done within {COMMAND_WITHIN_MS} ms")
 
-    # What must follow
-    # ----------------------------------------------------------------------------------------------------
+    # What must follow -------------------------------------------------------------------------------------------------
 
     def stable_member(self) -> None:
         """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""

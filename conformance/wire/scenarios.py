@@ -74,27 +74,19 @@ def find_cases(chosen: Sequence[str]) -> list[Case]:
     Raises:
         UsageProblem: there is no such scenario or variant.
     """
-    cases = all_cases()
-    if not chosen:
-        return cases
-    known: list[str] = []
-    found: list[Case] = []
-    for case in cases:
-        names = {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"}
-        known += names
-        found += [case] if names.intersection(chosen) else []
+    names = {case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in all_cases()}
+    known = [name for each in names.values() for name in each]
     for identifier in chosen:
         if identifier not in known:
             raise UsageProblem(
                 f"there is no scenario {identifier!r}",
-                allowed=[case.selector for case in cases],
+                allowed=[case.selector for case in names],
                 next_step=did_you_mean(identifier, known) or "`groupspec conform --list` tells what each is about",
             )
-    return found
+    return [case for case, called in names.items() if not chosen or called.intersection(chosen)]
 
 
-# The scenarios, in the order in which they are listed
-# --------------------------------------------------------------------------------------------------------------
+# The scenarios, in the order in which they are listed -----------------------------------------------------------------
 
 
 @scenario(

@@ -159,8 +159,9 @@ def settings_are_passed_on(sessions: Sessions) -> Iterator[str]:
     for session in sessions.values():
         yield from _join_settings(session)
     sent = (e for session in sessions.values() for e in session.came if e.kind == "request")
-    for entry in [e for e in sent if e.client_id != CLIENT_ID][:1]:
-        yield f"client_id is {CLIENT_ID!r}, and {entry.api} carries {entry.client_id!r}"
+    other = next((e for e in sent if e.client_id != CLIENT_ID), None)
+    if other is not None:
+        yield f"client_id is {CLIENT_ID!r}, and {other.api} carries {other.client_id!r}"
     fetches = (e.message for session in sessions.values() for e in session.requests("Fetch"))
     waits = {fetch.max_wait_ms for fetch in fetches if isinstance(fetch, FetchRequest)}
     if waits - {SETTINGS.fetch_max_wait_ms}:

@@ -115,9 +115,10 @@ def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
     if asked_us is None or not history.owned_at(asked_us):
         return
     leave = history.first("LeaveGroup", asked_us)
-    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
-    ends = [(leave.sent_us, "LeaveGroup")] if leave is not None else [(at_us, "close() returned") for at_us in done]
-    for limit, before in ends[:1]:
-        left = ", ".join(sorted(history.owned_at(limit + history.slack_us)))
-        kept = f"the callback for everything owned had returned before {before}"
-        yield held_if(not left, kept, f"{left}: no callback before {before}", limit)
+    done = history.events(ShutdownComplete)
+    if leave is None and not done:
+        return
+    limit, before = (leave.sent_us, "LeaveGroup") if leave is not None else (done[0][0], "close() returned")
+    left = ", ".join(sorted(history.owned_at(limit + history.slack_us)))
+    kept = f"the callback for everything owned had returned before {before}"
+    yield held_if(not left, kept, f"{left}: no callback before {before}", limit)

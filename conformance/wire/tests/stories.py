@@ -64,8 +64,7 @@ class WireRun:
         """The run as the rules see it."""
         return History(sorted(self.entries, key=lambda entry: entry.at_us), self.settings)
 
-    # Wire
-    # --------------------------------------------------------------------------------------------------------------
+    # Wire -------------------------------------------------------------------------------------------------------------
 
     def exchange(
         self,
@@ -165,8 +164,7 @@ class WireRun:
         """Fetch."""
         self.exchange(at_ms, "Fetch", FetchRequest(offsets, 100, 1, 1000, 1000), FetchResponse({}))
 
-    # Client
-    # ------------------------------------------------------------------------------------------------------------
+    # Client -----------------------------------------------------------------------------------------------------------
 
     def event(self, at_ms: float, event: protocol.AnyEvent) -> None:
         """What the harness says, with its stamp."""

@@ -145,8 +145,7 @@ def test_the_reference_gets_the_same_verdicts_in_each_of_many_runs(runs: int) ->
     assert broken(judge_reference(all_cases(), repeat=runs, jobs=2)) == []
 
 
-# Clients that misbehave
-# -------------------------------------------------------------------------------------------------
+# Clients that misbehave -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.realtime

@@ -88,8 +88,7 @@ def test_a_folder_without_recorded_runs_is_refused(tmp_path: Path) -> None:
     assert main(["conform", "--judge", str(tmp_path)]) == EXIT_USAGE
 
 
-# The corpus
-# ------------------------------------------------------------------------------------------------------------
+# The corpus -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_corpus_says_what_each_run_is_and_what_any_kit_must_find_in_it() -> None:
