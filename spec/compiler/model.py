@@ -25,6 +25,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Literal, TypeAlias
 
 from groupspec.spec.terms import Value
@@ -222,6 +223,12 @@ class Model:
     def indices(self, over: IndexSet) -> range:
         """The indices of one set: 1 to its size."""
         return range(1, self.sizes[over] + 1)
+
+    def arguments(self, action: Action) -> Iterator[dict[str, int]]:
+        """Every combination of an action's parameters, by their names."""
+        names = [name for name, _ in action.parameters]
+        for values in product(*(self.indices(over) for _, over in action.parameters)):
+            yield dict(zip(names, values, strict=True))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from itertools import product
 
 from groupspec.spec.compiler.formula import subscripts, tree_of
 from groupspec.spec.compiler.model import (
@@ -158,9 +157,8 @@ class _Model:
 
     def _action(self, action: Action) -> Iterator[str]:
         yield from comment(f"{action.name}: {action.doc} [{action.kind}]")
-        parameters = [name for name, _ in action.parameters]
-        for indices in product(*(self.model.indices(over) for _, over in action.parameters)):
-            bound = {name: str(index) for name, index in zip(parameters, indices, strict=True)}
+        for arguments in self.model.arguments(action):
+            bound = {name: str(index) for name, index in arguments.items()}
             guard = Expressions(self.model, self.names, bound).text(tree_of(action.guard or "True"))
             body = self._block(action.body, bound)
             if len(body) == 1:

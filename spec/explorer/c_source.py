@@ -111,8 +111,9 @@ class _Writer:
             yield "        if (n == most) return n;"
             yield "    } number++; }"
         yield from ["    return n;", "}"]
-        owners = ", ".join(str(alternative.action_number) for alternative in self.program.layout.alternatives)
-        yield f"static const uint16_t ACTION_OF[ALTERNATIVES] = {{{owners}}};"
+        actions = enumerate(self.program.model.actions)
+        owners = [str(number) for number, action in actions for _ in self.program.model.arguments(action)]
+        yield f"static const uint16_t ACTION_OF[ALTERNATIVES] = {{{', '.join(owners)}}};"
 
     def properties(self) -> Iterator[str]:
         """Whether a condition holds; that of a property about single states has the property's number."""

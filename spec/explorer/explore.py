@@ -168,11 +168,8 @@ class Search:
             numbers.append(parent[1])
         if self._folded is not None:
             return self._unfolded([self._engine.packed(each) for each in path[-2::-1]], self._folded)
-        steps = []
-        for alternative in (layout.alternatives[number] for number in reversed(numbers)):
-            names = [name for name, _ in alternative.action.parameters]
-            steps.append((alternative.action.name, dict(zip(names, alternative.arguments, strict=True))))
-        trace = replay(self._model, steps)
+        alternatives = (layout.alternatives[number] for number in reversed(numbers))
+        trace = replay(self._model, [(action.name, arguments) for action, arguments in alternatives])
         if layout.pack(layout.encode(trace.last)) != self._engine.packed(state):
             raise AssertionError(f"engine and interpreter disagree about the end of {trace}")
         return trace

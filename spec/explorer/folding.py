@@ -167,8 +167,8 @@ def require_symmetry(prepared: Program, folding: Folding, steps: Steps, walk: in
             if steps.holds(number, codes) is not steps.holds(number, mirrored):
                 what = f"property {known.claim.id} says one thing of a state and another of it renamed"
                 raise _asymmetric(model, f"{what}: {layout.decode(codes)}")
-        expected = Counter((layout.alternatives[number].action.name, fold.apply(one)) for number, one in after)
-        found = Counter((layout.alternatives[number].action.name, one) for number, one in steps.successors(mirrored))
+        expected = Counter((layout.alternatives[number][0].name, fold.apply(one)) for number, one in after)
+        found = Counter((layout.alternatives[number][0].name, one) for number, one in steps.successors(mirrored))
         if expected != found:
             names = ", ".join(sorted({name for name, _ in expected.keys() ^ found.keys()}))
             what = f"after a renaming {names} gives something else, first in the state {layout.decode(codes)}"

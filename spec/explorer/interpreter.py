@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import product
 from types import CodeType
 from typing import Any
 
@@ -40,13 +39,10 @@ def enabled(model: Model, state: State, only: str | None = None) -> Iterator[tup
     Of one action `only`, if one is named.
     """
     for action in model.actions:
-        if only not in (None, action.name):
-            continue
-        names = [name for name, _ in action.parameters]
-        for values in product(*(model.indices(over) for _, over in action.parameters)):
-            arguments = dict(zip(names, values, strict=True))
-            if holds(model, state, action.guard or "True", arguments):
-                yield action.name, arguments
+        if only in (None, action.name):
+            for arguments in model.arguments(action):
+                if holds(model, state, action.guard or "True", arguments):
+                    yield action.name, arguments
 
 
 def apply(model: Model, state: State, action: str, arguments: Mapping[str, int]) -> State:

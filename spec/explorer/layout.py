@@ -10,7 +10,7 @@ tried.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -44,16 +44,6 @@ class Field:
     shift: int
 
 
-@dataclass(frozen=True)
-class Alternative:
-    """An action with its parameters; `action_number` is the action's place in the model."""
-
-    number: int
-    action_number: int
-    action: Action
-    arguments: tuple[int, ...]
-
-
 class Layout:
     """Where everything of a model lies."""
 
@@ -63,14 +53,9 @@ class Layout:
         self.words = max(field.word for field in self.fields) + 1
 
     @cached_property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        """Every action with every combination of its parameters."""
-        found = (
-            (place, action, arguments)
-            for place, action in enumerate(self.model.actions)
-            for arguments in product(*(self.model.indices(over) for _, over in action.parameters))
-        )
-        return tuple(Alternative(number, *parts) for number, parts in enumerate(found))
+    def alternatives(self) -> tuple[tuple[Action, Mapping[str, int]], ...]:
+        """Every action with every combination of its parameters; an alternative's number is its place here."""
+        return tuple((action, arguments) for action in self.model.actions for arguments in self.model.arguments(action))
 
     @cached_property
     def initial(self) -> bytes:

@@ -50,10 +50,10 @@ class Graph:
         """Visits every state."""
         prepared = program(model)
         steps = Steps(prepared, build(c_source(prepared)))
-        alternatives = prepared.layout.alternatives
+        alternatives = list(enumerate(prepared.layout.alternatives))
         self._program, self._steps = prepared, steps
-        self._names = [_name(a.action.name, a.arguments) for a in alternatives]
-        self._fair: dict[int, Fairness] = {a.number: a.action.fair for a in alternatives if a.action.fair}
+        self._names = [_name(action.name, arguments) for _, (action, arguments) in alternatives]
+        self._fair: dict[int, Fairness] = {number: action.fair for number, (action, _) in alternatives if action.fair}
         self.states: list[bytes] = [prepared.layout.initial]
         self.edges: list[Edges] = []
         known = {prepared.layout.initial: 0}
@@ -117,8 +117,8 @@ class Graph:
         return {state for state in part if self._possible(state) & strong}
 
 
-def _name(action: str, arguments: tuple[int, ...]) -> str:
-    return f"{action}({', '.join(map(str, arguments))})" if arguments else action
+def _name(action: str, arguments: Mapping[str, int]) -> str:
+    return f"{action}({', '.join(map(str, arguments.values()))})" if arguments else action
 
 
 def _strongly_connected(region: set[int], edges: list[Edges]) -> Iterator[set[int]]:

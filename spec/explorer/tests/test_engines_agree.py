@@ -49,8 +49,9 @@ def test_the_engine_walks_as_the_book_does(model: Model) -> None:
             for action, arguments in enabled(model, state)
         ]
         generated = [
-            (layout.alternatives[number].action.name, layout.alternatives[number].arguments, codes)
+            (action.name, tuple(arguments.values()), codes)
             for number, codes in steps.successors(layout.encode(state))
+            for action, arguments in [layout.alternatives[number]]
         ]
         assert generated == by_the_book
         if not generated:
