@@ -16,22 +16,15 @@ from typing import Final
 
 import msgspec
 
-from groupspec.conformance.errors import EXIT_USAGE, InternalProblem, Problem, UsageProblem
+from groupspec.conformance.errors import InconclusiveProblem, InternalProblem, Problem, UsageProblem
 from groupspec.conformance.traces.limits import machine_limits, out_of_memory, refused
 
+_KINDS: Final = (UsageProblem, InconclusiveProblem, InternalProblem)
 _TOLD: Final = re.compile(r"groupspec-problem:([0-9a-f]+):")
 
 
 class TaskProblem(Exception):
     """A problem inside a task, in a form that survives being the text of a traceback."""
-
-
-class _Parts(msgspec.Struct):
-    exit_code: int
-    what: str
-    where: str
-    allowed: str
-    next_step: str
 
 
 @contextmanager
@@ -41,8 +34,8 @@ def in_task(doing: str, place: Path) -> Iterator[None]:
         with machine_limits(doing, place):
             yield
     except Problem as problem:
-        parts = _Parts(problem.exit_code, problem.what, problem.where, problem.allowed, problem.next_step)
-        raise TaskProblem(f"groupspec-problem:{msgspec.json.encode(parts).hex()}:") from problem
+        told = msgspec.json.encode([problem.exit_code, *problem.args])
+        raise TaskProblem(f"groupspec-problem:{told.hex()}:") from problem
 
 
 @contextmanager
@@ -63,9 +56,8 @@ def in_driver(doing: str, place: Path) -> Iterator[None]:
 
 def _problem(text: str, doing: str, place: Path) -> Problem | None:
     if told := _TOLD.search(text):
-        parts = msgspec.json.decode(bytes.fromhex(told[1]), type=_Parts)
-        kind = UsageProblem if parts.exit_code == EXIT_USAGE else InternalProblem
-        return kind(parts.what, parts.where, parts.allowed, parts.next_step)
+        exit_code, *parts = msgspec.json.decode(bytes.fromhex(told[1]))
+        return next(kind for kind in _KINDS if kind.exit_code == exit_code)(*parts)
     if "No space left on device" in text:
         return refused(doing, OSError(28, "No space left on device, in Spark's own files"), place)
     if "OutOfMemoryError" in text or "MemoryError" in text:

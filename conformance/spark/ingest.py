@@ -40,17 +40,10 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 WriteBucket = Callable[[Path, pa.Table], layout.Written]
 
 
-class ParseReport(msgspec.Struct, frozen=True):
-    """What became of the lines of some chunks."""
-
-    lines: int
-    chunks: list[ChunkReport]
-
-
 class Reports(msgspec.Struct):
-    """What the tasks report: of the parsing, and the file that an attempt wrote for each bucket."""
+    """What the tasks report: what became of the lines, and the file that an attempt wrote for each bucket."""
 
-    parsed: list[ParseReport] = []
+    chunks: list[ChunkReport] = []
     buckets: dict[int, layout.Written] = {}
 
 
@@ -82,9 +75,7 @@ def ingest(
                 reports = _run(pieces, space.attempts, buckets, partitions, write)
             progress("written", len(reports.buckets), buckets)
             files = _commit(space, reports, progress)
-            lines = sum(report.lines for report in reports.parsed)
-            chunks = [chunk for report in reports.parsed for chunk in report.chunks]
-            return finish_ingest(space, buckets, lines, files, chunks, found.left_out, progress)
+            return finish_ingest(space, buckets, files, reports.chunks, found.left_out, progress)
 
 
 def _commit(space: Workspace, reports: Reports, progress: Progress) -> list[layout.Written]:
@@ -119,7 +110,7 @@ def _cut(parsed: Parsed, buckets: int) -> Iterator[pa.RecordBatch]:
     """The pieces of some chunks, and their report."""
     for bucket, rows in layout.split(parsed.events, buckets):
         yield _piece(bucket, _to_stream(rows))
-    yield _piece(REPORT, _ENCODER.encode(ParseReport(parsed.lines, parsed.reports)))
+    yield _piece(REPORT, _ENCODER.encode(parsed.reports))
 
 
 def _piece(bucket: int, content: bytes) -> pa.RecordBatch:
@@ -143,7 +134,7 @@ def _run(pieces: DataFrame, attempts: Path, buckets: int, partitions: int | None
     reports = Reports()
     for bucket, content in spread.mapInArrow(lambda batches: _write_buckets(batches, folder, write), _PIECE).collect():
         if bucket == REPORT:
-            reports.parsed.append(msgspec.msgpack.decode(bytes(content), type=ParseReport))
+            reports.chunks += msgspec.msgpack.decode(bytes(content), type=list[ChunkReport])
         elif bucket in reports.buckets:
             raise InternalProblem(
                 what=f"two tasks of Spark report bucket {bucket}",

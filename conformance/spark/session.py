@@ -58,7 +58,6 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
         logs = Path(folder) / "log4j2.properties"
         logs.write_text(_LOGGING)
         master = master or f"local[{os.cpu_count()}]"
-        builder = SparkSession.builder.master(master).appName("groupspec")
         settings = {
             "spark.driver.memory": memory,
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logs}",
@@ -75,8 +74,7 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
                 "spark.driver.host": "127.0.0.1",
                 "spark.local.dir": folder,
             }
-        for name, value in settings.items():
-            builder = builder.config(name, value)
+        builder = SparkSession.builder.master(master).appName("groupspec").config(map=settings)
         try:
             with _own_ways(home_for_spark(java, Path(folder))):
                 spark = _started(builder, master)

@@ -17,30 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.traces.registers import (
-    APIS,
-    GRACE_US,
-    MEMBER,
-    NO,
-    NO_GENERATION,
-    NOT_BEFORE_THE_NEXT_US,
-    UNKNOWN,
-    UNKNOWN_GENERATION,
-    YES,
-    be_expelled,
-    compiled,
-    end_term,
-    forget,
-    give_up_requests,
-    lose_coordinator,
-    lose_identity,
-    place_of,
-    release,
-    release_all,
-    restart,
-    set_clocks_back,
-    take,
-)
+from groupspec.conformance.traces import registers
+from groupspec.conformance.traces.registers import MEMBER, NO, NO_GENERATION, UNKNOWN, UNKNOWN_GENERATION, YES, compiled
 from groupspec.conformance.traces.schema import ERROR_CODES, EVENT_CODES, SOURCE_CODES
 from groupspec.conformance.traces.trace_rules import CODES
 
@@ -61,9 +39,11 @@ def _constants(codes: Mapping[str, int]) -> Any:
 
 
 Event, Error, Rule = _constants(EVENT_CODES), _constants(ERROR_CODES), _constants(CODES)
-_HEARTBEAT = APIS.index("heartbeat")
+_HEARTBEAT = registers.APIS.index("heartbeat")
 # By event: the number of its API, -1 if it is no request and no answer; and whether it is an answer.
-_API = np.array([APIS.index(api) if (api := event.partition("_")[0]) in APIS else -1 for event in EVENT_CODES])
+_API = np.array(
+    [registers.APIS.index(api) if (api := event.partition("_")[0]) in registers.APIS else -1 for event in EVENT_CODES]
+)
 _IS_ANSWER = np.array([event.endswith("_answered") for event in EVENT_CODES])
 
 
@@ -92,10 +72,10 @@ def judge(  # type: ignore[no-untyped-def]
         if claimed + r.owned_count + named > len(claims) or found + MOST_FINDINGS + named > len(findings):
             return i, found, claimed, ended
         if begins[i]:
-            ended = end_term(r, terms, ended, i, 1)
+            ended = registers.end_term(r, terms, ended, i, 1)
             carried[:] = 0
             r.state = r.last_seq = r.source = -1
-            restart(r)
+            registers.restart(r)
         elif r.mixed == YES:
             continue
         e = event[i]
@@ -115,14 +95,14 @@ def judge(  # type: ignore[no-untyped-def]
             continue
         if seq[i] != r.last_seq + 1:
             found = _find(findings, found, i, Rule.SEQUENCE_GAP, r.last_seq + 1, seq[i], -1, state)
-            forget(r, seq[i] - r.last_seq - 1, mode, unknown)
+            registers.forget(r, seq[i] - r.last_seq - 1, mode, unknown)
         r.last_seq = seq[i]
         if e == Event.CONFIG:
-            ended = end_term(r, terms, ended, i, 0)
+            ended = registers.end_term(r, terms, ended, i, 0)
             r.last_at = at  # another process, another clock
         elif at < r.last_at:
             found = _find(findings, found, i, Rule.TIME_BACKWARDS, r.last_at, at, -1, state)
-            set_clocks_back(r, r.last_at - at)
+            registers.set_clocks_back(r, r.last_at - at)
         passed = at - r.last_at
         r.last_at = r.now = now = at
         excused = found  # findings up to here do not explain an illegal transition
@@ -143,17 +123,17 @@ def judge(  # type: ignore[no-untyped-def]
                 r.term_at = -1  # its clock may have been set: not to be compared
             if session > 0 and due and silent - (r.hole_life if r.hole_life > session else 0) > session:
                 found = _find(findings, found, i, Rule.HEARTBEAT_GAP, session // 1000, silent // 1000, -1, state)
-                r.life_at = r.quiet_at = NOT_BEFORE_THE_NEXT_US
+                r.life_at = r.quiet_at = registers.NOT_BEFORE_THE_NEXT_US
             quiet = now - r.quiet_at
             none_out = r.answered[_HEARTBEAT] >= r.asked[_HEARTBEAT]
             least = min(bound, session) if session > 0 else bound
             if bound > 0 and due and none_out and quiet - (r.hole_quiet if r.hole_quiet > least else 0) > bound:
                 found = _find(findings, found, i, Rule.HEARTBEAT_RARE, bound // 1000, quiet // 1000, -1, state)
-                r.quiet_at = NOT_BEFORE_THE_NEXT_US
+                r.quiet_at = registers.NOT_BEFORE_THE_NEXT_US
             shows = not (r.source == _WIRE and r.static == YES)
             judged = e == Event.HEARTBEAT_SENT or (e == Event.POLL and shows)
             hole = r.hole_poll if session > 0 and r.hole_poll > session else 0
-            if judged and poll_over and r.coordinator == YES and unpolled - hole > interval + GRACE_US:
+            if judged and poll_over and r.coordinator == YES and unpolled - hole > interval + registers.GRACE_US:
                 found = _find(findings, found, i, Rule.POLL_GAP, interval // 1000, unpolled // 1000, -1, state)
                 r.poll_seen = NO
             excused = found  # nor does silence
@@ -186,7 +166,7 @@ def judge(  # type: ignore[no-untyped-def]
             r.eager, r.session_us, r.poll_us, r.static = settings[k, :4]
             r.bound_us, r.says_lost = settings[k, 4:6]
             r.process += 1
-            restart(r)
+            registers.restart(r)
             mode = r.source * 2 + 1 - r.eager
             r.state = start[mode] if settings[k, 6] == YES else -1
         elif e == Event.POLL:
@@ -213,7 +193,7 @@ def judge(  # type: ignore[no-untyped-def]
                     found = _find(findings, found, i, Rule.GENERATION_JUMP, r.generation, g, -1, state)
                 # what a coordinator has forgotten may come back
                 r.joins = r.joins + r.generation - g if g < r.generation else 0
-                ended = end_term(r, terms, ended, i, 0)
+                ended = registers.end_term(r, terms, ended, i, 0)
                 r.generation_before = r.generation
                 r.generation = r.joined = r.term_generation = g
                 r.active = YES
@@ -230,7 +210,7 @@ def judge(  # type: ignore[no-untyped-def]
                 r.member_id = member_id[i]
                 r.gone_id = 0
             elif waited_for != NO and expelled:
-                be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
+                registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
         elif e == Event.SYNC_SENT:
             if r.joined >= 0 and g != r.joined:
                 found = _find(findings, found, i, Rule.SYNC_GENERATION, r.joined, g, -1, state)
@@ -246,7 +226,7 @@ def judge(  # type: ignore[no-untyped-def]
                 r.quiet_at = now
                 r.hole_quiet = 0
             if expelled and (g == r.generation or g == NO_GENERATION):
-                be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
+                registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES
             elif (
@@ -292,25 +272,25 @@ def judge(  # type: ignore[no-untyped-def]
             if r.generation >= 0 and r.asked_to_leave == NO:
                 r.lost = YES
                 r.lost_at = now
-            lose_identity(r, True)
+            registers.lose_identity(r, True)
             r.join_out = r.sync_out = NO
             r.left = YES
         elif e == Event.LOOKUP_SENT:
             r.asked[api] += 1
             if r.source == _WIRE:
-                lose_coordinator(r)
+                registers.lose_coordinator(r)
         elif e == Event.LOOKUP_ANSWERED:
             if error[i] == 0 and r.coordinator == NO:
                 r.coordinator = YES
                 r.life_at = r.quiet_at = now
                 r.hole_life = r.hole_quiet = 0
         elif e == Event.COORDINATOR_LOST:
-            lose_coordinator(r)
+            registers.lose_coordinator(r)
         elif e == Event.SESSION_EXPIRED:
             r.life_at = now
             r.hole_life = 0
         elif e == Event.UNSUBSCRIBED:
-            give_up_requests(r)
+            registers.give_up_requests(r)
             r.generation = r.generation_before = r.joined = UNKNOWN_GENERATION
             r.active = r.lost = NO
             r.asked_to_leave = YES
@@ -320,13 +300,13 @@ def judge(  # type: ignore[no-untyped-def]
             r.lost_at = now
             r.generation = r.generation_before = UNKNOWN_GENERATION
         elif e == Event.CLOSED:
-            lose_identity(r, True)
+            registers.lose_identity(r, True)
             r.left = YES
-            release_all(r)
+            registers.release_all(r)
         elif e in (Event.ASSIGNED_STARTED, Event.ASSIGNED):
             if e == Event.ASSIGNED_STARTED or r.assigning == NO:
                 for k in range(part_start[i], part_start[i + 1]):
-                    if not take(r, parts[k], owned):
+                    if not registers.take(r, parts[k], owned):
                         found = _find(findings, found, i, Rule.ASSIGNED_OWNED, 0, 0, parts[k], state)
             r.assigning = YES if e == Event.ASSIGNED_STARTED else NO
             if e == Event.ASSIGNED and r.generation >= 0 and r.owned_known == YES:
@@ -337,7 +317,7 @@ def judge(  # type: ignore[no-untyped-def]
             starts = e in (Event.REVOKED_STARTED, Event.LOST_STARTED)
             if (starts or r.releasing == NO) and r.owned_known == YES:
                 for k in range(part_start[i], part_start[i + 1]):
-                    if place_of(r, parts[k], owned) < 0:
+                    if registers.place_of(r, parts[k], owned) < 0:
                         found = _find(findings, found, i, Rule.RELEASED_NOT_OWNED, 0, 0, parts[k], state)
             untrue = r.lost == YES and r.says_lost == YES and r.announced == NO
             if e == Event.REVOKED_STARTED and untrue and named > 0:
@@ -345,9 +325,9 @@ def judge(  # type: ignore[no-untyped-def]
             r.releasing = YES if starts else NO
             if not starts:
                 for k in range(part_start[i], part_start[i + 1]):
-                    release(r, parts[k], owned)
+                    registers.release(r, parts[k], owned)
                 if e == Event.LOST or (r.configured == YES and r.eager == YES):
-                    release_all(r)
+                    registers.release_all(r)
 
         # An id that was given up, or that the coordinator does not know
         used = r.gone_id != 0 and member_id[i] == r.gone_id and api >= 0 and not answer and e != Event.LEAVE_SENT

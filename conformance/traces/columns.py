@@ -7,7 +7,6 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from hashlib import blake2b
 from typing import Final
 
 import msgspec
@@ -50,6 +49,7 @@ class TableChecker:
         self.projection = projection
         self.carry = Carry()
         self.partitions: dict[str, int] = {}  # the number of each
+        self.member_ids = {"": 0}  # and of each member id
         self.violations: list[Violation] = []
         self.claims: list[Ints] = []
         self.terms: list[Ints] = []
@@ -137,7 +137,7 @@ class TableChecker:
         batch = (
             begins, self._repeats(table, begins), seq, at_us, sources, events,
             _lookup(table, "error", ERROR_CODES, ERROR_CODES["OTHER"]),
-            table["generation"].to_numpy().astype(np.int64), _numbers(table, begins), _late(table),
+            table["generation"].to_numpy().astype(np.int64), self._ids(table), _late(table),
             starts, parts, *_settings(table, events), self.carry.registers, self.carry.owned, *self.projection[:4],
         )  # fmt: skip
         rooms = (
@@ -173,12 +173,20 @@ class TableChecker:
 
     def _partitions(self, table: pa.Table) -> tuple[Ints, Ints]:
         """Where each row's partitions begin, and their numbers."""
-        column = _whole(table["partitions"])
+        column = table["partitions"].chunk(0)
         offsets = column.offsets.to_numpy().astype(np.int64)
         names = column.flatten().dictionary_encode()
         numbers = [self.partitions.setdefault(name, len(self.partitions)) for name in names.dictionary.to_pylist()]
         indices = names.indices.to_numpy(zero_copy_only=False)
         return offsets - offsets[0], np.array(numbers, np.int64)[indices]
+
+    def _ids(self, table: pa.Table) -> Ints:
+        """A number for each row's member id; 0: none. Ids change seldom: only where they do is one looked up."""
+        column = table["member_id"].chunk(0)
+        first = np.flatnonzero(np.append(True, _changes(table, "member_id")))
+        names = column.take(pa.array(first)).to_pylist()
+        numbers = np.array([self.member_ids.setdefault(name, len(self.member_ids)) for name in names], np.int64)
+        return np.repeat(numbers, np.diff(np.append(first, len(column))))
 
     def _state(self, state: int) -> str:
         return self.projection.names[state] if state >= 0 else ""
@@ -196,7 +204,6 @@ class TableChecker:
 
 
 # Single columns
-# ----------------------------------------------------------------------------------------------------------
 
 
 def _keys(table: pa.Table, rows: Ints) -> list[Key]:
@@ -204,29 +211,6 @@ def _keys(table: pa.Table, rows: Ints) -> list[Key]:
     places = pa.array(rows)
     run, group, member, process = (table[name].chunk(0).take(places).to_pylist() for name in _KEY)
     return list(zip(run, group, member, process, strict=True))
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """The column in one piece."""
-    whole = column.combine_chunks()
-    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-
-
-def _numbers(table: pa.Table, begins: Bools) -> Ints:
-    """A number for each row's member id; 0: none. Ids change seldom: only where they do is one looked up."""
-    codes = table["member_id"].chunk(0).indices.to_numpy(zero_copy_only=False)
-    changes = begins.copy()
-    changes[0] = True
-    changes[1:] |= codes[1:] != codes[:-1]
-    rows = np.flatnonzero(changes)
-    names = table["member_id"].chunk(0).take(pa.array(rows)).to_pylist()
-    lengths = np.diff(np.append(rows, len(codes)))
-    return np.repeat(np.array([_number(name) for name in names], np.int64), lengths)
-
-
-def _number(name: str) -> int:
-    """The same in every process and batch; 0 for no name."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest(), "big") + 1 if name else 0
 
 
 def _indices(table: pa.Table, name: str) -> Ints:
@@ -249,7 +233,7 @@ def _lookup(table: pa.Table, name: str, codes: Mapping[str, int], otherwise: int
 
 def _late(table: pa.Table) -> Ints:
     """What the rows say of being late: NO, YES, or UNKNOWN. Details repeat: each distinct one is decoded once."""
-    details = _whole(table["detail"]).dictionary_encode()
+    details = table["detail"].chunk(0).dictionary_encode()
     answers = [_ANSWERS.decode(text).late for text in details.dictionary.to_pylist()]
     said = np.array([*(int(late) if isinstance(late, bool) else UNKNOWN for late in answers), UNKNOWN], np.int64)
     late: Ints = said[details.indices.fill_null(-1).to_numpy(zero_copy_only=False)]

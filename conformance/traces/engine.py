@@ -12,7 +12,6 @@ member, `group_checks` a group as a whole, and `combine` puts the verdict togeth
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -27,7 +26,7 @@ from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS, LeftOut
 from groupspec.conformance.traces.limits import machine_limits
 from groupspec.conformance.traces.projection_cache import load
-from groupspec.conformance.traces.quarantine import Quarantined
+from groupspec.conformance.traces.quarantine import Quarantined, count_reasons
 from groupspec.conformance.traces.reading import (
     ARROW_SCHEMA,
     ChunkReport,
@@ -88,7 +87,6 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 # Checking
-# ----------------------------------------------------------------------------------------------------------------
 
 
 def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
@@ -96,9 +94,8 @@ def check_tables(tables: Iterable[pa.Table]) -> FileVerdict:
     checker = TableChecker(load())
     for table in tables:
         checker.check(table)
-    found = checker.finish()
     sizes = (checker.events, len(checker.members), checker.unjudged_members, checker.groups)
-    return FileVerdict(*sizes, found, sorted(checker.sources))
+    return FileVerdict(*sizes, checker.finish(), sorted(checker.sources))
 
 
 def check_bucket(file: Path, batch_rows: int = BATCH_ROWS, written: layout.Written | None = None) -> FileVerdict:
@@ -115,17 +112,18 @@ def combine(
 ) -> Verdict:
     """One verdict out of those of all buckets."""
     found = sorted(one for file in files for one in file.found)
+    of_kind = {kind: [one for one in found if KINDS[one.rule] == kind] for kind in ("violation", "recording", "notice")}
     return Verdict(
         events=sum(file.events for file in files),
         members=sum(file.members for file in files),
         unjudged_members=sum(file.unjudged_members for file in files),
         groups=sum(file.groups for file in files),
-        quarantined=dict(sorted(Counter(line.reason for line in quarantine).items())),
+        quarantined=count_reasons(quarantine),
         quarantine=sorted(quarantine),
         left_out=sorted(left_out),
-        violations=[one for one in found if KINDS[one.rule] == "violation"],
-        recording=[one for one in found if KINDS[one.rule] == "recording"],
-        notices=[one for one in found if KINDS[one.rule] == "notice"],
+        violations=of_kind["violation"],
+        recording=of_kind["recording"],
+        notices=of_kind["notice"],
         sources=sorted({source for file in files for source in file.sources}),
         seconds=seconds,
     )
@@ -174,7 +172,6 @@ def single_layout(paths: Sequence[Path]) -> tuple[Path, layout.Layout] | None:
 
 
 # Ingesting
-# ---------------------------------------------------------------------------------------------------------------
 
 
 def ingest(
@@ -200,14 +197,12 @@ def ingest(
                 files.append(layout.write_bucket(space.layout / layout.bucket_file(bucket), ordered))
                 progress("written", bucket + 1, buckets)
             reports = [report for part in parsed for report in part.reports]
-            lines = sum(part.lines for part in parsed)
-            return finish_ingest(space, buckets, lines, files, reports, found.left_out, progress)
+            return finish_ingest(space, buckets, files, reports, found.left_out, progress)
 
 
 def finish_ingest(
     space: Workspace,
     buckets: int,
-    lines: int,
     files: Sequence[layout.Written],
     reports: Sequence[ChunkReport],
     left_out: Sequence[LeftOut],
@@ -215,6 +210,7 @@ def finish_ingest(
 ) -> layout.Layout:
     """Ends an ingest, if every line that was read is accounted for: marker, then the rename."""
     events = sum(file.rows for file in files)
+    lines = sum(report.lines - report.blank for report in reports)
     quarantine = numbered(reports)
     if lines != events + len(quarantine):
         raise InternalProblem(

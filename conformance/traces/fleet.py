@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -45,24 +47,21 @@ class _Member:
         """One more event, so much later than the last."""
         self.at_us += after_us
         run, group, member = self.place
-        answered = "NONE" if event.endswith("_answered") else None
-        if answered:
-            detail = b'{"late":false}'
+        if event.endswith("_answered"):
+            error, detail = error or "NONE", b'{"late":false}'
         self.lines.append(
             TraceLine(
                 v=1, run=run, group=group, member=member, seq=len(self.lines), at_us=self.at_us, source="reference",
-                event=event, error=error or answered, generation=self.generation, member_id=self.member_id,
+                event=event, error=error, generation=self.generation, member_id=self.member_id,
                 partitions=tuple(partitions), detail=msgspec.Raw(detail) if detail else msgspec.UNSET,
             )
         )  # fmt: skip
 
     def enter(self) -> None:
         self.tell("config", detail=_ENCODER.encode(self.settings))
-        self.tell("subscribed")
-        self.tell("poll")
-        self.tell("lookup_sent")
-        self.tell("lookup_answered")
-        self.tell("join_sent")
+        before: tuple[EventName, ...] = ("subscribed", "poll", "lookup_sent", "lookup_answered", "join_sent")
+        for event in before:
+            self.tell(event)
         self.member_id = f"{self.place[2]}-{self.place[1]}-id"
         self.tell("join_answered", error="MEMBER_ID_REQUIRED")
 
@@ -158,29 +157,13 @@ def write(folder: Path, members: Iterator[list[TraceLine]], files: int, most_lin
     A group's members send alternately, a few dozen events at a time, and each member's to whichever file is its turn.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handles = [(folder / f"part-{number:03d}.ndjson").open("wb") for number in range(files)]
-    total = 0
-    try:
-        waiting: list[list[TraceLine]] = []
-        for lines in members:
-            waiting.append(lines)
-            if len(waiting) == 64:
-                total += _write_mixed(handles, waiting, most_lines - total)
-                waiting = []
-            if total >= most_lines:
-                return total
-        return total + _write_mixed(handles, waiting, most_lines - total)
-    finally:
-        for handle in handles:
-            handle.close()
-
-
-def _write_mixed(handles: Sequence[object], members: Sequence[Sequence[TraceLine]], most: int) -> int:
-    total = 0
-    longest = max((len(lines) for lines in members), default=0)
-    for start in range(0, longest, 32):
-        for number, lines in enumerate(members):
-            piece = lines[start : start + 32][: max(most - total, 0)]
-            handles[(number + start // 32) % len(handles)].write(_ENCODER.encode_lines(piece))  # type: ignore[attr-defined]
-            total += len(piece)
-    return total
+    left = most_lines
+    with ExitStack() as opened:
+        handles = [opened.enter_context((folder / f"part-{number:03d}.ndjson").open("wb")) for number in range(files)]
+        while left and (some := list(islice(members, 64))):
+            for start in range(0, max(map(len, some)), 32):
+                for number, lines in enumerate(some):
+                    piece = lines[start : start + 32][:left]
+                    handles[(number + start // 32) % files].write(_ENCODER.encode_lines(piece))
+                    left -= len(piece)
+    return most_lines - left

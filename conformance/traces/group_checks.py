@@ -74,13 +74,8 @@ class Term(NamedTuple):
     process: int
 
 
-_MEMBER, _GENERATION, _JOINED_AT, _WAITED, _TOGETHER, _LAST_AT, _STATIC, _SESSION, _POLL, _PROCESS = (
-    Term._fields.index(name)
-    for name in (
-        "member", "generation", "joined_at", "waited", "together", "last_at", "static", "session_us", "poll_us",
-        "process",
-    )
-)  # fmt: skip
+_TERMS: Final = np.dtype([(name, "i8") for name in Term._fields])
+Terms = npt.NDArray[np.void]
 
 
 class Found(NamedTuple):
@@ -119,55 +114,55 @@ def findings(batches: Sequence[Ints], group_of_member: Ints) -> list[Found]:
     """The findings among these terms."""
     if not batches or not sum(len(batch) for batch in batches):
         return []
-    rows = np.concatenate(batches)
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    rows = np.ascontiguousarray(np.concatenate(batches)).view(_TERMS)[:, 0]
+    rows = rows[np.argsort(rows["member"], kind="stable")]
     return [*_storms(rows), *_long_joins(rows), *_stale(rows, group_of_member)]
 
 
-def _storms(rows: Ints) -> Iterator[Found]:
+def _storms(rows: Terms) -> Iterator[Found]:
     """The first storm of each member."""
     count = REBALANCES_OF_A_STORM
     if len(rows) < count:
         return
     first, last = rows[: len(rows) - count + 1], rows[count - 1 :]
-    took = last[:, _JOINED_AT] - first[:, _JOINED_AT]
+    took = last["joined_at"] - first["joined_at"]
     places = np.flatnonzero(_one_process(first, last) & (took <= STORM_US))
-    _, once = np.unique(first[places, _MEMBER], return_index=True)
+    _, once = np.unique(first["member"][places], return_index=True)
     for place in places[once]:
         term = Term._make(last[place].tolist())
         yield Found("T-MANY-REBALANCES", term.member, term.seq, term.joined_at, EVENT, count, int(took[place]) // 1000)
 
 
-def _one_process(some: Ints, others: Ints) -> npt.NDArray[np.bool_]:
-    same: npt.NDArray[np.bool_] = (some[:, _MEMBER] == others[:, _MEMBER]) & (some[:, _PROCESS] == others[:, _PROCESS])
+def _one_process(some: Terms, others: Terms) -> npt.NDArray[np.bool_]:
+    same: npt.NDArray[np.bool_] = (some["member"] == others["member"]) & (some["process"] == others["process"])
     return same
 
 
-def _long_joins(rows: Ints) -> Iterator[Found]:
-    for row in rows[(rows[:, _POLL] > 0) & (rows[:, _WAITED] > rows[:, _POLL])]:
+def _long_joins(rows: Terms) -> Iterator[Found]:
+    for row in rows[(rows["poll_us"] > 0) & (rows["waited"] > rows["poll_us"])]:
         term = Term._make(row.tolist())
         both_ms = (term.poll_us // 1000, term.waited // 1000)
         yield Found("T-LONG-JOIN", term.member, term.seq, term.joined_at, EVENT, *both_ms)
 
 
-def _stale(rows: Ints, group_of_member: Ints) -> Iterator[Found]:
+def _stale(rows: Terms, group_of_member: Ints) -> Iterator[Found]:
     """For each generation of a group the earliest end that a member knows of, against the last acceptance of each."""
     followed = np.zeros(len(rows), np.bool_)
-    followed[:-1] = _one_process(rows[1:], rows[:-1]) & (rows[1:, _GENERATION] > rows[:-1, _GENERATION])
+    followed[:-1] = _one_process(rows[1:], rows[:-1]) & (rows["generation"][1:] > rows["generation"][:-1])
     first = np.ones(len(rows), np.bool_)
-    first[1:] = ~_one_process(rows[1:], rows[:-1]) | (rows[1:, _GENERATION] != rows[:-1, _GENERATION])
-    knows = np.flatnonzero(followed & first & (rows[:, _TOGETHER] == 1) & (rows[:, _STATIC] == 0))
-    lasted = rows[knows + 1, _JOINED_AT] - rows[knows, _JOINED_AT] + rows[knows, _SESSION] if len(knows) else knows
+    first[1:] = ~_one_process(rows[1:], rows[:-1]) | (rows["generation"][1:] != rows["generation"][:-1])
+    knows = np.flatnonzero(followed & first & (rows["together"] == 1) & (rows["static"] == 0))
     if not len(knows):
         return
+    lasted = rows["joined_at"][knows + 1] - rows["joined_at"][knows] + rows["session_us"][knows]
     # One number for each generation of each group, and for each the earliest end, with the member that knows it.
-    keys = group_of_member[rows[:, _MEMBER]] * (rows[:, _GENERATION].max() + 1) + rows[:, _GENERATION]
-    order = np.lexsort((rows[knows, _MEMBER], lasted, keys[knows]))
+    keys = group_of_member[rows["member"]] * (rows["generation"].max() + 1) + rows["generation"]
+    order = np.lexsort((rows["member"][knows], lasted, keys[knows]))
     known, firsts = np.unique(keys[knows][order], return_index=True)
     place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    until, other = lasted[order][firsts][place], rows[knows, _MEMBER][order][firsts][place]
-    late = rows[:, _LAST_AT] - rows[:, _JOINED_AT] - until
-    heard = (known[place] == keys) & (rows[:, _LAST_AT] >= 0) & (other != rows[:, _MEMBER]) & (late > 0)
+    until, other = lasted[order][firsts][place], rows["member"][knows][order][firsts][place]
+    late = rows["last_at"] - rows["joined_at"] - until
+    heard = (known[place] == keys) & (rows["last_at"] >= 0) & (other != rows["member"]) & (late > 0)
     for row in np.flatnonzero(heard).tolist():
         term = Term._make(rows[row].tolist())
         where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])

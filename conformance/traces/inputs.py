@@ -1,6 +1,4 @@
-"""Which files are traces: a file that is named is read.
-
-One in a folder that is named is read if it is a trace, else it is told.
+"""Which files are traces: a file that is named is read; one in a folder that is named, if it is a trace.
 
 A folder may hold anything: the kit's report folder has traces beside wire logs, pages and pictures. A file counts as a
 trace by what is in it, not by its name alone: none is left out in which one line could be an event. What is left out is
@@ -73,7 +71,6 @@ class Found(NamedTuple):
 
 
 # What the user typed
-# -----------------------------------------------------------------------------------------------------
 
 
 def local_path(word: str) -> Path:
@@ -112,7 +109,6 @@ def named(words: Iterable[str]) -> list[Path]:
 
 
 # What lies there
-# ---------------------------------------------------------------------------------------------------------
 
 
 def find_files(paths: Iterable[Path]) -> Found:
@@ -140,14 +136,9 @@ def _find(path: Path, left_out: list[tuple[LeftOutReason, Path]]) -> list[Input]
                 next_step="write what comes out of the pipe to a file, and name that",
             )
         return [Input(path, _kind(path, _head(path)))]
-    inside: list[Input] = []
-    beside: list[tuple[LeftOutReason, Path]] = []
-    for file in _walk(path):
-        decided = _decide(file)
-        if isinstance(decided, Input):
-            inside.append(decided)
-        else:
-            beside.append((decided, file))
+    decided = [(_decide(file), file) for file in _walk(path)]
+    inside = [found for found, _ in decided if isinstance(found, Input)]
+    beside = [(reason, file) for reason, file in decided if not isinstance(reason, Input)]
     if not inside:
         raise UsageProblem(
             what="no trace files in this folder",
@@ -257,18 +248,12 @@ def _refuse_bucket(file: Path) -> None:
 
 def lone_bucket(file: Path) -> UsageProblem:
     """The message for a bucket that is not read through its layout's marker."""
-    marker = file.parent / LAYOUT_FILE
-    return UsageProblem(
-        what="a bucket of an ingested layout is no trace by itself"
-        if marker.exists()
-        else f"a bucket without the layout's marker {LAYOUT_FILE}: the ingest that wrote it did not end, or the "
-        "marker is lost",
-        where=str(file),
-        allowed="a whole folder as written by `groupspec trace ingest`",
-        next_step=f"name the folder {file.parent}"
-        if marker.exists()
-        else "remove these buckets, and ingest the traces again into a new folder",
-    )
+    allowed = "a whole folder as written by `groupspec trace ingest`"
+    if (file.parent / LAYOUT_FILE).exists():
+        what = "a bucket of an ingested layout is no trace by itself"
+        return UsageProblem(what, str(file), allowed, f"name the folder {file.parent}")
+    what = f"a bucket without the layout's marker {LAYOUT_FILE}: its ingest did not end, or the marker is lost"
+    return UsageProblem(what, str(file), allowed, "remove these buckets, and ingest the traces again into a new folder")
 
 
 def workspace_folder(out: Path) -> Path:

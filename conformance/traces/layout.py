@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -30,7 +29,7 @@ import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
-from groupspec.conformance.traces.quarantine import Quarantined
+from groupspec.conformance.traces.quarantine import Quarantined, count_reasons
 from groupspec.conformance.traces.reading import ARROW_SCHEMA, BUCKET_KEY, ROW_GROUP_ROWS
 from groupspec.conformance.traces.schema import LAYOUT_VERSION
 
@@ -80,7 +79,6 @@ def bucket_file(bucket: int) -> str:
 
 
 # Splitting and sorting
-# ---------------------------------------------------------------------------------------------------
 
 
 def split(events: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
@@ -129,7 +127,6 @@ def _keys(events: pa.Table, *columns: str) -> Ints:
 
 
 # Writing and reading
-# -----------------------------------------------------------------------------------------------------
 
 
 def write_bucket(path: Path, events: pa.Table) -> Written:
@@ -179,7 +176,7 @@ def write_marker(
         buckets=buckets,
         lines=lines,
         events=sum(file.rows for file in files),
-        quarantined=dict(sorted(Counter(line.reason for line in quarantined).items())),
+        quarantined=count_reasons(quarantined),
         left_out=sorted(left_out),
         files=sorted(files, key=lambda file: file.name),
         quarantine=_write_quarantine(folder, quarantined),
@@ -189,7 +186,6 @@ def write_marker(
 
 
 # Trusting a layout
-# -------------------------------------------------------------------------------------------------------
 
 
 def read_layout(folder: Path) -> Layout | None:

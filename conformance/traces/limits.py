@@ -1,7 +1,4 @@
-"""What the machine refuses, said as such: a full disk, a lack of memory, a permission.
-
-None is a defect of groupspec.
-"""
+"""What the machine refuses while traces are worked on: a full disk, too little memory, a permission."""
 
 from __future__ import annotations
 
@@ -9,11 +6,9 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
+from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.errors import UsageProblem
-
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -26,14 +21,12 @@ def machine_limits(doing: str, place: Path) -> Iterator[None]:
     """
     try:
         yield
-    except MemoryError as error:
-        raise out_of_memory(doing, str(place)) from error
-    except RuntimeError as error:
-        if "can't start new thread" not in str(error):
-            raise
-        raise out_of_memory(doing, str(place)) from error
-    except OSError as error:
-        raise refused(doing, error, place) from error
+    except (MemoryError, RuntimeError, OSError) as error:
+        if is_out_of_memory(error):
+            raise out_of_memory(doing, str(place)) from error
+        if isinstance(error, OSError):
+            raise refused(doing, error, place) from error
+        raise
 
 
 def out_of_memory(doing: str, place: str) -> UsageProblem:
@@ -48,17 +41,18 @@ def out_of_memory(doing: str, place: str) -> UsageProblem:
 
 def refused(doing: str, error: OSError, place: Path) -> UsageProblem:
     """The message for what the file system refuses."""
-    full = error.errno in _FULL
+    where = str(error.filename or place)
     reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return UsageProblem(
+            what=f"the disk is full while {doing}: {reason}; nothing was left half-written",
+            where=where,
+            allowed="room for the result: about a fifth of the traces' size as NDJSON",
+            next_step="make room, or name a folder on another disk, and run it again",
+        )
     return UsageProblem(
-        what=f"the disk is full while {doing}: {reason}; nothing was left half-written"
-        if full
-        else f"the system refuses something while {doing}: {reason}",
-        where=str(error.filename or place),
-        allowed="room for the result: about a fifth of the traces' size as NDJSON"
-        if full
-        else "files that can be read, and a folder that can be written",
-        next_step="make room, or name a folder on another disk, and run it again"
-        if full
-        else "check the path and its permissions, and run it again",
+        what=f"the system refuses something while {doing}: {reason}",
+        where=where,
+        allowed="files that can be read, and a folder that can be written",
+        next_step="check the path and its permissions, and run it again",
     )

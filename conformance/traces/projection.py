@@ -1,6 +1,4 @@
-"""The rebalance table as a trace sees it.
-
-Projected on the visible events, made deterministic, as one table of integers.
+"""The rebalance table as a trace sees it: projected on the visible events, to be made deterministic (`determinise`).
 
 A trace shows less than the member knows. Requests, answers, callbacks and polls are written down; the backoffs that
 end, the metadata that change, and what passes between the machines of the member are not. So the columnar checker
@@ -66,52 +64,33 @@ PLAIN_EVENTS: Final = {
 UNUSABLE: Final = {"sync_accepted": ("sync_accepted", "sync_rebalance_in_progress", "sync_fatal")}
 CALLBACK_STARTS: Final = {"revoked_started": False, "lost_started": True}
 CALLBACK_ENDS: Final = {"revoked": False, "lost": True}
-# What happens without a line in the trace.
+# What happens without a line in the trace. On the wire the kit knows every command that it gave: that the application
+# leaves is written down.
 _HIDDEN_INSIDE: Final = (
-    "join_backoff_elapsed",
-    "commit_backoff_elapsed",
-    "commit_deadline_expired",
-    "rejoin_requested",
-    "leave_requested",
-    "callback_started",
-)
+    "join_backoff_elapsed", "commit_backoff_elapsed", "commit_deadline_expired", "rejoin_requested", "callback_started",
+)  # fmt: skip
 HIDDEN: Final = {
-    "reference": _HIDDEN_INSIDE,
-    # The kit knows every command that it gave: what the application asks for is written down.
-    "wire": (
-        *(event for event in _HIDDEN_INSIDE if event != "leave_requested"),
-        "subscribed_to_topics",
-        "application_polled",
-        "coordinator_found",
-        "coordinator_lost",
-        "poll_limit_reached",
-    ),
-}
+    "reference": (*_HIDDEN_INSIDE, "leave_requested"),
+    "wire": (*_HIDDEN_INSIDE, "subscribed_to_topics", "application_polled", "coordinator_found", "coordinator_lost",
+             "poll_limit_reached"),
+}  # fmt: skip
 # What a hidden event may have brought about.
 DEMANDING: Final = ("join_sent", "leave_sent", "revoked_started", "revoked", "lost_started", "lost")
 MAX_PENDING: Final = 2
 EITHER: Final = "either"
-# The variables of the machine that a configuration remembers. The others may have any value at every step: what they
-# would add is precision about things that a trace shows only indirectly, and they multiply the number of sets by
-# thousands. What may be seen between an event and the requests that follow from it.
+# What may be seen between an event and the requests that follow from it.
 BETWEEN: Final = {
     "reference": ("coordinator_lost", "lookup_answered"),
     "wire": ("subscribed", "unsubscribed", "poll", "heartbeat_answered", "commit_answered", "lookup_answered",
              "assigned_started", "assigned", "revoked_started", "revoked", "lost_started", "lost"),
 }  # fmt: skip
+# The variables of the machine that a configuration remembers. The others may have any value at every step: what they
+# would add is precision about things that a trace shows only indirectly, and they multiply the number of sets by
+# thousands.
 TRACKED: Final = (
-    "subscribed",
-    "polled",
-    "identity",
-    "owned",
-    "will_own",
-    "unwanted",
-    "keeps",
-    "lost",
-    "callback_running",
-    "follow_up",
-    "leaving",
-)
+    "subscribed", "polled", "identity", "owned", "will_own", "unwanted", "keeps", "lost", "callback_running",
+    "follow_up", "leaving",
+)  # fmt: skip
 
 Ints = npt.NDArray[np.int64]
 
@@ -153,7 +132,6 @@ class Configuration(NamedTuple):
 
 
 # Symbols
-# -----------------------------------------------------------------------------------------------------------------
 
 
 class Symbol(NamedTuple):
@@ -198,7 +176,6 @@ def _takes_unasked(event: str, inputs: Values) -> bool:
 
 
 # One machine, seen through one source
-# ------------------------------------------------------------------------------------
 
 
 class Observer:
@@ -350,9 +327,7 @@ class Observer:
     def _places_read(self, state: str, event: str) -> list[int]:
         """The variables that decide which row of a cell fires, or what it leaves in a tracked variable."""
         rows = self.table.cell(state, event)
-        texts = [row.guard for row in rows]
-        for row in rows:
-            for effect in row.effects:
-                texts += self.table.effect_by_name[effect].set.values()
+        effects = (self.table.effect_by_name[effect] for row in rows for effect in row.effects)
+        texts = [*(row.guard for row in rows), *(text for effect in effects for text in effect.set.values())]
         read = {name for text in texts for name in names(parse(text, conditional=True))}
         return sorted(self.places[name] for name in read if name in self.places)

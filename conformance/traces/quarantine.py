@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
@@ -63,6 +65,11 @@ class BadLine(Exception):
 
 _LINE: Final = msgspec.json.Decoder(TraceLine)
 _SETTINGS: Final = msgspec.json.Decoder(Settings)
+
+
+def count_reasons(lines: Iterable[Quarantined]) -> dict[str, int]:
+    """How many lines there are of each reason."""
+    return dict(sorted(Counter(line.reason for line in lines).items()))
 
 
 def excerpt(line: bytes) -> str:

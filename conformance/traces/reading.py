@@ -85,14 +85,18 @@ class ChunkReport(msgspec.Struct):
     """What became of the lines of a chunk, or of a part of one.
 
     path         the file
-    start        where in the file it begins; only the order means something
-    lines        all lines that begin in it, blank ones too
-    quarantined  the lines that are no events, numbered from 1 for the chunk's first
+    start        where in the file the chunk begins; only the order means something
+    part         which part of the chunk it is
+    lines        all lines that begin in it
+    blank        those of them that hold nothing
+    quarantined  the lines that are no events, numbered from 1 for the part's first
     """
 
     path: str
     start: int
+    part: int = 0
     lines: int = 0
+    blank: int = 0
     quarantined: list[Quarantined] = []
 
     def quarantine(self, problem: BadLine, line: bytes) -> None:
@@ -101,10 +105,9 @@ class ChunkReport(msgspec.Struct):
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """What chunks held: events, and a report of each. `lines` is the sum of events and quarantined lines."""
+    """What chunks held: events, and a report of each."""
 
     events: pa.Table
-    lines: int
     reports: list[ChunkReport]
 
 
@@ -126,7 +129,7 @@ def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
     """
     found: list[Quarantined] = []
     before: dict[str, int] = {}
-    for report in sorted(reports, key=lambda report: (report.path, report.start)):
+    for report in sorted(reports, key=attrgetter("path", "start", "part")):
         first = before.get(report.path, 0)
         found += (msgspec.structs.replace(line, line=first + line.line) for line in report.quarantined)
         before[report.path] = first + report.lines
@@ -134,7 +137,6 @@ def numbered(reports: Iterable[ChunkReport]) -> list[Quarantined]:
 
 
 # How files are cut, and chunks packed
-# ---------------------------------------------------------------------------------------
 
 
 def plan_all(paths: Sequence[Path], tasks: int = 0) -> Plan:
@@ -205,7 +207,6 @@ def parquet_file(file: Path) -> pq.ParquetFile:
 
 
 # Parsing
-# ----------------------------------------------------------------------------------------------------------------
 
 
 def parse(chunks: Iterable[Chunk]) -> Iterator[Parsed]:
@@ -218,8 +219,8 @@ def parse(chunks: Iterable[Chunk]) -> Iterator[Parsed]:
         reports.append(report)
         for line in _lines(chunk):
             if size >= CHUNK_BYTES:
-                yield _parsed(events, reports)
-                report = ChunkReport(chunk.path, report.start + 1)
+                yield Parsed(to_table(events), reports)
+                report = ChunkReport(chunk.path, chunk.start, report.part + 1)
                 events, reports, size = [], [report], 0
             report.lines += 1
             if isinstance(line, BadLine):
@@ -231,8 +232,10 @@ def parse(chunks: Iterable[Chunk]) -> Iterator[Parsed]:
             except BadLine as problem:
                 if line.strip():
                     report.quarantine(problem, line)
+                else:
+                    report.blank += 1
     if reports:
-        yield _parsed(events, reports)
+        yield Parsed(to_table(events), reports)
 
 
 def parse_all(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress) -> list[Parsed]:
@@ -243,10 +246,6 @@ def parse_all(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress
             parsed += parts
             progress("read", done, len(tasks))
     return parsed
-
-
-def _parsed(events: list[TraceLine], reports: list[ChunkReport]) -> Parsed:
-    return Parsed(to_table(events), len(events) + sum(len(report.quarantined) for report in reports), reports)
 
 
 def _lines(chunk: Chunk) -> Iterator[bytes | BadLine]:

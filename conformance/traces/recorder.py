@@ -53,31 +53,16 @@ class Recorder:
             self._first[member] = self._next.get(member, 0)
         seq = self._first.get(member, 0) + event.seq
         self._next[member] = seq + 1
-        fields: dict[str, object] = {
-            "v": 1,
-            "run": self.run,
-            "group": event.group,
-            "member": event.member,
-            "seq": seq,
-            "at_us": event.at_us,
-            "source": self.source,
-            "event": event.event,
-            "error": event.error,
-            "generation": event.generation,
-            "member_id": event.member_id,
-            "partitions": list(event.partitions),
-            "process": self.process,
-        }
+        names = ("group", "member", "at_us", "event", "error", "generation", "member_id", "partitions")
+        fields: dict[str, object] = {name: getattr(event, name) for name in names}
+        fields |= {"v": 1, "run": self.run, "seq": seq, "source": self.source, "process": self.process}
         if event.detail:
             fields["detail"] = msgspec.Raw(_ENCODER.encode(dict(event.detail)))
         return msgspec.convert(fields, TraceLine)
 
 
 def this_process() -> str:
-    """A name that no other recorder has.
-
-    The host, the process, and a number drawn now, since process ids come again.
-    """
+    """A name that no other recorder has: host, process, and a number drawn now, since process ids come again."""
     return f"{platform.node()}:{os.getpid()}:{uuid4().hex[:8]}"
 
 

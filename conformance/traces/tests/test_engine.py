@@ -13,7 +13,7 @@ import pytest
 from groupspec.conformance.errors import InternalProblem, UsageProblem
 from groupspec.conformance.traces import engine, layout
 from groupspec.conformance.traces.inputs import LAYOUT_FILE
-from groupspec.conformance.traces.reading import to_table
+from groupspec.conformance.traces.reading import ChunkReport, to_table
 from groupspec.conformance.traces.schema import TraceLine
 from groupspec.conformance.traces.tests.defects import DEFECTS
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled
@@ -118,8 +118,9 @@ def test_a_layout_is_checked_alone(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_unaccounted_for_is_an_internal_error(tmp_path: Path) -> None:
+    written, report = layout.Written("bucket-00000.parquet", 2, 0, 0), ChunkReport("file", 0, lines=4, blank=1)
     with workspace(tmp_path / "out") as space, pytest.raises(InternalProblem, match="3 lines were read, but 2 events"):
-        engine.finish_ingest(space, 1, 3, [layout.Written("bucket-00000.parquet", 2, 0, 0)], [], [])
+        engine.finish_ingest(space, 1, [written], [report], [])
     assert list(tmp_path.iterdir()) == []
 
 

@@ -71,7 +71,8 @@ def read(path: Path, chunk_bytes: int = reading.CHUNK_BYTES) -> tuple[pa.Table, 
     parsed = [part for task in pack(plan(find_files([path]).files, chunk_bytes)) for part in parse(task)]
     events = pa.concat_tables([part.events for part in parsed]) if parsed else ARROW_SCHEMA.empty_table()
     quarantined = numbered(report for part in parsed for report in part.reports)
-    assert sum(part.lines for part in parsed) == events.num_rows + len(quarantined)
+    reports = [report for part in parsed for report in part.reports]
+    assert sum(report.lines - report.blank for report in reports) == events.num_rows + len(quarantined)
     return layout.sort(events), quarantined
 
 
@@ -180,6 +181,22 @@ def test_parquet_rows_are_held_to_the_same_schema(tmp_path: Path) -> None:
     back, quarantined = read(file)
     assert back.num_rows == len(rows) - 3
     assert [(one.line, one.reason) for one in quarantined] == [(4, "bad_value"), (6, "bad_value"), (7, "bad_value")]
+
+
+def test_rows_keep_their_numbers_where_a_row_group_is_more_than_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "trace.parquet"
+    events, _ = read(SAMPLES / "expelled.ndjson")
+    rows = events.to_pylist()
+    bad = [3, 17, 30]
+    for place in bad:
+        rows[place]["event"] = "danced"
+    pq.write_table(pa.Table.from_pylist(rows, schema=ARROW_SCHEMA), file, row_group_size=10)
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 700)
+    parts = [part for chunk in reversed(plan(find_files([file]).files)) for part in parse([chunk])]
+    assert len(parts) > 10
+    assert [one.line for one in numbered(report for part in parts for report in part.reports)] == [n + 1 for n in bad]
 
 
 @pytest.mark.parametrize("content", [b"PAR1 no", b""])
