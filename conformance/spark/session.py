@@ -58,7 +58,7 @@ def session(master: str | None = None, memory: str = "2g") -> Iterator[SparkSess
         logs = Path(folder) / "log4j2.properties"
         logs.write_text(_LOGGING)
         master = master or f"local[{os.cpu_count()}]"
-        settings = {
+        settings: dict[str, bool | float | int | str | None] = {
             "spark.driver.memory": memory,
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logs}",
             "spark.sql.warehouse.dir": str(Path(folder) / "warehouse"),
