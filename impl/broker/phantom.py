@@ -10,16 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from groupspec.impl.core import protocol
 from groupspec.impl.core.messages import JoinedMember, TopicPartition
-from groupspec.impl.core.protocol import (
-    Assignment,
-    MalformedProtocolData,
-    Subscription,
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
+from groupspec.impl.core.protocol import MalformedProtocolData
 
 NEWEST_UNDERSTOOD = 3
 
@@ -37,17 +30,17 @@ class Phantom:
     def joined(self, clients_metadata: bytes) -> JoinedMember:
         """Its entry in the leader's list: subscribed to what the client is, in the client's version of the blob."""
         try:
-            topics = decode_subscription(clients_metadata).topics
+            topics = protocol.decode_subscription(clients_metadata).topics
         except MalformedProtocolData:
             topics = ()
         version = min(int.from_bytes(clients_metadata[:2], "big"), NEWEST_UNDERSTOOD)
-        subscription = Subscription(topics, None, self.owned, self.generation)
-        return JoinedMember(self.member_id, None, encode_subscription(subscription, version))
+        subscription = protocol.Subscription(topics, None, self.owned, self.generation)
+        return JoinedMember(self.member_id, None, protocol.encode_subscription(subscription, version))
 
     def was_assigned(self, data: bytes, generation: int) -> None:
         """The client, leading, gave it this."""
         try:
-            self.owned = decode_assignment(data).partitions
+            self.owned = protocol.decode_assignment(data).partitions
         except MalformedProtocolData:
             self.owned = ()
         self.generation = generation
@@ -55,10 +48,12 @@ class Phantom:
     def assign_to_client(self, clients_metadata: bytes, partitions_of: Callable[[str], int], generation: int) -> bytes:
         """Leading: everything that the client subscribed to, less what the phantom takes for itself."""
         try:
-            topics: Iterable[str] = decode_subscription(clients_metadata).topics
+            topics: Iterable[str] = protocol.decode_subscription(clients_metadata).topics
         except MalformedProtocolData:
             topics = ()
         everything = [TopicPartition(topic, number) for topic in topics for number in range(partitions_of(topic))]
         self.owned = tuple(sorted(self.takes))
         self.generation = generation
-        return encode_assignment(Assignment(tuple(p for p in everything if p not in self.takes)), version=0)
+        return protocol.encode_assignment(
+            protocol.Assignment(tuple(p for p in everything if p not in self.takes)), version=0
+        )

@@ -7,27 +7,15 @@ polls again (everything else: it has been told). The identity survives what says
 
 from __future__ import annotations
 
+from groupspec.impl.core import messages, protocol
 from groupspec.impl.core.connection import Connection
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.errors import KafkaError, error_for
 from groupspec.impl.core.events import COORDINATOR
 from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.leading import Leading, Shares
-from groupspec.impl.core.messages import (
-    ErrorCode,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TopicPartition,
-)
-from groupspec.impl.core.protocol import (
-    MalformedProtocolData,
-    Subscription,
-    decode_assignment,
-    encode_sticky_user_data,
-    encode_subscription,
-)
+from groupspec.impl.core.messages import ErrorCode, TopicPartition
+from groupspec.impl.core.protocol import MalformedProtocolData
 from groupspec.impl.core.rebalance import Rebalance, RebalanceState
 from groupspec.impl.core.requests import Requests, Sent
 
@@ -82,7 +70,7 @@ class Joining:
         self._joined_topics = self._subscription.topics()
         self._leading.forget()
         self._in_flight = self._requests.send(
-            JoinGroupRequest(
+            messages.JoinGroupRequest(
                 group_id=config.group_id or "",
                 session_timeout_ms=config.session_timeout_ms,
                 rebalance_timeout_ms=config.max_poll_interval_ms,
@@ -101,12 +89,12 @@ class Joining:
         membership = self._membership
         user_data = None
         if assignor == "sticky" and self._last_generation >= 0:
-            user_data = encode_sticky_user_data(self._last_assignment, self._last_generation)
-        return encode_subscription(
-            Subscription(self._joined_topics, user_data, membership.owned(), membership.owned_generation)
+            user_data = protocol.encode_sticky_user_data(self._last_assignment, self._last_generation)
+        return protocol.encode_subscription(
+            protocol.Subscription(self._joined_topics, user_data, membership.owned(), membership.owned_generation)
         )
 
-    def join_accepted(self, response: JoinGroupResponse) -> None:
+    def join_accepted(self, response: messages.JoinGroupResponse) -> None:
         """A new generation: adopt the identity, show signs of life, and synchronise at once."""
         self._in_flight = None
         if not self._is_ours(response.protocol_type, response.protocol_name):
@@ -120,7 +108,7 @@ class Joining:
         else:
             self.send_sync(())
 
-    def member_id_required(self, response: JoinGroupResponse) -> None:
+    def member_id_required(self, response: messages.JoinGroupResponse) -> None:
         """The coordinator has given this member an id: join again with it, at once (rule J3)."""
         self._in_flight = None
         self._context.identity = Identity(response.member_id)
@@ -151,7 +139,7 @@ class Joining:
         """Ask for the assignment; the leader brings everybody's."""
         config, identity = self._context.config, self._context.identity
         self._in_flight = self._requests.send(
-            SyncGroupRequest(
+            messages.SyncGroupRequest(
                 group_id=config.group_id or "",
                 generation=identity.generation,
                 member_id=identity.member_id,
@@ -164,14 +152,14 @@ class Joining:
         )
         self._context.note("sync_sent", leader=bool(assignments))
 
-    def sync_accepted(self, response: SyncGroupResponse) -> None:
+    def sync_accepted(self, response: messages.SyncGroupResponse) -> None:
         """The assignment. One that no longer fits the subscription is dropped, and the member joins again (rule J1)."""
         self._in_flight = None
         if not self._is_ours(response.protocol_type, response.protocol_name, self._context.identity.protocol_name):
             self.refused("SyncGroup", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             return
         try:
-            assigned = decode_assignment(response.assignment).partitions
+            assigned = protocol.decode_assignment(response.assignment).partitions
         except MalformedProtocolData as error:
             self._await_poll(KafkaError(f"The assignment in SyncGroup's answer can't be read: {error}"))
             return
