@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from groupspec.conformance.commands._common import Known, Steps, json_option, results, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.console import STYLES
@@ -55,30 +55,23 @@ def check(client: str) -> int:
 
 
 def _show(checked: Checked) -> None:
-    console = results()
-    console.print(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "), markup=False)
-    for result in checked.results:
-        outcome = result.verdict
-        if result.found == (NOT_STARTED,):
-            continue
-        console.print(f"[{STYLES[outcome]}]{outcome.value:<13}[/]{result.check.id:<16}{result.check.about}")
-        for line in result.found:
-            console.print(
-                f"{'':<13}{'found:' if outcome is not Verdict.UNSUPPORTED else 'since:':<8}{line}", markup=False
-            )
-        if outcome in (Verdict.FAIL, Verdict.INCONCLUSIVE):
-            console.print(f"{'':<13}{'see:':<8}PROTOCOL.md, {result.check.section}", markup=False)
-            console.print(f"{'':<13}{'next:':<8}{result.check.advice}", markup=False)
-    if skipped := sum(result.found == (NOT_STARTED,) for result in checked.results):
+    say(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "))
+    told = [result for result in checked.results if result.found != (NOT_STARTED,)]
+    for result in told:
+        results().print(f"{result.verdict.value:<13}", style=STYLES[result.verdict], end="")
+        say(f"{result.check.id:<16}{result.check.about}")
+        found = "since:" if result.verdict is Verdict.UNSUPPORTED else "found:"
+        say(*(f"{'':<13}{found:<8}{line}" for line in result.found))
+        if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
+            section = f"PROTOCOL.md, {result.check.section}"
+            say(f"{'':<13}{'see:':<8}{section}", f"{'':<13}{'next:':<8}{result.check.advice}")
+    if skipped := len(checked.results) - len(told):
         outcome = Verdict.INCONCLUSIVE
         text = f"{outcome.value:<13}{NOT_STARTED}: the other {skipped} checks judge nothing"
-        console.print(text, style=STYLES[outcome], markup=False)
+        results().print(text, style=STYLES[outcome], markup=False)
     if checked.stderr and checked.count(Verdict.FAIL):
-        console.print("the end of its stderr:", markup=False)
-        for line in checked.stderr.splitlines()[-10:]:
-            console.print(f"  {line}", markup=False)
-    counts = ", ".join(f"{n} {outcome.value}" for outcome in Verdict if (n := checked.count(outcome)))
-    console.print(counts)
+        say("the end of its stderr:", *(f"  {line}" for line in checked.stderr.splitlines()[-10:]))
+    say(", ".join(f"{n} {outcome.value}" for outcome in Verdict if (n := checked.count(outcome))))
 
 
 def _as_json(checked: Checked) -> dict[str, object]:
