@@ -19,7 +19,6 @@ property here holds whatever the timeouts are, and what depends on their lengths
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -90,19 +89,12 @@ def claims(features: frozenset[str]) -> tuple[ModelProperty, ...]:
     return (*of_peers, one_owner, *others, *(claimed("base_static") if is_static else ()))
 
 
-_FEATURES: Final[Mapping[str, Mapping[str, Value]]] = {"late": {"request_late": False}, "log": {"told": "current"}}
-"""What is frozen in a model without the feature."""
-
-
 def _frozen_without(features: frozenset[str]) -> dict[str, Value]:
     """What features that a model lacks would vary, and the value that it has instead."""
-    without = {
-        name: value for feature, held in _FEATURES.items() if feature not in features for name, value in held.items()
-    }
+    late: dict[str, Value] = {} if "late" in features else {"request_late": False}
     if static.FEATURE in features:
-        del without["told"]
-        without.update(static.FROZEN)
-    return without
+        return {**late, **static.FROZEN}
+    return late if "log" in features else {**late, "told": "current"}
 
 
 _UNQUIET: Final = frozenset({"leaves", "asks_to_rejoin", "poll_interval_expires", "session_expires_at_member", "polls"})

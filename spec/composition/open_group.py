@@ -22,7 +22,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 from typing import Final, TypeAlias
 
@@ -143,61 +143,43 @@ _ALSO_JOIN: Final[tuple[Facts, ...]] = (
 """The same in an older version, or with other protocols: nothing that the group looks at."""
 
 
-def _joins() -> Iterator[Facts]:
-    usual = {name: _USUAL[name] for name in vocabulary.EVENTS["group_join"].inputs}
-    for who, (ranged, room, protocol) in product(_WHO_JOINS, product(NO_YES, repeat=3)):
-        yield {**usual, **who, "in_session_range": ranged, "has_room": room, "protocol_accepted": protocol}
-    yield from ({**usual, **who} for who in _ALSO_JOIN)
+def _combined(**facts: tuple[Value, ...]) -> Iterator[dict[str, Value]]:
+    """Every combination of these values of facts."""
+    return (dict(zip(facts, values, strict=True)) for values in product(*facts.values()))
 
 
-def _syncs() -> Iterator[Facts]:
-    for requester, current, protocol, leads in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
-        if requester == "member" or not leads:
-            yield {"requester": requester, "generation_matches": current, "protocol_accepted": protocol,
-                   "is_leader": leads}  # fmt: skip
+_USUAL_JOIN: Final = {name: _USUAL[name] for name in vocabulary.EVENTS["group_join"].inputs}
 
-
-def _heartbeats() -> Iterator[Facts]:
-    for requester, current in product(_REQUESTERS, NO_YES):
-        yield {"requester": requester, "generation_matches": current}
-
-
-def _commits() -> Iterator[Facts]:
-    for requester, current, known, told in product(_REQUESTERS, NO_YES, NO_YES, NO_YES):
-        if known or requester != "pending":
-            yield {"requester": requester, "generation_matches": current, "group_known": known,
-                   "reports_missing_group": told}  # fmt: skip
-
-
-def _leaves() -> Iterator[Facts]:
-    for requester in _REQUESTERS:
-        yield {"requester": requester, "replaces_static": False}
-    yield {"requester": "none", "replaces_static": True}
-
-
-def _sessions() -> Iterator[Facts]:
-    for requester in _REQUESTERS:
-        yield {"requester": requester, "is_awaiting": False}
-    yield {"requester": "member", "is_awaiting": True}
-
-
-_FACTS_OF: Final[Mapping[str, Callable[[], Iterator[Facts]]]] = {
-    "group_join": _joins,
-    "group_sync": _syncs,
-    "group_heartbeat": _heartbeats,
-    "group_commit": _commits,
-    "group_leave": _leaves,
-    "group_session_expired": _sessions,
-}
+_FACTS_OF: Final[Mapping[str, Collection[Facts]]] = {
+    "group_join": [
+        *({**_USUAL_JOIN, **who, **checked}
+          for who in _WHO_JOINS
+          for checked in _combined(in_session_range=NO_YES, has_room=NO_YES, protocol_accepted=NO_YES)),
+        *({**_USUAL_JOIN, **who} for who in _ALSO_JOIN),
+    ],
+    "group_sync": [
+        facts
+        for facts in _combined(requester=_REQUESTERS, generation_matches=NO_YES, protocol_accepted=NO_YES,
+                               is_leader=NO_YES)
+        if facts["requester"] == "member" or not facts["is_leader"]
+    ],
+    "group_heartbeat": [*_combined(requester=_REQUESTERS, generation_matches=NO_YES)],
+    "group_commit": [
+        facts
+        for facts in _combined(requester=_REQUESTERS, generation_matches=NO_YES, group_known=NO_YES,
+                               reports_missing_group=NO_YES)
+        if facts["group_known"] or facts["requester"] != "pending"
+    ],
+    "group_leave": [*_combined(requester=_REQUESTERS, replaces_static=(False,)),
+                    {"requester": "none", "replaces_static": True}],
+    "group_session_expired": [*_combined(requester=_REQUESTERS, is_awaiting=(False,)),
+                              {"requester": "member", "is_awaiting": True}],
+}  # fmt: skip
 """By event that is about one id: every combination of facts that it may come with."""
 
 
-def _may_come(event: str, facts: Facts) -> str:
-    """When a correct environment may send it, about id `i`."""
-    return conjunction(*_conditions(event, facts))
-
-
 def _conditions(event: str, facts: Facts) -> Iterator[str]:
+    """When a correct environment may send it, about id `i`."""
     requester = facts["requester"]
     if event == "group_session_expired" and requester == "member":
         yield "member[i]"
@@ -227,10 +209,10 @@ def _told(facts: Facts) -> Iterator[str]:
 
 
 def _environment(code: MachineCode) -> Iterator[Action]:
-    for event, facts_of in _FACTS_OF.items():
-        for facts in facts_of():
+    for event, combinations in _FACTS_OF.items():
+        for facts in combinations:
             name = "_".join([event.removeprefix("group_"), *_told(facts)])
-            yield _action(code, event, name, _may_come(event, facts), facts)
+            yield _action(code, event, name, conjunction(*_conditions(event, facts)), facts)
     yield from _timers(code)
     yield from _log(code)
     yield from _coordinator(code)
