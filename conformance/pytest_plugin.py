@@ -91,7 +91,7 @@ def vector_runs(subject: str, rebalance: str = "any") -> Iterable[VectorRun]:
     """Every run of the vectors that ship with groupspec.
 
     Raises:
-        UsageProblem: there are none of that subject and protocol.
+        UsageError: there are none of that subject and protocol.
     """
     from groupspec.conformance.vectors.reading import read_vectors, vector_files
 

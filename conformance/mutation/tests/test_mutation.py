@@ -13,8 +13,8 @@ import pytest
 from groupspec.conformance import cli, kills
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain.rules import explain_rule
-from groupspec.conformance.mutation import matrix, plugin, rows, trials
-from groupspec.conformance.mutation.catalogue import MUTANTS, find
+from groupspec.conformance.mutation import matrix, plugin, trials
+from groupspec.conformance.mutation.catalogue import MUTANTS, find, rows
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.impl.core import dispatch
 from groupspec.impl.core.context import Context
