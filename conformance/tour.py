@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Unpack
 
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
@@ -254,24 +253,22 @@ class Path:
     fetches: bool = False
 
 
-PATHS: Final[Mapping[str, Path]] = MappingProxyType(
-    {
-        "join": Path("subscribe() and the first poll(): the consumer joins its group and reads", _join, fetches=True),
-        "heartbeat": Path("Heartbeats go on while the application does not call", _heartbeat),
-        "revocation": Path(
-            "A cooperative rebalance takes one of two partitions away",
-            _revocation,
-            Settings(partition_assignment_strategy=("cooperative-sticky",)),
-        ),
-        "commit": Path("commit()", _commit),
-        "leave": Path("close() with enable.auto.commit", _leave, Settings(enable_auto_commit=True)),
-        "poll-timeout": Path(
-            "max.poll.interval.ms is over",
-            _poll_timeout,
-            Settings(max_poll_interval_ms=POLL_INTERVAL_MS, session_timeout_ms=POLL_INTERVAL_MS),
-        ),
-    }
-)
+PATHS: Final[Mapping[str, Path]] = {
+    "join": Path("subscribe() and the first poll(): the consumer joins its group and reads", _join, fetches=True),
+    "heartbeat": Path("Heartbeats go on while the application does not call", _heartbeat),
+    "revocation": Path(
+        "A cooperative rebalance takes one of two partitions away",
+        _revocation,
+        Settings(partition_assignment_strategy=("cooperative-sticky",)),
+    ),
+    "commit": Path("commit()", _commit),
+    "leave": Path("close() with enable.auto.commit", _leave, Settings(enable_auto_commit=True)),
+    "poll-timeout": Path(
+        "max.poll.interval.ms is over",
+        _poll_timeout,
+        Settings(max_poll_interval_ms=POLL_INTERVAL_MS, session_timeout_ms=POLL_INTERVAL_MS),
+    ),
+}
 """Every path of the tour by the name of its picture."""
 
 

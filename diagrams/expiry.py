@@ -7,7 +7,6 @@ for the moves of a run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
@@ -18,50 +17,46 @@ from groupspec.spec.expiry.theorems import THEOREMS, Theorem
 APPLICATION, MEMBER, COORDINATOR = "application", "member", "coordinator"
 LANES: Final = (APPLICATION, MEMBER, COORDINATOR)
 
-MOVES: Final[Mapping[str, tuple[str, str, str, EntryKind]]] = MappingProxyType(
-    {
-        "beat_sent": (MEMBER, COORDINATOR, "Heartbeat is sent", "request"),
-        "next_sent": (MEMBER, COORDINATOR, "the next Heartbeat is sent", "request"),
-        "beat_arrives": (COORDINATOR, "", "the Heartbeat is there", "timer"),
-        "next_arrives": (COORDINATOR, "", "the next Heartbeat is there", "timer"),
-        "beat_answered": (COORDINATOR, MEMBER, "its answer is there", "response"),
-        "swallowed": (MEMBER, "", "it is lost, and nobody knows", "note"),
-        "beat_failed": (MEMBER, "", "the Heartbeat has failed", "error"),
-        "found": (MEMBER, "", "the coordinator is found again", "connection"),
-        "doubts": (MEMBER, "", "its own session clock has expired", "violation"),
-        "session_expires": (COORDINATOR, "", "session expired: the member is out", "violation"),
-        "polls": (APPLICATION, "", "poll()", "call"),
-        "polls_and_beats": (APPLICATION, COORDINATOR, "poll(): a Heartbeat was due", "request"),
-        "polls_and_reads": (APPLICATION, "", "poll() reads the answer", "call"),
-        "returns": (APPLICATION, "", "poll() returns: processing", "call"),
-        "waits_unread": (MEMBER, "", "the answer is there, and unread", "note"),
-        "leaves": (MEMBER, COORDINATOR, "poll interval expired: LeaveGroup", "violation"),
-        "leave_arrives": (COORDINATOR, "", "the member has left", "note"),
-        "is_seen": (MEMBER, "", "still a member", "violation"),
-        "another_joins": (COORDINATOR, "", "another member joins: a rebalance", "timer"),
-        "beat_arrives_in_rebalance": (COORDINATOR, "", "the Heartbeat is there", "timer"),
-        "announced": (COORDINATOR, MEMBER, "REBALANCE_IN_PROGRESS is there", "response"),
-        "join_sent": (MEMBER, COORDINATOR, "JoinGroup is sent", "request"),
-        "join_arrives": (COORDINATOR, "", "the JoinGroup is there", "note"),
-        "round_expires": (COORDINATOR, "", "rebalance timeout: the member is out", "violation"),
-        "join_answered": (COORDINATOR, MEMBER, "JoinGroup is answered", "response"),
-        "sync_sent": (MEMBER, COORDINATOR, "SyncGroup is sent", "request"),
-        "sync_arrives": (COORDINATOR, "", "the SyncGroup is there", "timer"),
-        "sync_answered": (COORDINATOR, MEMBER, "SyncGroup is answered", "response"),
-        "crashes": (MEMBER, "", "crashes", "error"),
-        "last_beat_arrives": (COORDINATOR, "", "its last Heartbeat arrives", "timer"),
-        "nothing_was_out": (MEMBER, "", "nothing is on its way", "note"),
-        "is_waited_for": (COORDINATOR, "", "the rebalance still waits", "violation"),
-    }
-)
+MOVES: Final[Mapping[str, tuple[str, str, str, EntryKind]]] = {
+    "beat_sent": (MEMBER, COORDINATOR, "Heartbeat is sent", "request"),
+    "next_sent": (MEMBER, COORDINATOR, "the next Heartbeat is sent", "request"),
+    "beat_arrives": (COORDINATOR, "", "the Heartbeat is there", "timer"),
+    "next_arrives": (COORDINATOR, "", "the next Heartbeat is there", "timer"),
+    "beat_answered": (COORDINATOR, MEMBER, "its answer is there", "response"),
+    "swallowed": (MEMBER, "", "it is lost, and nobody knows", "note"),
+    "beat_failed": (MEMBER, "", "the Heartbeat has failed", "error"),
+    "found": (MEMBER, "", "the coordinator is found again", "connection"),
+    "doubts": (MEMBER, "", "its own session clock has expired", "violation"),
+    "session_expires": (COORDINATOR, "", "session expired: the member is out", "violation"),
+    "polls": (APPLICATION, "", "poll()", "call"),
+    "polls_and_beats": (APPLICATION, COORDINATOR, "poll(): a Heartbeat was due", "request"),
+    "polls_and_reads": (APPLICATION, "", "poll() reads the answer", "call"),
+    "returns": (APPLICATION, "", "poll() returns: processing", "call"),
+    "waits_unread": (MEMBER, "", "the answer is there, and unread", "note"),
+    "leaves": (MEMBER, COORDINATOR, "poll interval expired: LeaveGroup", "violation"),
+    "leave_arrives": (COORDINATOR, "", "the member has left", "note"),
+    "is_seen": (MEMBER, "", "still a member", "violation"),
+    "another_joins": (COORDINATOR, "", "another member joins: a rebalance", "timer"),
+    "beat_arrives_in_rebalance": (COORDINATOR, "", "the Heartbeat is there", "timer"),
+    "announced": (COORDINATOR, MEMBER, "REBALANCE_IN_PROGRESS is there", "response"),
+    "join_sent": (MEMBER, COORDINATOR, "JoinGroup is sent", "request"),
+    "join_arrives": (COORDINATOR, "", "the JoinGroup is there", "note"),
+    "round_expires": (COORDINATOR, "", "rebalance timeout: the member is out", "violation"),
+    "join_answered": (COORDINATOR, MEMBER, "JoinGroup is answered", "response"),
+    "sync_sent": (MEMBER, COORDINATOR, "SyncGroup is sent", "request"),
+    "sync_arrives": (COORDINATOR, "", "the SyncGroup is there", "timer"),
+    "sync_answered": (COORDINATOR, MEMBER, "SyncGroup is answered", "response"),
+    "crashes": (MEMBER, "", "crashes", "error"),
+    "last_beat_arrives": (COORDINATOR, "", "its last Heartbeat arrives", "timer"),
+    "nothing_was_out": (MEMBER, "", "nothing is on its way", "note"),
+    "is_waited_for": (COORDINATOR, "", "the rebalance still waits", "violation"),
+}
 """The moves of a run: from which lane to which, in words, and what it is."""
 
-VERSIONS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
-    {
-        "KIP-62 (10 s)": {"session": 10_000},
-        "since 3.0 (45 s)": {"session": 45_000},
-    }
-)
+VERSIONS: Final[Mapping[str, Mapping[str, int]]] = {
+    "KIP-62 (10 s)": {"session": 10_000},
+    "since 3.0 (45 s)": {"session": 45_000},
+}
 DEFAULTS: Final[Values] = {
     "interval": 3_000,
     "granularity": 100,

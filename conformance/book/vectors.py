@@ -6,6 +6,7 @@ is one run to try: what happens, what must be sent on it, and how it goes on to 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,7 @@ from groupspec.conformance.book.text import prose
 from groupspec.conformance.book.variants import Variant, variants
 from groupspec.conformance.vectors import Pair, VectorFile, VectorStep, read_vectors, vector_files
 from groupspec.conformance.vectors.subjects import PROFILE, SUBJECTS
+from groupspec.spec.compiler import REBALANCES
 
 
 @dataclass(frozen=True)
@@ -24,17 +26,15 @@ class VectorRun:
     """One row, and how it is brought about.
 
     Attributes:
-        machine: Whose row.
         row: Its id.
-        table: The address of the row in its table.
+        variant: The table that has it.
         steps: From before the first event up to the row.
         back: From there to normal operation; empty where nothing leads back.
         pairs: How many pairs of rows it is in.
     """
 
-    machine: str
     row: str
-    table: str
+    variant: Variant
     steps: tuple[VectorStep, ...]
     back: tuple[VectorStep, ...]
     pairs: int
@@ -52,42 +52,43 @@ def page_of(file: VectorFile, machine: str) -> str:
 
 
 @cache
-def _runs(place: int) -> Mapping[tuple[str, str], VectorRun]:
+def _runs(place: int) -> Mapping[str, list[VectorRun]]:
+    """The runs of a file by the machine whose row they bring about: for each row the shortest."""
     file = files()[place][1]
     shortest: dict[tuple[str, str], Pair] = {}
-    count: dict[tuple[str, str], int] = {}
+    count: Counter[tuple[str, str]] = Counter()
     for pair in file.pairs:
-        for row in dict.fromkeys(pair.rows):
-            count[pair.machine, row] = count.get((pair.machine, row), 0) + 1
+        count.update((pair.machine, row) for row in set(pair.rows))
         key = pair.machine, pair.rows[1]
         if key not in shortest or len(pair.run) < len(shortest[key].run):
             shortest[key] = pair
-    found = {}
+    found: dict[str, list[VectorRun]] = {}
     for (machine, row), pair in shortest.items():
         if variant := _table_of(file, machine, row):
             steps = (*file.way_to(pair.start), *pair.run)
-            found[machine, row] = VectorRun(machine, row, variant.row(row), steps, pair.back or (), count[machine, row])
+            run = VectorRun(row, variant, steps, pair.back or (), count[machine, row])
+            found.setdefault(machine, []).append(run)
     return found
 
 
 def _table_of(file: VectorFile, machine: str, row: str) -> Variant | None:
-    for variant in variants().get(machine, ()):
-        covered = any(
-            profile == PROFILE and file.rebalance in ("any", rebalance) for rebalance, profile in variant.covers
-        )
-        if covered and row in variant.table.by_id:
-            return variant
-    return None
+    """The table, followed by what the file is about, that has a row."""
+    covered = [(r, PROFILE) for r in (REBALANCES if file.rebalance == "any" else (file.rebalance,))]
+    found = (
+        each for each in variants().get(machine, ()) if row in each.table.by_id and set(each.covers) & set(covered)
+    )
+    return next(found, None)
 
 
 def vectors_of(variant: Variant) -> Mapping[str, tuple[str, int]]:
     """Row of a table to the address of its run, and the number of pairs that it is in."""
-    found = {}
-    for place, (_, file) in enumerate(files()):
-        for (machine, row), run in _runs(place).items():
-            if machine == variant.table.name and _table_of(file, machine, row) == variant:
-                found[row] = (f"{page_of(file, machine)}#{run.row}", run.pairs)
-    return found
+    machine = variant.table.name
+    return {
+        run.row: (f"{page_of(file, machine)}#{run.row}", run.pairs)
+        for place, (_, file) in enumerate(files())
+        for run in _runs(place).get(machine, ())
+        if run.variant is variant
+    }
 
 
 def _readme(start: str, end: str = "") -> str:
@@ -103,15 +104,14 @@ def pages() -> Iterator[Page]:
     subjects = {subject.name: subject for subject in SUBJECTS}
     listed = []
     for place, (name, file) in enumerate(files()):
-        by_machine = _by_machine(place)
-        read_here = [(machine, page_of(file, machine)) for machine in by_machine]
+        read_here = [(machine, page_of(file, machine)) for machine in _runs(place)]
         listed.append((name, file, read_here, subjects[file.subject]))
-        for machine, runs in by_machine.items():
+        for machine, runs in _runs(place).items():
             order = list(variants()[machine][0].table.by_id)
-            runs.sort(key=lambda run: (order.index(run.row) if run.row in order else len(order), run.row))
+            ordered = sorted(runs, key=lambda run: (order.index(run.row) if run.row in order else len(order), run.row))
             protocol = file.rebalance if file.rebalance != "any" else "both protocols"
             title = f"{machine}: {file.subject}, {protocol}"
-            yield page("runs", title, page_of(file, machine), name=name, runs=runs)
+            yield page("runs", title, page_of(file, machine), name=name, runs=ordered)
     yield page(
         "vectors",
         "Test data",
@@ -119,11 +119,3 @@ def pages() -> Iterator[Page]:
         format=prose(_readme("## The format"), top=1),
         files=listed,
     )
-
-
-def _by_machine(place: int) -> dict[str, list[VectorRun]]:
-    """The runs of a file by the machine whose row they bring about."""
-    machines: dict[str, list[VectorRun]] = {}
-    for run in _runs(place).values():
-        machines.setdefault(run.machine, []).append(run)
-    return machines
