@@ -120,8 +120,7 @@ class _Module:
         yield from _title("Variables")
         yield "TypeOK =="
         for variable in variables:
-            if variable.doc:
-                yield from (f"    {line}" for line in comment(variable.doc, WIDTH - 4))
+            yield from (f"    {line}" for line in comment(variable.doc, WIDTH - 4))
             sets = "".join(f"[{over.title()} -> " for over in variable.over)
             lines = values(variable.domain, WIDTH - 8 - len(variable.name) - len(sets) - 12)
             yield from hang(f"    /\\ state.{variable.name} \\in {sets}", lines, "]" * len(variable.over))
@@ -138,8 +137,7 @@ class _Module:
         yield ""
 
     def _procedure(self, procedure: Procedure) -> Iterator[str]:
-        if procedure.doc:
-            yield from comment(procedure.doc)
+        yield from comment(procedure.doc)
         parameters = [*(name for name, _ in procedure.indices), *(name for name, _ in procedure.inputs)]
         yield f"{self.procedures[procedure.name]}({', '.join(['s', *parameters])}) =="
         body = BodyWriter(self.model, self.procedures, {name: name for name in parameters})

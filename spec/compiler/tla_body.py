@@ -97,13 +97,13 @@ class BodyWriter:
         opening = f"[{state} EXCEPT "
         note, lines = together[0].note, Lines()
         for position, assigning in enumerate(together):
-            if position and assigning.note:
+            if position:
                 lines += [" " * len(opening) + line for line in comment(assigning.note, width - len(opening))]
             for target, value, over in assigning.targets:
                 prefix = (opening if not lines else " " * len(opening)) + writer.target(target) + " = "
                 lines += hang(prefix, self._value(writer, value, over, width - len(prefix) - 1), ",")
         lines[-1] = lines[-1].removesuffix(",") + "]"
-        return [*(comment(note, width) if note else []), *lines]
+        return [*comment(note, width), *lines]
 
     def _value(self, writer: Expressions, value: ast.expr, over: tuple[str, str] | None, width: int) -> Lines:
         """What is assigned: a value, or one for each index."""
@@ -135,10 +135,10 @@ class BodyWriter:
         writer = Expressions(state, self.bound)
         lines: Lines = []
         for position, (condition, body, about) in enumerate(branches):
-            lines += comment(about, width) if about else []
+            lines += comment(about, width)
             lines += hang("IF " if position == 0 else "ELSE IF ", writer.lines(condition, width - 8))
             lines += hang("THEN ", self.block(body, state, width - 5))
-        lines += comment(note, width) if note else []
+        lines += comment(note, width)
         return [*lines, *hang("ELSE ", self.block(otherwise, state, width - 5))]
 
     def _case(
@@ -152,7 +152,7 @@ class BodyWriter:
         for position, (value, rows) in enumerate(groups.items()):
             lines.append(f"{'IN  CASE' if position == 0 else '      []'} {at} = {constant(value)} ->")
             lines += [f"           {line}" for line in self._rows(rows, state, width - 11)]
-        lines += [f"      {line}" for line in comment(note, width - 6)] if note else []
+        lines += [f"      {line}" for line in comment(note, width - 6)]
         lines.append(f"      [] OTHER -> {state}")
         self.within_case = within
         return hang("(", lines, ")") if within else lines
@@ -163,8 +163,7 @@ class BodyWriter:
         last = next((row for row in rows if row.rest is None), None)
         if conditional:
             return self._choice(conditional, last.body if last else (), last.note if last else "", state, width)
-        about = comment(rows[0].note, width) if rows[0].note else []
-        return [*about, *self.block(rows[0].body, state, width)]
+        return [*comment(rows[0].note, width), *self.block(rows[0].body, state, width)]
 
     def _for(self, statement: For, state: str, width: int) -> Lines:
         self.loops += 1

@@ -17,6 +17,8 @@ Lines = list[str]
 
 def comment(text: str, sign: str, width: int = WIDTH) -> Lines:
     """Prose as comment lines; an empty line separates paragraphs, and one that begins with a space is kept."""
+    if not text:
+        return []
     lines: Lines = []
     for paragraph in text.split("\n\n"):
         lines += [sign] if lines else []
