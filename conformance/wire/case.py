@@ -48,7 +48,7 @@ class Scenario:
     """A story, and what is judged by it."""
 
     id: str
-    story: Callable[..., None]  # takes a ScenarioContext, as `scenario.scenario` checks
+    story: Callable[..., None]  # takes a ScenarioContext, as `scenarios.scenario` checks
     rules: tuple[str, ...]
     source: str
     rebalance: Literal["eager", "cooperative"]
