@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import aiokafka
@@ -57,11 +57,7 @@ class AioKafka(Harness):
 
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener."""
-
-        async def in_loop() -> None:
-            self.consumer.subscribe(topics, listener=_Listener(self))
-
-        self._await(in_loop())
+        self._in_loop(lambda: self.consumer.subscribe(topics, listener=_Listener(self)))
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""
@@ -83,15 +79,17 @@ class AioKafka(Harness):
 
     def unsubscribe(self) -> None:
         """Give up the subscription."""
-
-        async def in_loop() -> None:
-            self.consumer.unsubscribe()
-
-        self._await(in_loop())
+        self._in_loop(self.consumer.unsubscribe)
 
     def close(self) -> None:
         """Close the consumer."""
         self._await(self.consumer.stop())
+
+    def _in_loop(self, call: Callable[[], None]) -> None:
+        async def work() -> None:
+            call()
+
+        self._await(work())
 
     def _await(self, work: Coroutine[object, object, Result]) -> Result:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
