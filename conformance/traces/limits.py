@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.errors import UsageProblem
 
 
@@ -22,7 +21,7 @@ def machine_limits(doing: str, place: Path) -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError, OSError) as error:
-        if is_out_of_memory(error):
+        if isinstance(error, MemoryError) or "can't start new thread" in str(error):
             raise out_of_memory(doing, str(place)) from error
         if isinstance(error, OSError):
             raise refused(doing, error, place) from error
