@@ -34,7 +34,21 @@ class Outcome:
     def __str__(self) -> str:
         """What went wrong, under which schedule, and the last steps."""
         steps = [f"  {name}: {what}" for name, what in self.trace[-TOLD_STEPS:]]
-        return "\n".join([f"{type(self.error).__name__}: {self.error}", f"schedule: {list(self.schedule)}", *steps])
+        return "\n".join([f"{type(self.error).__name__}: {self.error}", f"schedule: {spelled(self.schedule)}", *steps])
+
+
+def spelled(schedule: Sequence[int]) -> str:
+    """A schedule as text: the choices that leave the plain order, each with its place; `read` takes it back."""
+    return " ".join(f"{place}:{choice}" for place, choice in enumerate(schedule) if choice) or "plain"
+
+
+def read(text: str) -> list[int]:
+    """The schedule of a text. ValueError if it is none."""
+    pairs = [] if text == "plain" else [tuple(map(int, pair.split(":"))) for pair in text.split()]
+    schedule = [0] * (1 + max((place for place, _ in pairs), default=-1))
+    for place, choice in pairs:
+        schedule[place] = choice
+    return schedule
 
 
 @dataclass(frozen=True, slots=True)

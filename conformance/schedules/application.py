@@ -1,0 +1,197 @@
+"""What an application does with a consumer, and what it may rely on whatever the order of things: the oracle.
+
+    C1   Callbacks alternate: assigned what was not owned, revoked or lost what was.
+    C4   What a callback raises is raised by a call, and the rebalance goes on.
+    O1   After an assignment reading begins at the committed offset.
+    O2   Each record comes once, in order, from there or from where the application sought.
+    O3   No record comes of a partition that is not owned.
+    M4   No commit covers what the application was not given.
+    M6   Each asynchronous commit has one outcome, in the order of the calls.
+    T2   Errors are those that the API has for the call; each wakeup interrupts at most one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+from groupspec.conformance.schedules.group import TOPIC, RacingGroup
+from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.impl.consumer import Consumer, WakeupError
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
+from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.scheduling import ScheduledRuntime
+
+POLL_MS: Final = 2_000
+CALL_MS: Final = 5_000
+MAX_TURNS: Final = 40
+"""Polls after which a member that nothing disturbs any more must have read of every partition that it owns."""
+
+
+class CallbackRaised(Exception):
+    """The application's callback raises this."""
+
+
+class Application:
+    """A listener, a loop, and what it expects of the consumer."""
+
+    def __init__(self, runtime: ScheduledRuntime, scenario: Scenario, group: RacingGroup) -> None:
+        self._runtime = runtime
+        self._scenario = scenario
+        self._group = group
+        self._callbacks = list(scenario.callbacks)
+        self._next: dict[TopicPartition, int | None] = {}  # None: to be read from the committed offset
+        self._reached: dict[TopicPartition, set[int]] = {}
+        self._paused: set[TopicPartition] = set()
+        self._commits = 0
+        self._outcomes: list[int] = []
+        self._raised = 0
+        self._consumer: Consumer | None = None
+        self.owned: set[TopicPartition] = set()
+        self.errors: list[Exception] = []
+        self.closed = False
+        group.may_commit = self._may_commit
+
+    # The listener
+    # ------------------------------------------------------------------------------------------------------
+
+    def on_partitions_assigned(self, partitions: list[TopicPartition]) -> None:
+        """See RebalanceListener."""
+        with self._runtime.application("on_partitions_assigned"):
+            assert not set(partitions) & self.owned, f"assigned twice: {set(partitions) & self.owned} (rule C1)"
+            self.owned |= set(partitions)
+            self._next |= dict.fromkeys(partitions)
+            self._during_callback(partitions)
+
+    def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
+        """See RebalanceListener."""
+        with self._runtime.application("on_partitions_revoked"):
+            assert set(partitions) <= self.owned, f"revoked without being owned: {set(partitions) - self.owned} (C1)"
+            self._during_callback(partitions)
+            self._forget(partitions)
+
+    def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
+        """See RebalanceListener."""
+        with self._runtime.application("on_partitions_lost"):
+            assert set(partitions) <= self.owned, f"lost without being owned: {set(partitions) - self.owned} (C1)"
+            self._forget(partitions)
+
+    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
+        self.owned -= set(partitions)
+        self._paused -= set(partitions)
+        for partition in partitions:
+            self._next.pop(partition, None)
+
+    def _during_callback(self, partitions: list[TopicPartition]) -> None:
+        consumer, what = self._consumer, self._callbacks.pop(0) if self._callbacks else ""
+        assert consumer is not None
+        if what == "raise":
+            self._raised += 1
+            raise CallbackRaised
+        with suppress(KafkaError):
+            if what:
+                self._call(consumer, what, partitions)
+
+    # The loop
+    # -----------------------------------------------------------------------------------------------------------
+
+    def work(self, consumer: Consumer) -> None:
+        """Make the scenario's calls; then read of everything that is owned; then close."""
+        self._consumer = consumer
+        calls: list[Callable[[], object]] = [lambda: consumer.subscribe([TOPIC], self)]
+        calls += [lambda name=name: self._call(consumer, name, sorted(self.owned)) for name in self._scenario.calls]  # type: ignore[misc]
+        for call in calls:
+            self._try(call)
+        if not self.closed and consumer.subscription():
+            self._read_all(consumer)
+        self._try(lambda: consumer.close(CALL_MS))
+        self._expect_the_end()
+
+    def _try(self, call: Callable[[], object]) -> None:
+        if self.closed:
+            return
+        try:
+            call()
+        except ConsumerClosedError:
+            self.closed = True
+            assert {"close", "close at once"} & set(self._scenario.others), "closed, and nobody has closed it"
+        except (KafkaError, CallbackRaised) as error:
+            self.errors.append(error)
+
+    def _call(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
+        match name:
+            case "poll":
+                self._read(consumer, POLL_MS)
+            case "poll for nothing":
+                self._read(consumer, 0)
+            case "commit":
+                consumer.commit(timeout_ms=CALL_MS)
+            case "commit_async":
+                number = self._commits
+                self._commits += 1
+                consumer.commit_async(callback=lambda _, __: self._outcomes.append(number))
+            case "committed":
+                consumer.committed([TopicPartition(TOPIC, 0)], timeout_ms=CALL_MS)
+            case "position" if partitions:
+                consumer.position(partitions[0], timeout_ms=CALL_MS)
+            case "seek" if partitions:
+                self._seek(consumer, partitions[0], 500 + self._runtime.steps % 100)
+            case "pause":
+                consumer.pause(partitions)
+                self._paused |= set(partitions)
+            case "resume":
+                consumer.resume(partitions)
+                self._paused -= set(partitions)
+            case "subscribe again" if consumer.subscription():
+                consumer.subscribe([TOPIC], self)
+            case "unsubscribe":
+                consumer.unsubscribe()
+                consumer.subscribe([TOPIC], self)
+
+    def _seek(self, consumer: Consumer, partition: TopicPartition, offset: int) -> None:
+        consumer.seek(partition, offset)
+        self._next[partition] = offset
+        self._reached.setdefault(partition, set()).add(offset)
+
+    def _read(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
+        """Poll, and check every record; which partitions they were of."""
+        read = set()
+        for record in consumer.poll(timeout_ms):
+            partition = TopicPartition(record.topic, record.partition)
+            assert partition in self.owned, f"a record of {partition}, which is not owned (rule O3)"
+            expected = self._next[partition]
+            if expected is None:
+                starts = self._group.starts[partition]
+                assert record.offset in starts, f"{partition} begins at {record.offset}, not at {starts} (rule O1)"
+            else:
+                assert record.offset == expected, f"{partition}: {record.offset} after {expected - 1} (rule O2)"
+            self._next[partition] = record.offset + 1
+            read.add(partition)
+        for partition in read:
+            reached = self._next[partition]
+            assert reached is not None
+            self._reached.setdefault(partition, set()).add(reached)
+        return read
+
+    def _may_commit(self, partition: TopicPartition, offset: int) -> bool:
+        return offset in self._reached.get(partition, ()) or offset in self._group.starts.get(partition, ())
+
+    def _read_all(self, consumer: Consumer) -> None:
+        """Nothing disturbs the member any more: something comes of each partition that it owns."""
+        read: set[TopicPartition] = set()
+        self._try(lambda: consumer.resume(self._paused & self.owned))
+        for _ in range(MAX_TURNS):
+            self._try(lambda: read.update(self._read(consumer, POLL_MS)))
+            if self.closed or (consumer.assignment() == self.owned and self.owned <= read):
+                return
+        raise AssertionError(f"nothing comes of {self.owned - read} any more; errors: {self.errors[-3:]}")
+
+    def _expect_the_end(self) -> None:
+        wakeups = [error for error in self.errors if isinstance(error, WakeupError)]
+        assert len(wakeups) <= self._scenario.others.count("wakeup"), "a wakeup has interrupted two calls (rule T4)"
+        raised = [error for error in self.errors if isinstance(error, CallbackRaised)]
+        assert len(raised) <= self._raised, "a callback's error was raised twice (rule C4)"
+        if not self.closed:
+            assert self._outcomes == sorted(set(self._outcomes)), f"outcomes {self._outcomes} (rule M6)"
+            assert len(self._outcomes) == self._commits, f"{self._commits} commits, outcomes {self._outcomes} (M6)"

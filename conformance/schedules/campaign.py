@@ -1,0 +1,99 @@
+"""Scenarios under schedules: draws both from one seed, runs them, and makes the first failure short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.schedules.application import Application
+from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
+from groupspec.conformance.schedules.scenario import Scenario, draw
+from groupspec.impl.callbacks import Callbacks
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.scheduling import Outcome, ScheduledRuntime, run, shortened, watched
+from groupspec.impl.scheduling.strategies import Pct, RandomWalk, Strategy
+from groupspec.impl.testing import PLAIN_DECODER
+from groupspec.impl.threads.background import BackgroundDriver
+from groupspec.impl.threads.call_guard import CallGuard
+from groupspec.impl.threads.futures import Future
+
+SHARED: Final = (BackgroundDriver, CallGuard, Callbacks, Consumer, Future, RacingTransport)
+END_MS: Final = 1_800_000
+"""Virtual time within which every run has to end, closes included."""
+
+MAX_REQUESTS_PER_S: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A scenario and a schedule under which a promise is broken."""
+
+    seed: int
+    scenario: Scenario
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        """What went wrong, and how to bring it about again."""
+        return f"seed {self.seed}\n{self.scenario}\n{self.outcome}"
+
+
+def play(scenario: Scenario) -> Callable[[ScheduledRuntime], None]:
+    """The work that a schedule orders: one member from its first call to its end."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        with watched(SHARED, runtime.minor_point):
+            _play(runtime, scenario)
+
+    return work
+
+
+def _play(runtime: ScheduledRuntime, scenario: Scenario) -> None:
+    transport = RacingTransport(runtime)
+    group = RacingGroup(scenario, transport)
+    application = Application(runtime, scenario, group)
+    consumer = Consumer(
+        runtime=runtime,
+        transport=transport,
+        decoder=PLAIN_DECODER,
+        group_id="billing",
+        enable_auto_commit=scenario.auto_commit,
+        partition_assignment_strategy=("cooperative-sticky",) if scenario.cooperative else ("range",),
+        auto_offset_reset="earliest",
+        session_timeout_ms=10_000,
+        heartbeat_interval_ms=1_000,
+        request_timeout_ms=11_000,
+    )
+    others: dict[str, Callable[[], None]] = {
+        "wakeup": consumer.wakeup,
+        "close": lambda: consumer.close(500),
+        "close at once": lambda: consumer.close(0),
+    }
+    threads = [runtime.thread(lambda: application.work(consumer), "application")]
+    threads += [runtime.thread(others[what], f"{what} {number}") for number, what in enumerate(scenario.others)]
+    for thread in threads:
+        thread.start()
+    began_ms = runtime.now_ms()
+    runtime.run_until(lambda: not any(thread.is_alive() for thread in threads), END_MS)
+    seconds = 1 + (runtime.now_ms() - began_ms) / 1_000
+    assert group.requests <= MAX_REQUESTS_PER_S * seconds, f"{group.requests} requests in {seconds:.0f} s"
+    assert group.left <= 1 + scenario.calls.count("unsubscribe"), f"{group.left} LeaveGroup requests (rule L1)"
+    assert transport.closed, "the network is open after close()"
+
+
+def strategy(seed: int) -> Strategy:
+    """The way in which the choices of this run are drawn."""
+    return Pct(seed, depth=2 + seed % 3, steps=600) if seed % 2 else RandomWalk(seed, stay=0.8)
+
+
+def search(
+    schedules: int, seed: int, scenario: Scenario | None = None, finished: Callable[[int], None] = lambda _: None
+) -> Failure | None:
+    """Run so many schedules, each with a scenario of its own unless one is given; the first failure, made short."""
+    for number in range(seed, seed + schedules):
+        chosen = scenario or draw(number)
+        outcome = run(play(chosen), strategy(number))
+        if outcome.error is not None:
+            return Failure(number, chosen, shortened(play(chosen), outcome))
+        finished(number)
+    return None
