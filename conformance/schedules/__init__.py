@@ -1,7 +1,9 @@
 """The whole consumer under the scheduler: drawn scenarios, drawn orders of its threads, and every promise of its API.
 
-    scenario      What the group, the network and the application do: drawn from a seed.
-    group         The coordinator and the brokers, a thread for each connection, so that answers race.
-    application   What the application does, and what it may rely on: the oracle.
-    campaign      Runs scenarios under schedules, and makes a failure short.
+From the bottom:
+
+scenario      What the group, the network and the application do: drawn from a seed.
+group         The coordinator and the brokers, a thread for each connection, so that answers race.
+application   What the application does, and what it may rely on: the oracle.
+campaign      Runs scenarios under schedules, and makes a failure short.
 """

@@ -1,18 +1,20 @@
 """What an application does with a consumer, and what it may rely on whatever the order of things: the oracle.
 
-    C1   Callbacks alternate: assigned what was not owned, revoked or lost what was.
-    C4   What a callback raises is raised by a call, and the rebalance goes on.
-    O1   After an assignment reading begins at the committed offset.
-    O2   Each record comes once, in order, from there or from where the application sought.
-    O3   No record comes of a partition that is not owned.
-    M4   No commit covers what the application was not given.
-    M6   Each asynchronous commit has one outcome, in the order of the calls.
-    T2   Errors are those that the API has for the call; each wakeup interrupts at most one call.
+Its promises, by rule:
+
+C1   Callbacks alternate: assigned what was not owned, revoked or lost what was.
+C4   What a callback raises is raised by a call, and the rebalance goes on.
+O1   After an assignment reading begins at the committed offset.
+O2   Each record comes once, in order, from there or from where the application sought.
+O3   No record comes of a partition that is not owned.
+M4   No commit covers what the application was not given.
+M6   Each asynchronous commit has one outcome, in the order of the calls.
+T2   Errors are those that the API has for the call; each wakeup interrupts at most one call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -25,7 +27,8 @@ from groupspec.impl.scheduling import ScheduledRuntime
 
 POLL_MS: Final = 2_000
 CALL_MS: Final = 5_000
-MAX_TURNS: Final = 40
+WORK_MS: Final = 3_000
+MAX_TURNS: Final = 60
 """Polls after which a member that nothing disturbs any more must have read of every partition that it owns."""
 
 
@@ -47,6 +50,8 @@ class Application:
         self._commits = 0
         self._outcomes: list[int] = []
         self._raised = 0
+        self._in_callbacks_ms = 0
+        self._polls = False
         self._consumer: Consumer | None = None
         self.owned: set[TopicPartition] = set()
         self.errors: list[Exception] = []
@@ -68,8 +73,11 @@ class Application:
         """See RebalanceListener."""
         with self._runtime.application("on_partitions_revoked"):
             assert set(partitions) <= self.owned, f"revoked without being owned: {set(partitions) - self.owned} (C1)"
-            self._during_callback(partitions)
-            self._forget(partitions)
+            self._expect_committed(partitions)
+            try:
+                self._during_callback(partitions)
+            finally:
+                self._forget(partitions)
 
     def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
         """See RebalanceListener."""
@@ -77,11 +85,23 @@ class Application:
             assert set(partitions) <= self.owned, f"lost without being owned: {set(partitions) - self.owned} (C1)"
             self._forget(partitions)
 
-    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
+    def _expect_committed(self, partitions: list[TopicPartition]) -> None:
+        """With auto-commit a rebalance in poll() commits all that was returned, if nothing keeps it from it."""
+        scenario = self._scenario
+        if not self._polls or not scenario.auto_commit or scenario.timers_race or scenario.has_faults:
+            return
+        for partition in partitions:
+            position, committed = self._next.get(partition), self._group.committed.get(partition)
+            assert position is None or position == committed, (
+                f"{partition} is revoked at {position} and committed at {committed} (rules C3, M8)"
+            )
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
         self.owned -= set(partitions)
         self._paused -= set(partitions)
         for partition in partitions:
             self._next.pop(partition, None)
+        self._group.given_up(partitions)
 
     def _during_callback(self, partitions: list[TopicPartition]) -> None:
         consumer, what = self._consumer, self._callbacks.pop(0) if self._callbacks else ""
@@ -89,9 +109,11 @@ class Application:
         if what == "raise":
             self._raised += 1
             raise CallbackRaised
+        began_ms = self._runtime.now_ms()
         with suppress(KafkaError):
             if what:
                 self._call(consumer, what, partitions)
+        self._in_callbacks_ms += self._runtime.now_ms() - began_ms
 
     # The loop
     # -----------------------------------------------------------------------------------------------------------
@@ -103,8 +125,7 @@ class Application:
         calls += [lambda name=name: self._call(consumer, name, sorted(self.owned)) for name in self._scenario.calls]  # type: ignore[misc]
         for call in calls:
             self._try(call)
-        if not self.closed and consumer.subscription():
-            self._read_all(consumer)
+        self._try(lambda: self._read_all(consumer))
         self._try(lambda: consumer.close(CALL_MS))
         self._expect_the_end()
 
@@ -115,7 +136,7 @@ class Application:
             call()
         except ConsumerClosedError:
             self.closed = True
-            assert {"close", "close at once"} & set(self._scenario.others), "closed, and nobody has closed it"
+            assert self._scenario.is_closed_by_others, "closed, and nobody has closed it"
         except (KafkaError, CallbackRaised) as error:
             self.errors.append(error)
 
@@ -123,6 +144,8 @@ class Application:
         match name:
             case "poll":
                 self._read(consumer, POLL_MS)
+            case "work":
+                self._runtime.sleep_ms(WORK_MS)
             case "poll for nothing":
                 self._read(consumer, 0)
             case "commit":
@@ -157,7 +180,15 @@ class Application:
     def _read(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
         """Poll, and check every record; which partitions they were of."""
         read = set()
-        for record in consumer.poll(timeout_ms):
+        began_ms = self._runtime.now_ms() - self._in_callbacks_ms
+        self._polls = True
+        try:
+            records = consumer.poll(timeout_ms)
+        finally:
+            self._polls = False
+            late_ms = self._runtime.now_ms() - self._in_callbacks_ms - began_ms - timeout_ms
+            assert self._runtime.timers_race or late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
+        for record in records:
             partition = TopicPartition(record.topic, record.partition)
             assert partition in self.owned, f"a record of {partition}, which is not owned (rule O3)"
             expected = self._next[partition]
@@ -175,16 +206,21 @@ class Application:
         return read
 
     def _may_commit(self, partition: TopicPartition, offset: int) -> bool:
-        return offset in self._reached.get(partition, ()) or offset in self._group.starts.get(partition, ())
+        known = offset in self._reached.get(partition, ()) or (partition, offset) in self._group.answered
+        return known or self._scenario.is_closed_by_others  # which may be just when poll() returns
 
     def _read_all(self, consumer: Consumer) -> None:
         """Nothing disturbs the member any more: something comes of each partition that it owns."""
+        self._runtime.timers_race = False
+        if not consumer.subscription():
+            return
         read: set[TopicPartition] = set()
         self._try(lambda: consumer.resume(self._paused & self.owned))
         for _ in range(MAX_TURNS):
             self._try(lambda: read.update(self._read(consumer, POLL_MS)))
             if self.closed or (consumer.assignment() == self.owned and self.owned <= read):
                 return
+            self._runtime.sleep_ms(POLL_MS)  # time passes while it works on what it has read
         raise AssertionError(f"nothing comes of {self.owned - read} any more; errors: {self.errors[-3:]}")
 
     def _expect_the_end(self) -> None:

@@ -6,7 +6,7 @@ order. What must hold of a request's contents is checked here, when it arrives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from groupspec.conformance.schedules.scenario import CUT, NEVER, Scenario
@@ -19,8 +19,8 @@ from groupspec.impl.core.messages import (
     FetchResponse,
     HeartbeatRequest,
     JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
-    NoAnswer,
     OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -83,8 +83,8 @@ class RacingGroup:
 
     Attributes:
         committed: Partition -> the offset that is committed.
-        starts: Partition -> the offsets that OffsetFetch has answered since the partition was assigned.
-        left: How many LeaveGroup requests came.
+        starts: Partition -> the offsets that OffsetFetch has answered for the present assignment.
+        answered: Every committed offset that was ever answered.
         requests: How many came in all.
     """
 
@@ -95,11 +95,11 @@ class RacingGroup:
         self._transport = transport
         self._issued: set[tuple[str, int]] = {("", -1)}
         self._member_ids = {""}
-        self._assigned_after: dict[TopicPartition, int] = {}
+        self._given_up_at: dict[TopicPartition, int] = {}
         self.committed: dict[TopicPartition, int] = {}
         self.starts: dict[TopicPartition, set[int]] = {}
+        self.answered: set[tuple[TopicPartition, int]] = set()
         self.may_commit: Callable[[TopicPartition, int], bool] = lambda _, __: True
-        self.left = 0
         self.requests = 0
         transport.serve = self.serve
 
@@ -110,17 +110,19 @@ class RacingGroup:
         errors = self._answers.get(api_of(sent.request), [])
         error = errors.pop(0) if errors else ""
         if isinstance(sent.request, LeaveGroupRequest):
-            self.left += 1
+            self._member_ids.discard(sent.request.member_id)
+            self._issued = {(name, generation) for name, generation in self._issued if name != sent.request.member_id}
         if error == NEVER:
             return None
-        if error:
-            return self._coordinator.answer(sent.request, ErrorCode.DISCONNECTED if error == CUT else ErrorCode[error])
-        return self._granted(sent)
+        if not error:
+            return self._granted(sent)
+        code = ErrorCode.DISCONNECTED if error == CUT else ErrorCode[error]
+        return self._named(self._coordinator.answer(sent.request, code))
 
     def _granted(self, sent: SendRequest) -> Response:
         match sent.request:
-            case JoinGroupRequest() as request:
-                return self._joined(request)
+            case JoinGroupRequest():
+                return self._named(self._coordinator.answer(sent.request))
             case SyncGroupRequest() as request:
                 return self._synced(request)
             case FetchRequest(offsets=offsets):
@@ -131,22 +133,25 @@ class RacingGroup:
                 self._commit(offsets)
         return self._coordinator.answer(sent.request)
 
-    def _joined(self, request: JoinGroupRequest) -> Response:
-        answer = self._coordinator.answer(request)
-        assert not isinstance(answer, NoAnswer)
-        member_id, generation = getattr(answer, "member_id", ""), self._coordinator.generation
-        self._member_ids.add(member_id)
-        self._issued.add((member_id, generation))
+    def _named(self, answer: Response) -> Response:
+        """The answer to a JoinGroup gives the member its name, and maybe a generation."""
+        if isinstance(answer, JoinGroupResponse):
+            self._member_ids.add(answer.member_id)
+            if not answer.error:
+                self._issued.add((answer.member_id, answer.generation))
         return answer
 
     def _synced(self, request: SyncGroupRequest) -> Response:
         share = self._shares.pop(0) if len(self._shares) > 1 else self._shares[0]
         assigned = [TopicPartition(TOPIC, number) for number in share]
-        last_sent = self._transport.sent[-1].request_id
-        for partition in assigned:
-            self._assigned_after[partition] = last_sent
-            self.starts[partition] = set()
         return self._coordinator.answer(request, assigned=assigned)
+
+    def given_up(self, partitions: Iterable[TopicPartition]) -> None:
+        """The application has let go of these: what was asked for before says nothing of their next assignment."""
+        last_sent = self._transport.sent[-1].request_id
+        for partition in partitions:
+            self._given_up_at[partition] = last_sent
+            self.starts[partition] = set()
 
     def _records(self, at: int) -> FetchedPartition:
         lines = b"".join(b"%d:record\n" % offset for offset in range(at, at + RECORDS_OF_A_FETCH))
@@ -155,7 +160,8 @@ class RacingGroup:
     def _committed(self, request_id: int, partitions: tuple[TopicPartition, ...]) -> Response:
         found = {partition: self.committed.get(partition, FIRST_COMMITTED) for partition in partitions}
         for partition, offset in found.items():
-            if request_id > self._assigned_after.get(partition, 0):
+            self.answered.add((partition, offset))
+            if request_id > self._given_up_at.get(partition, 0):
                 self.starts.setdefault(partition, set()).add(offset)
         return OffsetFetchResponse({partition: FetchedOffset(offset) for partition, offset in found.items()})
 
@@ -167,15 +173,15 @@ class RacingGroup:
             self.committed[partition] = wanted.offset
 
     def _check_identity(self, request: Request) -> None:
-        """A member names itself as it was named, and a generation that it was given (rules J4, M1)."""
+        """A member names itself as it was named, in a generation that it was given, until it leaves (J4, M1, L3)."""
         match request:
             case JoinGroupRequest(member_id=member_id) | LeaveGroupRequest(member_id=member_id):
-                assert member_id in self._member_ids, f"{api_of(request)} by {member_id!r}, whom nobody has named so"
+                assert member_id in {"", *self._member_ids}, f"{api_of(request)} by {member_id!r}, who is no member"
             case (
                 SyncGroupRequest(member_id=member_id, generation=generation)
                 | HeartbeatRequest(member_id=member_id, generation=generation)
                 | OffsetCommitRequest(member_id=member_id, generation=generation)
             ):
                 assert (member_id, generation) in self._issued, (
-                    f"{api_of(request)} by {member_id!r} of generation {generation}, which it was never in"
+                    f"{api_of(request)} by {member_id!r} of generation {generation}, which is none of its own"
                 )

@@ -32,7 +32,19 @@ ANSWERS: Final = {
 
 SHARES: Final = ((0, 1), (0,), (1, 2), (0, 1, 2), ())
 CALLS: Final = (
-    *("poll", "poll", "poll", "poll for nothing", "commit", "commit_async", "committed", "position", "seek"),
+    *(
+        "poll",
+        "poll",
+        "poll",
+        "poll for nothing",
+        "work",
+        "work",
+        "commit",
+        "commit_async",
+        "committed",
+        "position",
+        "seek",
+    ),
     *("pause", "resume", "subscribe again", "unsubscribe"),
 )
 IN_CALLBACKS: Final = ("", "", "", "raise", "commit", "commit_async", "seek", "position")
@@ -51,6 +63,7 @@ class Scenario:
         calls: What the application does, in order.
         callbacks: What the application does in its callbacks, in order.
         others: What other threads do.
+        timers_race: Whether time may pass while threads could go on, as on a machine that is overloaded.
     """
 
     cooperative: bool
@@ -60,35 +73,55 @@ class Scenario:
     calls: tuple[str, ...]
     callbacks: tuple[str, ...]
     others: tuple[str, ...]
+    timers_race: bool
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether anything happens but rebalances."""
+        return any(set(errors) - {"", "REBALANCE_IN_PROGRESS"} for errors in self.answers.values())
+
+    @property
+    def is_closed_by_others(self) -> bool:
+        """Whether another thread closes the consumer."""
+        return any(what.startswith("close") for what in self.others)
 
     def __str__(self) -> str:
         """The scenario in a few lines."""
         protocol = "cooperative" if self.cooperative else "eager"
+        callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
         return "\n".join(
             [
                 f"{protocol}, auto-commit {'on' if self.auto_commit else 'off'}, shares {list(self.shares)}",
                 f"answers: {answers or 'no errors'}",
-                f"calls: {', '.join(self.calls)}; in callbacks: {', '.join(one or 'nothing' for one in self.callbacks)}",
-                f"other threads: {', '.join(self.others) or 'none'}",
+                f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
+                f"other threads: {', '.join(self.others) or 'none'}; timers {'race' if self.timers_race else 'wait'}",
             ]
         )
 
 
 def draw(seed: int) -> Scenario:
-    """The scenario of this number: few errors, since a run with many never gets anywhere."""
+    """The scenario of this number.
+
+    Few errors, since a run with many never gets anywhere; and few kinds of calls, often, so that each meets each at
+    every moment (Groce et al., Swarm Testing, ISSTA 2012).
+    """
     random = Random(seed)
+    calls = ("poll", *random.sample(CALLS, random.randint(1, 4)))
 
     def some(choices: tuple[str, ...], most: int) -> tuple[str, ...]:
         return tuple(random.choice(choices) for _ in range(random.randint(0, most)))
 
     troubled = random.sample(sorted(ANSWERS), random.randint(0, 3))
+    answers = {"Heartbeat": some(("", "", "REBALANCE_IN_PROGRESS"), 6)}
+    answers |= {api: some(("", "", *ANSWERS[api]), 4) for api in troubled}
     return Scenario(
         cooperative=random.random() < 0.5,
         auto_commit=random.random() < 0.5,
-        answers={api: some(("", "", *ANSWERS[api]), 4) for api in troubled},
+        answers=answers,
         shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
-        calls=some(CALLS, 8),
+        calls=some(calls, 12),
         callbacks=some(IN_CALLBACKS, 4),
         others=some(OTHER_THREADS, 2) if random.random() < 0.4 else (),
+        timers_race=random.random() < 0.5,
     )

@@ -20,6 +20,8 @@ from groupspec.impl.scheduling.strategies import Choice, Listed, Pct, RandomWalk
 Work = Callable[[ScheduledRuntime], object]
 
 TOLD_STEPS: Final = 40
+MAX_REPLAYS: Final = 300
+"""Runs that may be spent on making a schedule shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +117,15 @@ def shortened(work: Work, failed: Outcome, timers_race: bool = True) -> Outcome:
         outcome = replay(work, schedule, timers_race)
         return outcome if type(outcome.error) is type(failed.error) else None
 
-    best, schedule = failed, list(failed.schedule)
-    size = max(1, len(schedule) // 2)
+    best, left = failed, MAX_REPLAYS
+    size = sum(map(bool, failed.schedule))
     while size:
-        at = 0
-        while at < len(schedule):
-            plainer = [*schedule[:at], *([0] * len(schedule[at : at + size])), *schedule[at + size :]]
-            if plainer != schedule and (outcome := fails(plainer)):
-                best, schedule = outcome, plainer
-            at += size
+        places = [place for place, choice in enumerate(best.schedule) if choice]
+        for at in range(0, len(places), size):
+            taken_back = set(places[at : at + size])
+            plainer = [0 if place in taken_back else choice for place, choice in enumerate(best.schedule)]
+            left -= 1
+            if left > 0 and (outcome := fails(plainer)):
+                best = outcome
         size //= 2
-    while schedule and not schedule[-1]:
-        schedule.pop()
-    return fails(schedule) or best
+    return best

@@ -42,6 +42,8 @@ class ScheduledRuntime(RunToIdleRuntime):
         max_steps: A run of more yield points without idling is a livelock.
 
     Attributes:
+        timers_race: May be changed in mid-run: what must happen within a time can't be promised to a thread that is
+            held up.
         choices: Those made so far; their `chosen` are a schedule that brings about the same run.
         trace: Every step: who did what.
     """
@@ -49,7 +51,7 @@ class ScheduledRuntime(RunToIdleRuntime):
     def __init__(self, strategy: Strategy, *, timers_race: bool = True, max_steps: int = MAX_STEPS) -> None:
         super().__init__(max_steps=max_steps)
         self._strategy = strategy
-        self._timers_race = timers_race
+        self.timers_race = timers_race
         self._locks: list[_Lock] = []
         self.choices: list[Choice] = []
         self.trace: list[tuple[str, str]] = []
@@ -101,7 +103,7 @@ class ScheduledRuntime(RunToIdleRuntime):
     def _next(self, running: _Task | None = None) -> _Task:
         while True:
             options = [*([running] if running else []), *self._ready]
-            deadline_ms = self.next_deadline_ms() if self._timers_race else None
+            deadline_ms = self.next_deadline_ms() if self.timers_race else None
             names = [task.name for task in options] + ([CLOCK] if deadline_ms is not None else [])
             chosen = self._choose(names, running is not None)
             if chosen < len(options):

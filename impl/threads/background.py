@@ -136,8 +136,9 @@ class BackgroundDriver:
         self._transport.wake()
         patience_ms = max(0, deadline_ms - self._runtime.now_ms()) + MAX_WAIT_MS
         if self._thread is not None and not self._thread.join(patience_ms):
+            self.abandon()
             raise IllegalStateError(
-                f"The background thread has not ended within {patience_ms} ms; it keeps its network"
+                f"The background thread has not ended within {patience_ms} ms; when it does it closes its network"
             )
         self._transport.close(max(0, deadline_ms - self._runtime.now_ms()))
         self._cancel_left_over()
