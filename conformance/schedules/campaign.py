@@ -14,6 +14,7 @@ from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.scheduling import Outcome, ScheduledRuntime, run, shortened, watched
+from groupspec.impl.scheduling.exploring import spelled
 from groupspec.impl.scheduling.strategies import Pct, RandomWalk, Strategy
 from groupspec.impl.testing import PLAIN_DECODER
 from groupspec.impl.threads.background import BackgroundDriver
@@ -38,6 +39,16 @@ class Failure:
     def __str__(self) -> str:
         """What went wrong, and how to bring it about again."""
         return f"seed {self.seed}\n{self.scenario}\n{self.outcome}"
+
+    def data(self) -> dict[str, object]:
+        """The failure in the shape of its JSON Schema."""
+        return {
+            "seed": self.seed,
+            "scenario": str(self.scenario),
+            "error": f"{type(self.outcome.error).__name__}: {self.outcome.error}",
+            "schedule": spelled(self.outcome.schedule),
+            "steps": [f"{name}: {what}" for name, what in self.outcome.trace],
+        }
 
 
 def play(scenario: Scenario) -> Callable[[ScheduledRuntime], None]:
