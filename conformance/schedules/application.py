@@ -21,7 +21,7 @@ from typing import Final
 from groupspec.conformance.schedules.group import TOPIC, RacingGroup
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.consumer import Consumer, WakeupError
-from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaError, KafkaTimeoutError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.scheduling import ScheduledRuntime
 
@@ -139,6 +139,12 @@ class Application:
             assert self._scenario.is_closed_by_others, "closed, and nobody has closed it"
         except (KafkaError, CallbackRaised) as error:
             self.errors.append(error)
+        self._expect_in_time()
+
+    def _expect_in_time(self) -> None:
+        """No call times out where nothing keeps it from its outcome."""
+        if self.errors and not self._runtime.timers_race and not self._scenario.has_faults:
+            assert not isinstance(self.errors[-1], KafkaTimeoutError), f"{self.errors[-1]!r} (rule L2)"
 
     def _call(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         match name:

@@ -15,7 +15,7 @@ from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.scheduling import Outcome, ScheduledRuntime, run, shortened, watched
 from groupspec.impl.scheduling.exploring import spelled
-from groupspec.impl.scheduling.strategies import Pct, RandomWalk, Strategy
+from groupspec.impl.scheduling.strategies import Pct, RandomWalk, Strategy, Tear
 from groupspec.impl.testing import PLAIN_DECODER
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
@@ -102,7 +102,7 @@ def _close(consumer: Consumer, timeout_ms: int) -> None:
 
 def strategy(seed: int) -> Strategy:
     """The way in which the choices of this run are drawn."""
-    return Pct(seed, depth=2 + seed % 3, steps=600) if seed % 2 else RandomWalk(seed, stay=0.8)
+    return (Tear(seed), Pct(seed, depth=2 + seed % 4, steps=2_000), Tear(seed), RandomWalk(seed, stay=0.8))[seed % 4]
 
 
 def search(

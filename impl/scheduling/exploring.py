@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.impl.scheduling.runtime import ScheduledRuntime
-from groupspec.impl.scheduling.strategies import Choice, Listed, Pct, RandomWalk, Strategy, depth_first
+from groupspec.impl.scheduling.strategies import Choice, Listed, Pct, RandomWalk, Strategy, Tear, depth_first
 
 Work = Callable[[ScheduledRuntime], object]
 
@@ -78,9 +78,10 @@ def replay(work: Work, schedule: Sequence[int], timers_race: bool = True) -> Out
 
 
 def random_walks(seed: int) -> Iterator[Strategy]:
-    """Random walks and PCT runs in turn, without end."""
+    """Random walks, torn sections and PCT runs in turn, without end."""
     while True:
         yield RandomWalk(seed)
+        yield Tear(seed)
         yield Pct(seed, depth=2 + seed % 3)
         seed += 1
 

@@ -105,7 +105,7 @@ class ScheduledRuntime(RunToIdleRuntime):
             options = [*([running] if running else []), *self._ready]
             deadline_ms = self.next_deadline_ms() if self.timers_race else None
             names = [task.name for task in options] + ([CLOCK] if deadline_ms is not None else [])
-            chosen = self._choose(names, running is not None)
+            chosen = self._choose(names, self.trace[-1][1] if running is not None else None)
             if chosen < len(options):
                 if chosen or running is None:
                     self._ready.remove(options[chosen])
@@ -114,9 +114,9 @@ class ScheduledRuntime(RunToIdleRuntime):
             self.trace.append((CLOCK, f"moves to {deadline_ms} ms"))
             self._jump(deadline_ms)
 
-    def _choose(self, names: Sequence[str], running: bool) -> int:
+    def _choose(self, names: Sequence[str], step: str | None) -> int:
         if len(names) == 1:
             return 0
-        chosen = self._strategy.choose(names, running)
-        self.choices.append(Choice(len(names), running, chosen))
+        chosen = self._strategy.choose(names, step is not None, step or "")
+        self.choices.append(Choice(len(names), step is not None, chosen))
         return chosen

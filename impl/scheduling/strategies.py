@@ -2,6 +2,9 @@
 
     Listed        The choices of a list, then the plain order. Replays a failure; Hypothesis draws and shrinks the list.
     RandomWalk    Every thread is as likely as any other, but the one that runs is likelier to go on.
+    Tear          Holds up a thread between two of its critical sections until another one has been in the same one, or
+                  between its reading of a shared field and what it does next until another one has written it: what is
+                  checked and acted upon in two steps is torn apart (Park and Sen, FSE 2008).
     Pct           Random priorities, lowered at a few random moments: finds a bug of depth d with a probability of at
                   least 1 / (threads * steps ** (d - 1)) in each run (Burckhardt et al., ASPLOS 2010).
     depth_first   Every order with at most so many preemptions (Musuvathi and Qadeer, PLDI 2007), the fewest first.
@@ -37,8 +40,14 @@ class Choice:
 class Strategy(Protocol):
     """Makes the choices of one run."""
 
-    def choose(self, options: Sequence[str], running: bool) -> int:
-        """The index of who goes on. `running`: the first option is the thread that runs, and could go on."""
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
+        """The index of who goes on.
+
+        Args:
+            options: The names of those that can.
+            running: Whether the first one is the thread that runs, which is at a yield point.
+            step: That point: `release subscription`, `write Future.done`; empty if it waits.
+        """
 
 
 class Listed:
@@ -47,7 +56,7 @@ class Listed:
     def __init__(self, schedule: Sequence[int]) -> None:
         self._left = iter(schedule)
 
-    def choose(self, options: Sequence[str], running: bool) -> int:
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
         return next(self._left, 0) % len(options)
 
@@ -59,11 +68,46 @@ class RandomWalk:
         self._random = Random(seed)
         self._stay = stay
 
-    def choose(self, options: Sequence[str], running: bool) -> int:
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
         if running and self._random.random() < self._stay:
             return 0
         return self._random.randrange(running, len(options))
+
+
+class Tear:
+    """See above. Which places are torn is drawn for the run; there a thread is held up every other time."""
+
+    def __init__(self, seed: int, often: float = 0.15) -> None:
+        self._random = Random(seed)
+        self._walk = RandomWalk(seed)
+        self._often = often
+        self._torn: dict[tuple[str, str], bool] = {}
+        self._before: dict[str, str] = {}  # thread -> its latest step
+        self._held, self._until = "", ""
+
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
+        """See Strategy."""
+        if running:
+            if step == self._until and self._held in options and self._random.random() < 0.5:
+                held, self._held, self._until = self._held, "", ""
+                return options.index(held)
+            self._maybe_hold(options[0], step)
+        left = [index for index, name in enumerate(options) if name not in (self._held, CLOCK)]
+        if self._held in options and left:
+            return 0 if left[0] == 0 and running else self._random.choice(left)
+        if not left:
+            self._held, self._until = "", ""
+        return self._walk.choose(options, running, step)
+
+    def _maybe_hold(self, name: str, step: str) -> None:
+        before, self._before[name] = self._before.get(name, ""), step
+        place = step if step.startswith("release ") else before
+        until = place.replace("read ", "write ", 1)
+        if self._held or not place.startswith(("release ", "read ")):
+            return
+        if self._torn.setdefault((name, place), self._random.random() < self._often) and self._random.random() < 0.5:
+            self._held, self._until = name, until
 
 
 class Pct:
@@ -79,7 +123,7 @@ class Pct:
         self._lowest = 0.0
         self._step = 0
 
-    def choose(self, options: Sequence[str], running: bool) -> int:
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
         chosen = max(range(len(options)), key=lambda index: self._priority(options[index]))
         if self._step in self._lowered_at or options[chosen] == CLOCK:
