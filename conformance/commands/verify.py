@@ -114,9 +114,18 @@ def command(
     most = MEMBERS_BY_DEFAULT if members is None and model is None else None
     chosen = [maker() for maker in fitting(model, members, rebalance, profile, most)]
     limits = Limits(max_states, max_seconds, max_memory)
+    judged = _judged(chosen, engines, limits, fold, safety, record)
+    write_json("verify", as_json(judged))
+    return _end(judged)
+
+
+def _judged(
+    models: Sequence[Model], engines: Sequence[str], limits: Limits, fold: bool, safety: bool, record: bool
+) -> list[Judgement]:
+    """Each model by each engine; told as soon as it is judged."""
     judged: list[Judgement] = []
-    with Steps("verifying", total=len(chosen) * len(engines)) as steps:
-        for each in chosen:
+    with Steps("verifying", total=len(models) * len(engines)) as steps:
+        for each in models:
             runs: list[EngineRun] = []
             traces: dict[str, Trace] = {}
             for name in engines:
@@ -131,8 +140,7 @@ def command(
             say(*lines(judged[-1], traces))
             if never := never_possible(judged[-1]):
                 remark(f"  {each.name}: never possible: {', '.join(never)}")
-    write_json("verify", as_json(judged))
-    return _end(judged)
+    return judged
 
 
 def fitting(
