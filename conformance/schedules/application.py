@@ -139,12 +139,12 @@ class Application:
             assert self._scenario.is_closed_by_others, "closed, and nobody has closed it"
         except (KafkaError, CallbackRaised) as error:
             self.errors.append(error)
-        self._expect_in_time()
+            self._expect_in_time(error)
 
-    def _expect_in_time(self) -> None:
+    def _expect_in_time(self, error: Exception) -> None:
         """No call times out where nothing keeps it from its outcome."""
-        if self.errors and not self._runtime.timers_race and not self._scenario.has_faults:
-            assert not isinstance(self.errors[-1], KafkaTimeoutError), f"{self.errors[-1]!r} (rule L2)"
+        if not self._runtime.timers_race and not self._scenario.has_faults:
+            assert not isinstance(error, KafkaTimeoutError), f"{error!r} (rule L2)"
 
     def _call(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         match name:
