@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.bounds import IN_FLIGHT_US
+from groupspec.conformance.wire.history import TWO_SOCKETS_US, Callback, Exchange, History
 from groupspec.conformance.wire.verdicts import BREACH, Judgement, Timing, Verdict
 from groupspec.spec.rules import RULES
 
@@ -70,6 +71,44 @@ def within(history: History, since_us: int, at_us: int, bound_ms: float, reason:
     timing = history.timing(since_us, at_us, bound_ms)
     kept = timing.took_ms - timing.excused_ms <= bound_ms
     return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)
+
+
+@dataclass(frozen=True)
+class Known:
+    """From when on the client knows something, at the latest.
+
+    `told_us`: when the broker wrote it, or when the client itself decided it. `shown`: what the client did only because
+    it knows: the time, and the connection of the request that it sent (-1: an event of its own).
+    """
+
+    told_us: int
+    shown: Sequence[tuple[int, int]] = ()
+
+    @staticmethod
+    def by(told_us: int, *signs: Exchange | Callback | None) -> Known:
+        """With these signs; None for one that never came."""
+        shown = []
+        for sign in signs:
+            if isinstance(sign, Exchange):
+                shown.append((sign.sent_us, sign.request.connection))
+            elif sign is not None:
+                shown.append((sign.started_us, -1))
+        return Known(told_us, shown)
+
+    def before(self, request: Exchange, history: History) -> bool:
+        """Whether the client surely knew when it sent this request.
+
+        A request that arrives right after an answer was written may have been sent before it. Not so what follows a
+        sign on the same connection, which keeps the order; and what two sockets bring is as far apart as the kit's
+        reading of them.
+        """
+        late_us = request.sent_us - history.busy_us(self.told_us, request.sent_us)
+        if late_us > self.told_us + IN_FLIGHT_US:
+            return True
+        return any(
+            request.sent_us > at_us and (connection == request.request.connection or late_us > at_us + TWO_SOCKETS_US)
+            for at_us, connection in self.shown
+        )
 
 
 Check = Callable[[History], Iterator[Finding]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import History, Known
+from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.protocol import ShutdownComplete
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, none_of
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, none_of
 from groupspec.conformance.wire.rules.commits import without_identity
 from groupspec.conformance.wire.rules.heartbeats import memberships_lost
 

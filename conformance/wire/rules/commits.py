@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import REBALANCE, Exchange, History, Known, assigned_by, names
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
+from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.heartbeats import gives_up
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition

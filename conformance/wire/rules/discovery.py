@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire.history import GROUP_APIS, REBALANCE, Exchange, History, Known
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
+from groupspec.conformance.wire.history import GROUP_APIS, REBALANCE, Exchange, History
+from groupspec.conformance.wire.rules._checker import (
+    Finding,
+    Known,
+    broken,
+    checks,
+    held,
+    held_if,
+    in_vain,
+    none_of,
+    within,
+)
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import REBALANCE, Callback, History, Known
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, none_of, within
+from groupspec.conformance.wire.history import REBALANCE, Callback, History
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain, none_of, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 
