@@ -108,7 +108,8 @@ def explain_rebalances(
         understood.
 
     Raises:
-        UsageProblem: no path is a log that can be explained, or none names the group.
+        UsageProblem: no path is a log that can be explained.
+        InconclusiveProblem: the logs do not name the group, or are empty.
         zoneinfo.ZoneInfoNotFoundError: there is no such time zone.
     """
     from groupspec.conformance.traces.dialects import Clock

@@ -3,7 +3,8 @@
 Each subcommand is one module of `conformance/commands/`, named as the command is. A module is imported only when its
 command is asked for, because some pull in Spark or a Kafka client, and `groupspec --help` must not pay for those.
 
-Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, 4 inconclusive.
+Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, 4 inconclusive;
+141 (128 + SIGPIPE) whoever read the results has gone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import click
 from click.shell_completion import shell_complete
 
 from groupspec.conformance.endings import as_problem, chain
-from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
+from groupspec.conformance.errors import EXIT_INTERNAL, EXIT_NOBODY_READS, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
 from groupspec.conformance.missing import outdated_install
 from groupspec.spec.problems import SpecError
 
@@ -88,7 +89,7 @@ class LazyGroup(click.Group):
     package="groupspec.conformance.commands",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110, "show_default": True},
     epilog="Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, "
-    "4 inconclusive.",
+    "4 inconclusive. 141: whoever read the results (`| head`) has gone.",
 )
 @click.version_option(package_name="groupspec", prog_name="groupspec", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -122,7 +123,7 @@ def _failed(problem: Exception) -> int:
     _let_go_of_stdout()
     if isinstance(problem, BrokenPipeError) and unread:
         # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success.
-        return EXIT_INCONCLUSIVE
+        return EXIT_NOBODY_READS
     if isinstance(problem, click.ClickException):
         problem.show()
         return EXIT_USAGE

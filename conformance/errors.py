@@ -17,6 +17,8 @@ EXIT_CONFORMANCE_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_INTERNAL = 3
 EXIT_INCONCLUSIVE = 4
+EXIT_NOBODY_READS = 141
+"""As of other programs in a shell whose reader (`| head`) has gone: 128 + SIGPIPE."""
 
 
 class Problem(Exception):

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.errors import InconclusiveProblem
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.dialects import Clock, LogEvent
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
@@ -62,14 +62,15 @@ def explain_logs(
     """Explain every rebalance of a group, or of all groups, that the logs show.
 
     Raises:
-        UsageProblem: no file can be read as a log that we know, or the logs do not name the group.
+        UsageProblem: no file can be read as a log that we know.
+        InconclusiveProblem: the logs do not name the group, or files are empty and no other is a log.
     """
     logs = read_logs(log_files(paths), clock, question.group, megabytes_read)
     groups = logs.groups()
     found = explain(question, logs.events)
     if not found or (question.group is not None and question.group not in groups and not logs.doubts()):
         of_group = "any group" if question.group is None else f"group {question.group}"
-        raise UsageProblem(
+        raise InconclusiveProblem(
             f"the logs have nothing about {of_group}",
             where=", ".join(logs.parsed),
             found=", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items())) or _no_group(logs),

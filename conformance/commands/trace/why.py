@@ -65,8 +65,9 @@ def command(
 
     Example: groupspec trace why --all-groups /var/log/kafka/server.log
 
-    Exit code 0 when the group was found; 2 when no path is a log that can be explained, or none names the group; 4 when
-    the answer is not sure: lines that may concern the group were not understood, or a file ends early.
+    Exit code 0 when the group was found; 2 when a path or an option is wrong, or no path is a log that can be
+    explained; 4 when the answer is not sure: the logs do not name the group, a log is empty, lines that may concern the
+    group were not understood, or a file ends early. Never 1: a rebalance breaks no rule.
     """
     clock = Clock(_zone(zone_name))
     asked = None if all_groups else group

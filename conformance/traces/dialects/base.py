@@ -115,7 +115,7 @@ class Dialect:
         return sum(1 for line in written if self.mark.search(line)) / max(1, len(written))
 
     def parse(self, file: str, lines: Iterable[str], clock: Clock, group: str | None = None) -> ParsedLog | None:
-        """Turn lines into events; None when the dialect is recognised and not supported yet.
+        """Turn lines into events; None when the dialect is recognised and not used here.
 
         `group` keeps only events of that group, and those about the whole broker: a busy broker has thousands of
         groups.

@@ -23,7 +23,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.traces.dialects import DIALECTS
 from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, ParsedLog
 from groupspec.conformance.traces.dialects.times import Clock
@@ -32,6 +32,7 @@ _SAMPLE_LINES: Final = 5000
 _MIN_SCORE: Final = 0.05
 _LINES_BETWEEN_WORDS: Final = 10_000
 _MIB: Final = 1 << 20
+_EMPTY: Final = "the file is empty"
 STANDARD_INPUT: Final = Path("-")
 _GZIP: Final = b"\x1f\x8b"
 _OTHER_PACKINGS: Final = {
@@ -119,12 +120,14 @@ def read_logs(
 
     Raises:
         UsageProblem: none of the files is a log that we can use.
+        InconclusiveProblem: the same, but one is empty: a log that was rotated just now.
     """
     logs = Logs()
     for file in files:
         _read_one(file, clock, group, logs, megabytes_read)
     if not logs.parsed:
-        raise UsageProblem(
+        just_rotated = any(left.why == _EMPTY for left in logs.skipped)
+        raise (InconclusiveProblem if just_rotated else UsageProblem)(
             "none of the files is a log that can be explained",
             where="; ".join(f"{left.file}: {left.why}" for left in logs.skipped),
             allowed=supported(),
@@ -180,7 +183,7 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
         with _opened(file, faults, megabytes_read) as lines:
             sample = list(islice(lines, _SAMPLE_LINES))
             if not any(line.strip() for line in sample):
-                logs.skipped.append(Skipped(name, "", faults[0] if faults else "the file is empty", bool(faults)))
+                logs.skipped.append(Skipped(name, "", faults[0] if faults else _EMPTY, bool(faults)))
                 return
             dialect = recognise(sample)
             if dialect is None:
@@ -194,7 +197,7 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
         logs.skipped.append(Skipped(name, "", f"cannot be read: {problem.strerror or problem}", unreadable=True))
         return
     if parsed is None:
-        logs.skipped.append(Skipped(name, dialect.name, f"recognised as {dialect.name}; not supported yet"))
+        logs.skipped.append(Skipped(name, dialect.name, f"recognised as {dialect.name}; not used here: `groupspec explain` reads single lines"))
         return
     parsed.cut_off = "; ".join(faults)
     logs.parsed[name] = parsed
