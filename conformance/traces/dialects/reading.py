@@ -197,7 +197,8 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
         logs.skipped.append(Skipped(name, "", f"cannot be read: {problem.strerror or problem}", unreadable=True))
         return
     if parsed is None:
-        logs.skipped.append(Skipped(name, dialect.name, f"recognised as {dialect.name}; not used here: `groupspec explain` reads single lines"))
+        why = f"recognised as {dialect.name}; not used here: `groupspec explain` reads single lines"
+        logs.skipped.append(Skipped(name, dialect.name, why))
         return
     parsed.cut_off = "; ".join(faults)
     logs.parsed[name] = parsed
