@@ -104,8 +104,8 @@ def explain_rebalances(
         max_poll_interval_ms: That of the members, which logs do not say.
 
     Returns:
-        `explanation.rebalances`, each with its cause and the lines that prove it; `logs.doubts()`, what was not
-        understood.
+        `explanation.rebalances`, each with its cause and the lines that prove it; `doubts()`, what was not
+        understood or is missing.
 
     Raises:
         UsageProblem: no path is a log that can be explained.

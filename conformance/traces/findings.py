@@ -11,6 +11,7 @@ from typing import Literal
 
 from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import LogLine
+from groupspec.conformance.traces.holes import Hole
 
 Role = Literal["began", "merged", "waited_for"]
 Outcome = Literal["completed", "empty", "interrupted", "unfinished"]
@@ -46,6 +47,7 @@ class Rebalance:
     settled_ms      when the leader's assignment arrived, or the group was found empty; -1: never, or not logged
     loaded          members that the coordinator had just loaded when it began; -1: it was not loaded just before
     follow_up       a later round of the same cooperative rebalance: cause and member are those of the first
+    unbegun         the log has its end and not its beginning: `at_ms` is when all had joined
     consumer_protocol  the group is one of KIP-848: members move to the new epoch one by one, and no log says when
     """
 
@@ -64,6 +66,7 @@ class Rebalance:
     members: int = -1
     loaded: int = -1
     outcome: Outcome = "unfinished"
+    unbegun: bool = False
     consumer_protocol: bool = False
 
     @property
@@ -79,7 +82,7 @@ class Rebalance:
         Where the log has no line about the assignment, it ends when all had joined.
         """
         end_ms = self.settled_ms if self.settled_ms >= 0 else self.joined_ms
-        return -1 if end_ms < 0 or self.consumer_protocol else end_ms - self.at_ms
+        return -1 if end_ms < 0 or self.consumer_protocol or self.unbegun else end_ms - self.at_ms
 
 
 @dataclass(slots=True)
@@ -93,8 +96,9 @@ class Note:
 
 @dataclass(slots=True)
 class Explanation:
-    """Everything found about one group."""
+    """Everything found about one group; `holes`: what the logs leave out of its history."""
 
     group: str
     rebalances: list[Rebalance] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    holes: list[Hole] = field(default_factory=list)

@@ -4,18 +4,19 @@ The coordinator puts the client id (of a static member: the group.instance.id) i
 up. Many applications leave the client id at its default, and then all their members have one name. Two members that
 live side by side under one client id are therefore told apart by the first digits of their member ids. A restart is no
 such case: the new process joins while the coordinator still waits for the heartbeats of the old one, which is expelled
-soon after.
+soon after. Where a part of the log is missing, a member that is not heard of afterwards is taken to have gone there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
 from groupspec.conformance.traces.dialects import LogEvent
+from groupspec.conformance.traces.holes import Hole
 
 RESTART_MS: Final = 60_000
 """So long at most a dead member is still counted beside its successor: session.timeout.ms is 45 s by default."""
@@ -48,10 +49,11 @@ class MemberNames:
 
     Args:
         events: All events of the group, in the order of time.
+        holes: What is missing between them.
     """
 
-    def __init__(self, events: Iterable[LogEvent]) -> None:
-        self.shared = _shared_clients(events)
+    def __init__(self, events: Iterable[LogEvent], holes: Sequence[Hole] = ()) -> None:
+        self.shared = _shared_clients(events, holes)
         """Client ids under which several members live side by side."""
 
     def of(self, member_id: str, instance_id: str = "", client_id: str = "") -> str:
@@ -65,7 +67,7 @@ class MemberNames:
         return client_of(member_id) in self.shared
 
 
-def _shared_clients(events: Iterable[LogEvent]) -> frozenset[str]:
+def _shared_clients(events: Iterable[LogEvent], holes: Sequence[Hole]) -> frozenset[str]:
     lives: dict[str, dict[str, _Life]] = {}
     last_ms = 0
     for event in events:
@@ -77,6 +79,10 @@ def _shared_clients(events: Iterable[LogEvent]) -> frozenset[str]:
             expelled = event.kind in _EXPELLED or event.reason in {"session_expired", "sync_expired"}
             life.ended = life.ended or expelled or event.kind in _GONE or event.reason == "left"
             life.expelled = life.expelled or expelled
+    for life in (life for of_client in lives.values() for life in of_client.values() if not life.ended):
+        lost_ms = next((hole.after_ms for hole in holes if hole.after_ms >= life.last_ms), None)
+        if lost_ms is not None:  # how it went is missing: perhaps it was expelled
+            life.last_ms, life.ended, life.expelled = lost_ms, True, True
     return frozenset(
         client
         for client, of_client in lives.items()

@@ -9,17 +9,19 @@ topics or subscription changed. And a rebalance that was begun by a newcomer and
 gave up or was dropped has one to blame who is in no reason at all.
 
 What falls into a rebalance under way (no "Preparing to rebalance" is logged for it) is kept as a contribution to that
-one.
+one. A rebalance whose beginning is missing from the logs is one of unknown cause, unless a line tells who had gone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import LogEvent, LogLine
 from groupspec.conformance.traces.findings import Contribution, Explanation, Note, Outcome, Rebalance
+from groupspec.conformance.traces.holes import Hole
 from groupspec.conformance.traces.member_names import MemberNames, client_of
 
 # A member that gives no reason and joins again so soon after the assignment is taken to complete a cooperative
@@ -53,10 +55,14 @@ class RebalanceExplainer:
         names: What its members are called.
         cooperative: Whether the log proves that the group rebalances cooperatively.
         max_poll_interval_ms: That of the group's members (max.poll.interval.ms).
+        holes: What the logs leave out of the group's history.
     """
 
-    def __init__(self, group: str, names: MemberNames, cooperative: bool, max_poll_interval_ms: int) -> None:
-        self._found = Explanation(group)
+    def __init__(
+        self, group: str, names: MemberNames, cooperative: bool, max_poll_interval_ms: int, holes: Sequence[Hole] = ()
+    ) -> None:
+        self._found = Explanation(group, holes=list(holes))
+        self._unbegun = {hole.before: hole for hole in holes if hole.unbegun}
         self._names = names
         self._max_poll_interval_ms = max_poll_interval_ms
         self._window_ms = FOLLOW_UP_COOPERATIVE_MS if cooperative else FOLLOW_UP_MS
@@ -143,8 +149,17 @@ class RebalanceExplainer:
         before = self._gone.pop(client, None)
         if before is not None:
             self._came_back(part, before)
+        elif self._may_have_gone_unseen(client, event):
+            part.alternatives = ("rejoin",)
         self._seen_joining[client] = event.at_ms
         return part
+
+    def _may_have_gone_unseen(self, client: str, event: LogEvent) -> bool:
+        """Whether a part of the log is missing in which the client, seen before, can have been expelled."""
+        joined_ms = self._seen_joining.get(client)
+        return joined_ms is not None and any(
+            joined_ms <= hole.after_ms and hole.before_ms <= event.at_ms for hole in self._found.holes
+        )
 
     def _client(self, member_id: str) -> str:
         """Under which name a member comes back: its group.instance.id, else its client id."""
@@ -301,7 +316,17 @@ class RebalanceExplainer:
 
     # It ends
 
+    def _find_unbegun(self, event: LogEvent) -> None:
+        """Add the rebalance that ends here, where the logs do not have its beginning."""
+        hole = self._unbegun.get(event.place)
+        if hole is not None and self._open is None:
+            parts = [*self._departing] or [Contribution("began", "unknown", "", "", event.at_ms, (), [event.place])]
+            self._open = self._add(event, parts, event.generation - 1, event.at_ms)
+            self._open.unbegun = True
+            self._departing.clear()
+
     def _on_formed(self, event: LogEvent) -> None:
+        self._find_unbegun(event)
         rebalance = self._open
         if rebalance is None:
             return
@@ -316,11 +341,15 @@ class RebalanceExplainer:
         self._close(rebalance, "completed")
 
     def _on_assigned(self, event: LogEvent) -> None:
+        self._find_unbegun(event)
+        if self._open is not None and event.generation > self._open.old_generation:
+            self._on_formed(event)  # that line is missing
         last = self._last
         if last is not None and last.generation == event.generation and self._open is None:
             last.settled_ms = event.at_ms
 
     def _on_empty(self, event: LogEvent) -> None:
+        self._find_unbegun(event)
         rebalance = self._open
         if rebalance is None:
             return

@@ -13,15 +13,19 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.errors import InconclusiveProblem
-from groupspec.conformance.traces import causes
+from groupspec.conformance.traces import causes, holes
 from groupspec.conformance.traces.dialects import Clock, LogEvent
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
 from groupspec.conformance.traces.findings import Explanation, Rebalance
+from groupspec.conformance.traces.holes import find_holes
 from groupspec.conformance.traces.member_names import MemberNames
 from groupspec.conformance.traces.story import RebalanceExplainer
 
 _LOGGERS: Final = "the loggers org.apache.kafka.coordinator.group (Kafka 3: kafka.coordinator.group)"
 """GroupMetadataManager and GroupCoordinatorService; in Kafka 3 GroupCoordinator and GroupMetadataManager."""
+
+
+_NAMED_GROUPS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Answer:
 
     Attributes:
         explanations: One of each group that was asked for, the worst first: the one that stood still longest.
-        logs: What was read; `doubts()` says what was not understood.
+        logs: What was read.
     """
 
     explanations: list[Explanation]
@@ -40,6 +44,13 @@ class Answer:
     def explanation(self) -> Explanation:
         """The worst group's: `rebalances`, in order, each with its cause, member and the lines that prove it; notes."""
         return self.explanations[0]
+
+    def doubts(self) -> list[str]:
+        """Why this may not be everything, or not right: lines not understood, parts of the logs that are missing."""
+        others = [found.group for found in self.explanations[1:] if found.holes]
+        listed = ", ".join(others[:_NAMED_GROUPS]) + (", ..." if len(others) > _NAMED_GROUPS else "")
+        doubts = self.logs.doubts() + holes.doubts(self.explanation.holes)
+        return doubts + ([f"parts of the history of {len(others)} other group(s) are missing: {listed}"] * bool(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +117,14 @@ def explain(question: Question, events: Sequence[LogEvent]) -> list[Explanation]
 
 def _explain(group: str, events: Sequence[LogEvent], max_poll_interval_ms: int, first_ms: int) -> Explanation:
     cooperative = any(_proves_cooperative(event) for event in events)
-    story = RebalanceExplainer(group, MemberNames(events), cooperative, max_poll_interval_ms)
+    missing = find_holes(events)
+    story = RebalanceExplainer(group, MemberNames(events, missing), cooperative, max_poll_interval_ms, missing)
     for event in events:
         story.read(event)
     found = story.finish()
     found.rebalances = [rebalance for rebalance in found.rebalances if rebalance.at_ms >= first_ms]
     found.notes = [note for note in found.notes if note.at_ms >= first_ms]
+    found.holes = [hole for hole in found.holes if hole.before_ms >= first_ms]
     return found
 
 
@@ -143,7 +156,8 @@ def as_json(answer: Answer, seconds: float) -> dict[str, object]:
         {
             "group": found[0].group if len(found) == 1 else "",
             "groups": sorted(logs.groups()),
-            "doubts": logs.doubts(),
+            "doubts": answer.doubts(),
+            "holes": [{"group": one.group, **_fields(hole, _HOLE)} for one in found for hole in one.holes],
             "repeated": logs.repeated,
             "rebalances": [_rebalance_json(rebalance) for one in found for rebalance in one.rebalances],
             "notes": [
@@ -176,4 +190,5 @@ _ACCOUNT: Final = "dialect variant lines understood harmless other continuation 
 _REBALANCE: Final = (
     "group generation old_generation at_ms cause member alternatives follow_up outcome members duration_ms"
 )
+_HOLE: Final = "first last unbegun after before after_ms before_ms"
 _CONTRIBUTION: Final = "role cause member member_id at_ms alternatives back_after_ms"

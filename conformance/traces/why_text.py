@@ -39,7 +39,8 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
         console.width = max(console.width, _PIPED_WIDTH)
     if len(answer.explanations) > 1:
         _show_ranking(answer.explanations, console, last)
-    doubts = answer.logs.doubts()
+    missing = _missing_before(found)
+    doubts = answer.doubts()
     sure = "" if found.rebalances or not doubts else " that could be read (see below)"
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found.rebalances)}{sure}")
     if answer.logs.repeated:
@@ -48,7 +49,7 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
     if len(numbered) < len(found.rebalances):
         console.print(f"Below: the last {len(numbered)} of {len(found.rebalances)} (--last 0 shows all).")
     if numbered:
-        console.print(_timeline(numbered, zone))
+        console.print(_timeline(numbered, zone, missing))
     if evidence:
         for number, rebalance in numbered:
             _show_evidence(number, rebalance, console)
@@ -105,7 +106,7 @@ def _in_all(rebalances: list[Rebalance]) -> str:
     return f"{sum(known) / 1000:.1f} s in all{unknown}"
 
 
-def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo) -> Table:
+def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo, missing: dict[int, list[str]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     days = {_time(rebalance.at_ms, zone)[:10] for _, rebalance in numbered}
     table.add_column("#", justify="right")
@@ -126,9 +127,20 @@ def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo) -> Table:
             Text(rebalance.cause, "red" if rebalance.cause in _TROUBLE else "cyan"),
             Text(rebalance.member or "-"),
             _took(rebalance),
-            Text("; ".join(_remarks(rebalance)), "dim"),
+            Text("; ".join([*missing.get(id(rebalance), []), *_remarks(rebalance)]), "dim"),
         )
     return table
+
+
+def _missing_before(found: Explanation) -> dict[int, list[str]]:
+    """By the first rebalance behind it (its `id`), which generations are missing from the logs."""
+    said: dict[int, list[str]] = {}
+    for hole in found.holes:
+        behind = next((one for one in found.rebalances if one.at_ms >= hole.before_ms), None)
+        if behind is not None and not hole.unbegun:
+            several = f"s {hole.first}-{hole.last} are" if hole.last > hole.first else f" {hole.first} is"
+            said[id(behind)] = [f"generation{several} missing before it"]
+    return said
 
 
 def _remarks(rebalance: Rebalance) -> list[str]:

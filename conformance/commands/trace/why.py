@@ -67,7 +67,8 @@ def command(
 
     Exit code 0 when the group was found; 2 when a path or an option is wrong, or no path is a log that can be
     explained; 4 when the answer is not sure: the logs do not name the group, a log is empty, lines that may concern the
-    group were not understood, or a file ends early. Never 1: a rebalance breaks no rule.
+    group were not understood, a file ends early, or a part of the group's history is missing. Never 1: a rebalance
+    breaks no rule.
     """
     clock = Clock(_zone(zone_name))
     asked = None if all_groups else group
@@ -82,7 +83,7 @@ def command(
     seconds = time.perf_counter() - started
     show(answer, results(), clock.zone, evidence=not brief, last=last)
     write_json("trace-why", as_json(answer, seconds))
-    return EXIT_INCONCLUSIVE if answer.logs.doubts() else EXIT_OK
+    return EXIT_INCONCLUSIVE if answer.doubts() else EXIT_OK
 
 
 def _zone(name: str) -> tzinfo:
