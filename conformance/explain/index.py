@@ -24,6 +24,9 @@ _LEVELS: Final = ("ERROR", "INFO", "WARN", "DEBUG", "TRACE")
 """Of log lines; ERROR is a word of the tables, too."""
 _NAME: Final = re.compile(r"[A-Z_]{2}|[a-z][A-Z]|[A-Z]\d")
 _ERROR: Final = re.compile(r"[A-Z]_[A-Z]|\w(Exception|Error)$")
+_MISSPELT: Final = 0.8
+"""How alike two names are that differ in a letter or two; below that they must share a word: not Stabilized, DISABLED.
+"""
 _SOUGHT: Final = re.compile(r"[\w.:/-]+")
 
 
@@ -56,7 +59,8 @@ def explain(name: str) -> list[Explanation]:
     A text that is no name, such as a line of a log, is explained by what it is known to tell and the names in it.
     """
     if things := _things(name):
-        return [kind.explain(own) for kind, own in dict.fromkeys(things)]
+        # Who asks for a word that `trace why` prints as a cause wants that first.
+        return [kind.explain(own) for kind, own in sorted(dict.fromkeys(things), key=_is_no_cause)]
     told, meant = read_line(name)
     things = [thing for each in meant for thing in _causes(_things(each))]
     # What a known line names besides is the program that wrote it; errors are worth more words.
@@ -66,7 +70,11 @@ def explain(name: str) -> list[Explanation]:
 
 def _causes(things: list[Named]) -> list[Named]:
     """Of namesakes the cause of a rebalance, if there is one: that is what lines of logs are about."""
-    return [thing for thing in things if thing[0].name == "cause of a rebalance"] or things
+    return [thing for thing in things if not _is_no_cause(thing)] or things
+
+
+def _is_no_cause(thing: Named) -> bool:
+    return thing[0].name != "cause of a rebalance"
 
 
 def _things(name: str) -> list[Named]:
@@ -115,8 +123,16 @@ def nearest(name: str, most: int = 3) -> list[str]:
             for form in _forms(known):
                 if abs(len(form) - length) <= length // 4 + 1:
                     spelt.setdefault(form, []).append(known)
-    near = [form for sought in _forms(name) for form in difflib.get_close_matches(sought, spelt, n=8)]
+    near = [(sought, form) for sought in _forms(name) for form in difflib.get_close_matches(sought, spelt, n=8)]
     by_meaning: dict[object, str] = {}
-    for known in (known for form in near for known in sorted(spelt[form], key=lambda known: _folded(known) != form)):
-        by_meaning.setdefault(names()[known], known)
+    for sought, form in near:
+        misspelt = difflib.SequenceMatcher(None, form, sought).ratio() >= _MISSPELT
+        for known in sorted(spelt[form], key=lambda known: _folded(known) != form):
+            if misspelt or _words(name) & _words(known):
+                by_meaning.setdefault(names()[known], known)
     return list(by_meaning.values())[:most]
+
+
+def _words(name: str) -> set[str]:
+    """`CommitFailedException`: commit, failed, exception."""
+    return set(re.sub("([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().split())

@@ -179,6 +179,11 @@ def _exception(name: str) -> Explanation:
 # Settings -------------------------------------------------------------------------------------------------------------
 
 
+def _setting_names() -> dict[str, str]:
+    """By its name, with or without its unit."""
+    return {each: name for name in SETTINGS for each in (name, name.removesuffix(".ms"))}
+
+
 def _setting(name: str) -> Explanation:
     setting = SETTINGS[name]
     default = {field.name: field.default for field in fields(Config)}.get(name.replace(".", "_"), MISSING)
@@ -240,6 +245,6 @@ KINDS = (
     Kind("Kafka error", _error_names, _error),
     Kind("API", _apis, _api),
     Kind("exception of clients", _exception_names, _exception),
-    Kind("setting", lambda: themselves(SETTINGS), _setting),
+    Kind("setting", _setting_names, _setting),
     Kind("KIP or issue", _citations, _citation),
 )

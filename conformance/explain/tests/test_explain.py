@@ -178,6 +178,46 @@ def test_case_and_separators_do_not_count_and_namesakes_are_all_told(capsys: Cap
     assert [one.kind for one in explain("commit")] == ["machine", "effect"]
 
 
+@pytest.mark.parametrize("cause", ["join", "rejoin", "leave"])
+def test_what_trace_why_prints_as_a_cause_is_explained_as_one_first(cause: str) -> None:
+    assert explain(cause)[0].kind == "cause of a rebalance"
+    assert len(explain(cause)) > 1
+
+
+@pytest.mark.parametrize(
+    ("phrase", "kind", "told"),
+    [
+        ("Stabilized", "line of a log", "all members have joined"),
+        ("stabilizing", "line of a log", "all members have joined"),
+        ("expired", "line of a log", "did not call poll()"),
+        ("heartbeat expiration", "line of a log", "heard nothing from a member"),
+        ("has left group", "line of a log", "leaves the group"),
+        ("Attempt to heartbeat failed", "line of a log", "has begun a rebalance"),
+        ("Request joining group due to", "line of a log", "asks to join again"),
+        ("max.poll.interval", "setting", "between two polls"),
+        ("interrupted", "term", "did not end by itself"),
+        ("unfinished", "term", "logs do not show"),
+        ("second round", "term", "cooperative rebalance"),
+        ("back after", "term", "joined again"),
+        ("not sure", "term", "exit code 4"),
+    ],
+)
+def test_words_of_logs_and_of_trace_why_are_explained(phrase: str, kind: str, told: str) -> None:
+    first = explain(phrase)[0]
+    assert first.kind == kind
+    assert told in first.statement
+
+
+def test_a_word_that_stands_in_many_messages_tells_nothing() -> None:
+    assert explain("group") == []
+
+
+def test_a_guess_shares_a_word_or_is_a_letter_or_two_away() -> None:
+    assert nearest("Stabilized") == []
+    assert nearest("Stabelized") == []
+    assert nearest("consumer commit failed exception")[0] == "CommitFailedException"
+
+
 @pytest.mark.parametrize(
     ("said", "name"),
     [
