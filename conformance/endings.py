@@ -9,15 +9,17 @@ chain of what led to what, when a command has ended with it.
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import resource
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from groupspec.conformance import missing
-from groupspec.conformance.errors import InconclusiveProblem, Problem, UsageProblem
+from groupspec.conformance.errors import InconclusiveProblem, Problem, UsageProblem, did_you_mean
+from groupspec.spec.problems import DataError
 
 SPEC: Final = Path(__file__).resolve().parents[1] / "spec"
 
@@ -85,7 +87,7 @@ def as_problem(error: BaseException) -> Problem | None:
             return refused(each)
         if isinstance(each, ImportError) and (told := missing.as_problem(each)) is not None:
             return told
-    return _of_machine_file(error)
+    return _of_specification(error)
 
 
 def refused(problem: OSError, where: str | Path = "") -> UsageProblem:
@@ -115,22 +117,48 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         waiting += [one for one in (each.__cause__, each.__context__) if one is not None]
 
 
-def _of_machine_file(error: BaseException) -> UsageProblem | None:
-    """If the last line that ran is one of a table.
+def _of_specification(error: BaseException) -> UsageProblem | None:
+    """If a data file breaks its schema, or a machine file fails while it is imported.
 
-    Those files are there to be changed, and theirs is no defect of ours.
+    Those files are there to be changed, and a mistake in them is no defect of ours.
     """
-    frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, SyntaxError):
-        file, line = Path(error.filename or "").resolve(), error.lineno
-    elif frames and frames[-1].name == "<module>":
-        file, line = Path(frames[-1].filename).resolve(), frames[-1].lineno
-    else:
-        return None
-    if file.parent != SPEC:
+    for each in chain(error):
+        if isinstance(each, DataError):
+            return UsageProblem(each.what, each.where, each.allowed, "correct that entry, then the same command again")
+    found = _place(error)
+    if found is None or found.file.parent not in (SPEC, SPEC / "published"):
         return None
     return UsageProblem(
         f"a file of the specification cannot be read: {type(error).__name__}: {error}",
-        where=f"{os.path.relpath(file, SPEC.parent)}:{line}",
-        next_step="mend that line; `groupspec table --check` tells whether the tables are whole",
+        where=f"{os.path.relpath(found.file, SPEC.parent)}:{found.line}",
+        allowed=[name for name in found.names if name.isupper()],
+        next_step=found.advice or "correct that line; `groupspec table --check` tells whether the tables are whole",
     )
+
+
+class _Place(NamedTuple):
+    """A line of a module or of the body of a class; where a name is unknown there, those that are known."""
+
+    file: Path
+    line: int | None
+    names: Sequence[str] = ()
+    advice: str = ""
+
+
+def _place(error: BaseException) -> _Place | None:
+    """The last line outside of functions that ran: what was being imported, whomever it called."""
+    if isinstance(error, SyntaxError):
+        return _Place(Path(error.filename or "").resolve(), error.lineno)
+    frames = list(traceback.walk_tb(error.__traceback__))
+    outside = [number for number, (frame, _) in enumerate(frames) if not frame.f_code.co_flags & inspect.CO_OPTIMIZED]
+    if not outside:
+        return None
+    frame, line = frames[outside[-1]]
+    file = Path(frame.f_code.co_filename).resolve()
+    if frame is not frames[-1][0]:
+        return _Place(file, line)
+    if isinstance(error, NameError) and error.name:
+        return _Place(file, line, [*frame.f_locals], did_you_mean(error.name, {**frame.f_globals, **frame.f_locals}))
+    if isinstance(error, AttributeError) and error.name:
+        return _Place(file, line, dir(error.obj), did_you_mean(error.name, dir(error.obj)))
+    return _Place(file, line)

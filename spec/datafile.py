@@ -15,7 +15,7 @@ from typing import TypeVar, get_args
 
 import msgspec
 
-from groupspec.spec.problems import shown_path
+from groupspec.spec.problems import DataError, shown_path
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,17 +25,13 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 RecordT = TypeVar("RecordT", bound=Record)
 
 
-class DataError(ValueError):
-    """A data file that does not follow its schema; the message names file, line, entry, field and what is allowed."""
-
-
 def read_entries(path: Path, kind: type[RecordT]) -> Mapping[str, RecordT]:
     """The entries of a data file by id, in the order of the file.
 
     Raises:
         DataError: the file is no TOML, or an entry of it does not follow the schema.
     """
-    text, tables = _read(path)
+    tables = _read(path)
     identity = kind.__struct_fields__[0]
     entries = {}
     for name, table in tables.items():
@@ -43,8 +39,9 @@ def read_entries(path: Path, kind: type[RecordT]) -> Mapping[str, RecordT]:
         try:
             entries[name] = msgspec.convert({identity: name, **raw} if isinstance(raw, dict) else raw, kind)
         except msgspec.ValidationError as error:
-            place = f"{shown_path(str(path))}:{_line(text, name)}"
-            raise DataError(f"{place}: [{name}]: {error}\n    an entry has: {_schema(kind)}") from error
+            raise DataError(
+                place_of_entry(path, name), f"[{name}]: {error}", f"an entry has: {_schema(kind)}"
+            ) from error
     return MappingProxyType(entries)
 
 
@@ -55,17 +52,24 @@ def read_record(path: Path, kind: type[RecordT]) -> RecordT:
         DataError: the file is no TOML, or does not follow the schema.
     """
     try:
-        return msgspec.convert(_unwrapped(_read(path)[1]), kind)
+        return msgspec.convert(_unwrapped(_read(path)), kind)
     except msgspec.ValidationError as error:
-        raise DataError(f"{shown_path(str(path))}: {error}") from error
+        raise DataError(shown_path(str(path)), str(error)) from error
 
 
-def _read(path: Path) -> tuple[str, dict[str, object]]:
-    text = path.read_text(encoding="utf-8")
+def place_of_entry(path: Path, name: str) -> str:
+    """File and line of an entry: `spec/data/rules.toml:12`."""
+    heading = re.compile(rf'\["?{re.escape(name)}"?\]|"?{re.escape(name)}"? *=')
+    lines = path.read_text(encoding="utf-8").splitlines()
+    line = next((number for number, line in enumerate(lines, 1) if heading.match(line)), 1)
+    return f"{shown_path(str(path))}:{line}"
+
+
+def _read(path: Path) -> dict[str, object]:
     try:
-        return text, tomllib.loads(text)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{shown_path(str(path))}: this is not TOML: {error}") from error
+        raise DataError(shown_path(str(path)), f"this is not TOML: {error}") from error
 
 
 def _unwrapped(value: object) -> object:
@@ -74,11 +78,6 @@ def _unwrapped(value: object) -> object:
     if isinstance(value, list):
         return [_unwrapped(each) for each in value]
     return {key: _unwrapped(each) for key, each in value.items()} if isinstance(value, dict) else value
-
-
-def _line(text: str, name: str) -> int:
-    heading = re.compile(rf'\["?{re.escape(name)}"?\]|"?{re.escape(name)}"? *=')
-    return next((n for n, line in enumerate(text.splitlines(), 1) if heading.match(line)), 1)
 
 
 def _schema(kind: type[Record]) -> str:

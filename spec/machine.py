@@ -115,6 +115,8 @@ class RowTransition(Transition):
         rules: str = "",
         place: str = "",
     ) -> None:
+        if not isinstance(target, State):
+            raise TypeError(f"a row leads to a state of the class, and this is none: {target!r}")
         # A target that is the source stays inside: states have no entry or exit actions that could run.
         super().__init__(source, target, event=event, cond=when or None, on=do or None, internal=target is source)
         self.when = when

@@ -40,6 +40,20 @@ class SpecError(Exception):
         super().__init__("\n".join([f"the specification has {count}", *(f"  {problem}" for problem in problems)]))
 
 
+class DataError(ValueError):
+    """A data file that does not follow its schema.
+
+    Attributes:
+        where: File, and line if it is known.
+        what: Entry, field, and what is wrong there.
+        allowed: What an entry has; may be empty.
+    """
+
+    def __init__(self, where: str, what: str, allowed: str = "") -> None:
+        self.where, self.what, self.allowed = where, what, allowed
+        super().__init__(f"{where}: {what}" + (f"\n    {allowed}" if allowed else ""))
+
+
 def shown_path(file: str) -> str:
     """A source file as its author knows it: `spec/rebalance.py`, however the package is installed."""
     parts = Path(file).parts

@@ -10,6 +10,8 @@ import importlib.util
 import json
 import os
 import resource
+import runpy
+import shutil
 import stat
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import pytest
 
 from groupspec.conformance import cli, endings, missing
 from groupspec.conformance.outputs import write_bytes
+from groupspec.spec import composition, properties
 
 RUN = "import sys; from groupspec.conformance.cli import main; sys.exit(main())"
 THREAD_WITHOUT_MEMORY = f"""
@@ -279,3 +282,60 @@ def test_what_goes_wrong_while_the_user_stops_it_is_no_defect(plant: Plant, caps
     plant(does)
     assert cli.main(["planted"]) == 2
     assert capsys.readouterr().err == "groupspec: stopped by the user\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        pytest.param(
+            "class A:\n    STABLE = 1\n    TO = STABEL\n", 3, "next:    did you mean 'STABLE'?", id="in a class"
+        ),
+        pytest.param("class A:\n    STABLE = 1\nTO = A.STABEL\n", 3, "allowed: STABLE\n", id="of a class"),
+        pytest.param(
+            "def row(rules):\n    rules.split()\n\nrow(['J4'])\n", 4, "no attribute 'split'", id="in a function"
+        ),
+    ],
+)
+def test_a_mistake_in_a_row_is_told_where_it_stands(
+    text: str,
+    line: int,
+    said: str,
+    tmp_path: Path,
+    plant: Plant,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "rebalance.py"
+    file.write_text(text)
+    monkeypatch.setattr(endings, "SPEC", tmp_path)
+    plant(lambda: len(runpy.run_path(str(file))))
+    assert cli.main(["planted"]) == 2
+    err = capsys.readouterr().err
+    assert f"rebalance.py:{line}\n" in err
+    assert said in err
+    assert "Traceback" not in err and "defect" not in err
+
+
+@pytest.mark.parametrize("change", [('kind = "recoverable"', 'kind = "safety"'), ("holds =", "hold =")])
+def test_a_mistake_in_a_data_file_is_its_authors(
+    change: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a command meets it: the file of a model's properties, with one word changed."""
+    folder = tmp_path / "properties"
+    shutil.copytree(Path(properties.__file__).with_name("data") / "properties", folder)
+    text = (folder / "base.toml").read_text(encoding="utf-8")
+    assert change[0] in text
+    (folder / "base.toml").write_text(text.replace(*change, 1), encoding="utf-8")
+    monkeypatch.setattr(properties, "_FOLDER", folder)
+    properties.properties.cache_clear()
+    composition.models.cache_clear()
+    try:
+        assert cli.main(["verify", "--model", "base-eager-deployed-2"]) == 2
+    finally:
+        monkeypatch.undo()
+        properties.properties.cache_clear()
+        composition.models.cache_clear()
+    err = capsys.readouterr().err
+    assert "where:" in err and "base.toml:" in err
+    assert "kind (invariant | reachable | recoverable | leads_to)" in err
+    assert "Traceback" not in err and "defect" not in err

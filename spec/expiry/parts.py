@@ -42,8 +42,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from groupspec.spec.datafile import DataError, Record, read_entries
+from groupspec.spec.datafile import Record, read_entries
 from groupspec.spec.expiry.automata import Edge, Part
+from groupspec.spec.problems import DataError
 
 _EDGE: Final = re.compile(r"(\w+) -> (\w+): (\w+)(?: if ([^;]+))?(?:; restart (\w+(?:, \w+)*))?")
 
@@ -71,7 +72,7 @@ def part(named: str) -> Part:
     """
     identifier, *arguments = named.split()
     if identifier not in _STATED:
-        raise DataError(f"spec/expiry/theorems.toml: no part {identifier!r}; parts.toml has {', '.join(_STATED)}")
+        raise DataError("spec/expiry/theorems.toml", f"no part {identifier!r}; parts.toml has {', '.join(_STATED)}")
     stated = _STATED[identifier]
     base = part(stated.like) if stated.like else Part("", {}, ())
     inherited = [edge for edge in base.edges if edge.action not in stated.without]
@@ -84,7 +85,7 @@ def _edge(identifier: str, text: str, arguments: list[str]) -> Edge:
     read = _EDGE.fullmatch(text.replace(": {}", f": {arguments[0]}") if arguments else text)
     if read is None:
         what = f"{text!r} is no `SOURCE -> TARGET: action if guard and guard; restart clock, clock`"
-        raise DataError(f"spec/expiry/parts.toml: [{identifier}]: {what}")
+        raise DataError("spec/expiry/parts.toml", f"[{identifier}]: {what}")
     source, target, action, guards, clocks = read.groups(default="")
     return Edge(source, action, target, _all(guards, arguments), tuple(clocks.split(", ")) if clocks else ())
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from groupspec.spec.datafile import DataError, read_entries
+from groupspec.spec.datafile import read_entries
 from groupspec.spec.differences import Difference
 from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.problems import DataError
 from groupspec.spec.rules import RULES, Rule
 
 GOOD = """\

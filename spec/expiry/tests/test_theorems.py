@@ -10,7 +10,6 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from groupspec.spec.datafile import DataError
 from groupspec.spec.expiry import parts, zones
 from groupspec.spec.expiry.automata import Edge, Part, System
 from groupspec.spec.expiry.linear import holds, parse
@@ -20,6 +19,7 @@ from groupspec.spec.expiry.small import shortest_run
 from groupspec.spec.expiry.theorems import THEOREMS, Theorem
 from groupspec.spec.expiry.zones import Endless, explore
 from groupspec.spec.kip62 import DELAYS
+from groupspec.spec.problems import DataError
 
 each_theorem = pytest.mark.parametrize("theorem", THEOREMS.values(), ids=list(THEOREMS))
 both_arithmetics = pytest.mark.parametrize("arithmetic", ARITHMETICS.values(), ids=list(ARITHMETICS))
