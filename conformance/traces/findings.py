@@ -7,7 +7,7 @@ For static members that is the group.instance.id, because a 4.x coordinator logs
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import LogLine
@@ -15,6 +15,10 @@ from groupspec.conformance.traces.holes import Hole
 
 Role = Literal["began", "merged", "waited_for"]
 Outcome = Literal["completed", "empty", "interrupted", "unfinished"]
+EXPULSIONS: Final[frozenset[Cause]] = frozenset(
+    {"session_timeout", "poll_timeout", "sync_timeout", "abandoned_consumer"}
+)
+"""A member went without meaning to."""
 
 
 @dataclass(slots=True)
@@ -40,6 +44,7 @@ class Contribution:
 class Rebalance:
     """One generation's way into being.
 
+    number          its place in the group's history as the logs have it, from 1
     generation      the one that it led to; -1 when the log ends before, or it was interrupted
     old_generation  the one that it replaced
     at_ms           when the coordinator began it
@@ -59,6 +64,7 @@ class Rebalance:
     alternatives: tuple[Cause, ...]
     contributions: list[Contribution]
     lines: list[LogLine]
+    number: int = 0
     follow_up: bool = False
     generation: int = -1
     joined_ms: int = -1
@@ -96,9 +102,50 @@ class Note:
 
 @dataclass(slots=True)
 class Explanation:
-    """Everything found about one group; `holes`: what the logs leave out of its history."""
+    """Everything found about one group.
+
+    holes     what the logs leave out of its history
+    since_ms  from when on was asked for; 0: all
+    before    how many rebalances the logs have before that
+    before_ms  when the last of them began
+    """
 
     group: str
     rebalances: list[Rebalance] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
+    since_ms: int = 0
+    before: int = 0
+    before_ms: int = 0
+
+    @property
+    def expulsions(self) -> int:
+        """How often a member was expelled or polled too late; what followed a restart of the coordinator aside."""
+        return sum(
+            part.cause in EXPULSIONS
+            for rebalance in self.rebalances
+            if not rebalance.follow_up and rebalance.cause != "coordinator_restart"
+            for part in rebalance.contributions
+        )
+
+    @property
+    def unplanned(self) -> int:
+        """Rebalances that were not begun by members that come and go, as they do in a deployment."""
+        return sum(
+            rebalance.cause not in {"join", "leave"} and not rebalance.follow_up for rebalance in self.rebalances
+        )
+
+    @property
+    def duration_ms(self) -> int:
+        """How long its rebalances took together, as far as the logs say it; -1: of none."""
+        known = [rebalance.duration_ms for rebalance in self.rebalances if rebalance.duration_ms >= 0]
+        return sum(known) if known else -1
+
+    def only_since(self, first_ms: int) -> None:
+        """Leave out what was before."""
+        before = [rebalance for rebalance in self.rebalances if rebalance.at_ms < first_ms]
+        self.since_ms, self.before = first_ms, len(before)
+        self.before_ms = before[-1].at_ms if before else 0
+        self.rebalances = self.rebalances[len(before) :]
+        self.notes = [note for note in self.notes if note.at_ms >= first_ms]
+        self.holes = [hole for hole in self.holes if hole.before_ms >= first_ms]

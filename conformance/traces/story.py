@@ -20,7 +20,7 @@ from typing import Final
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import LogEvent, LogLine
-from groupspec.conformance.traces.findings import Contribution, Explanation, Note, Outcome, Rebalance
+from groupspec.conformance.traces.findings import EXPULSIONS, Contribution, Explanation, Note, Outcome, Rebalance
 from groupspec.conformance.traces.holes import Hole
 from groupspec.conformance.traces.member_names import MemberNames, client_of
 
@@ -41,8 +41,7 @@ _ROLLING_RESTART: Final = 8
 # What a round takes anyway: members notice it with their next heartbeat.
 _NORMAL_WAIT_MS: Final = 4_000
 
-_EXPULSIONS: Final[frozenset[Cause]] = frozenset({"session_timeout", "poll_timeout", "sync_timeout"})
-_DEPARTURES: Final = _EXPULSIONS | {"leave"}
+_DEPARTURES: Final = EXPULSIONS | {"leave"}
 
 
 class RebalanceExplainer:
@@ -89,7 +88,8 @@ class RebalanceExplainer:
 
     def finish(self) -> Explanation:
         """What was found, once the last event was read."""
-        for rebalance in self._found.rebalances:
+        for number, rebalance in enumerate(self._found.rebalances, start=1):
+            rebalance.number = number
             _blame_the_coordinator(rebalance)
             self._blame_the_one_waited_for(rebalance)
         return self._found
@@ -167,13 +167,13 @@ class RebalanceExplainer:
 
     def _came_back(self, part: Contribution, before: Contribution) -> None:
         if self._names.is_shared(part.member_id):  # this one, or another one under the same client id
-            part.alternatives = ("rejoin",) if before.cause in _EXPULSIONS or before.alternatives else ()
+            part.alternatives = ("rejoin",) if before.cause in EXPULSIONS or before.alternatives else ()
             return
         before.back_after_ms = part.at_ms - before.at_ms
         if self._was_a_poll_timeout(before):
             self._blame(before, "poll_timeout", ("leave",))
             part.alternatives = ("join",)
-        if before.cause in _EXPULSIONS:
+        if before.cause in EXPULSIONS:
             part.cause = "rejoin"
             part.evidence[:0] = before.evidence[:1]
         elif "poll_timeout" in before.alternatives:

@@ -33,7 +33,8 @@ class Answer:
     """Explanations, and the account of the logs that they rest on.
 
     Attributes:
-        explanations: One of each group that was asked for, the worst first: the one that stood still longest.
+        explanations: One of each group that was asked for, the worst first: most expulsions, then most rebalances
+            that no join or leave began, then longest in rebalances.
         logs: What was read.
     """
 
@@ -122,15 +123,13 @@ def _explain(group: str, events: Sequence[LogEvent], max_poll_interval_ms: int, 
     for event in events:
         story.read(event)
     found = story.finish()
-    found.rebalances = [rebalance for rebalance in found.rebalances if rebalance.at_ms >= first_ms]
-    found.notes = [note for note in found.notes if note.at_ms >= first_ms]
-    found.holes = [hole for hole in found.holes if hole.before_ms >= first_ms]
+    found.only_since(first_ms)
     return found
 
 
-def _rank(found: Explanation) -> tuple[int, int]:
-    """The worst first: how long it stood still, and how often it rebalanced (all that is known under KIP-848)."""
-    return -sum(max(rebalance.duration_ms, 0) for rebalance in found.rebalances), -len(found.rebalances)
+def _rank(found: Explanation) -> tuple[int, int, int, int]:
+    """The worst first; how often it rebalanced is all that is known of a group of KIP-848."""
+    return -found.expulsions, -found.unplanned, -found.duration_ms, -len(found.rebalances)
 
 
 def _proves_cooperative(event: LogEvent) -> bool:
@@ -159,6 +158,7 @@ def as_json(answer: Answer, seconds: float) -> dict[str, object]:
             "doubts": answer.doubts(),
             "holes": [{"group": one.group, **_fields(hole, _HOLE)} for one in found for hole in one.holes],
             "repeated": logs.repeated,
+            "ranking": [{**_fields(one, _RANKING), "rebalances": len(one.rebalances)} for one in found],
             "rebalances": [_rebalance_json(rebalance) for one in found for rebalance in one.rebalances],
             "notes": [
                 {"at_ms": note.at_ms, "what": note.what, **msgspec.to_builtins(note.place)}
@@ -188,7 +188,8 @@ def _fields(thing: object, names: str) -> dict[str, object]:
 
 _ACCOUNT: Final = "dialect variant lines understood harmless other continuation not_understood cut_off samples"
 _REBALANCE: Final = (
-    "group generation old_generation at_ms cause member alternatives follow_up outcome members duration_ms"
+    "number group generation old_generation at_ms cause member alternatives follow_up outcome members duration_ms"
 )
+_RANKING: Final = "group expulsions unplanned duration_ms before"
 _HOLE: Final = "first last unbegun after before after_ms before_ms"
 _CONTRIBUTION: Final = "role cause member member_id at_ms alternatives back_after_ms"

@@ -15,12 +15,19 @@ from rich.text import Text
 
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.dialects import ParsedLog
-from groupspec.conformance.traces.findings import Contribution, Explanation, Rebalance
+from groupspec.conformance.traces.findings import EXPULSIONS, Contribution, Explanation, Rebalance
 from groupspec.conformance.traces.why import Answer, advice
 
 # Piped output is read in editors and tickets: it gets more room than the 80 columns of no terminal.
 _PIPED_WIDTH = 130
 _TROUBLE = {"session_timeout", "poll_timeout", "sync_timeout", "abandoned_consumer", "coordinator_restart", "unknown"}
+
+_RANKED_BY = (
+    "by expulsions (session, poll and sync timeouts), then by rebalances that no join or leave began, then by the time "
+    "they took (without the silence before an expulsion)"
+)
+# So many numbers of rebalances stand beside an advice, the last ones.
+_NUMBERS = 10
 
 
 def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, last: int = 0) -> None:
@@ -42,19 +49,22 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
     missing = _missing_before(found)
     doubts = answer.doubts()
     sure = "" if found.rebalances or not doubts else " that could be read (see below)"
-    console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found.rebalances)}{sure}")
+    console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found, zone)}{sure}")
     if answer.logs.repeated:
         console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
-    numbered = list(enumerate(found.rebalances, start=1))[-last:]
-    if len(numbered) < len(found.rebalances):
-        console.print(f"Below: the last {len(numbered)} of {len(found.rebalances)} (--last 0 shows all).")
-    if numbered:
-        console.print(_timeline(numbered, zone, missing))
+    if found.rebalances and found.before:
+        console.print(f"Since {_time(found.since_ms, zone)}; {found.before} before are left out.")
+    shown = found.rebalances[-last:]
+    if len(shown) < len(found.rebalances):
+        console.print(f"Below: the last {len(shown)} of {len(found.rebalances)} (--last 0 shows all).")
+    if shown:
+        console.print(_timeline(shown, zone, missing, " -> " if console.options.ascii_only else " → "))
+        console.print(_what_took_means(shown))
     if evidence:
-        for number, rebalance in numbered:
-            _show_evidence(number, rebalance, console)
-    _show_advice(numbered, console)
-    first_ms = numbered[0][1].at_ms if len(numbered) < len(found.rebalances) else 0
+        for rebalance in shown:
+            _show_evidence(rebalance, console)
+    _show_advice(found.rebalances, console)
+    first_ms = shown[0].at_ms if len(shown) < len(found.rebalances) else 0
     for note in (note for note in found.notes if note.at_ms >= first_ms):
         console.print(Text(f"note: {_time(note.at_ms, zone)} {note.what} ({note.place.file}:{note.place.line})", "dim"))
     _show_logs(answer, console)
@@ -65,27 +75,33 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
 def _show_ranking(found: list[Explanation], console: Console, most: int) -> None:
     restless = [one for one in found if one.rebalances]
     shown = restless[: most or None]
-    console.print(f"{len(found)} groups, {len(restless)} of them rebalanced; the worst first:")
+    console.print(f"{len(found)} groups, {len(restless)} of them rebalanced; the worst first: {_RANKED_BY}.")
     table = Table("group", box=None, pad_edge=False, header_style="bold")
     table.add_column("rebalances", justify="right")
+    table.add_column("expulsions", justify="right")
+    table.add_column("no join or leave", justify="right")
     table.add_column("took", no_wrap=True)
     table.add_column("most often", overflow="fold")
     for one in shown:
-        took = _in_all(one.rebalances).replace(" in all", "")
-        most_often = "".join(_begun(one.rebalances)[:1])
-        table.add_row(Text(one.group), str(len(one.rebalances)), took, Text(most_often))
+        counts = map(str, (len(one.rebalances), one.expulsions, one.unplanned))
+        took = _in_all(one).replace(" in all", "")
+        table.add_row(Text(one.group), *counts, took, Text("".join(_begun(one.rebalances)[:1])))
     console.print(table)
     if len(shown) < len(restless):
         console.print(f"... and {len(restless) - len(shown)} more (--last 0 shows all).")
     console.print("In full below: the worst; `groupspec trace why GROUP PATH` explains another.\n")
 
 
-def _summary(rebalances: list[Rebalance]) -> str:
+def _summary(found: Explanation, zone: tzinfo) -> str:
+    rebalances = found.rebalances
+    if not rebalances and found.before:
+        since = f"no rebalance since {_time(found.since_ms, zone)}"
+        return f"{since}; the logs have {found.before} before, the last at {_time(found.before_ms, zone)}"
     if not rebalances:
         return "no rebalance in these logs"
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
     second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
-    return f"{len(rebalances)} rebalance(s){second}, {_in_all(rebalances)}: {escape(', '.join(_begun(rebalances)))}"
+    return f"{len(rebalances)} rebalance(s){second}, {_in_all(found)}: {escape(', '.join(_begun(rebalances)))}"
 
 
 def _begun(rebalances: list[Rebalance]) -> list[str]:
@@ -97,18 +113,17 @@ def _begun(rebalances: list[Rebalance]) -> list[str]:
     ]
 
 
-def _in_all(rebalances: list[Rebalance]) -> str:
+def _in_all(found: Explanation) -> str:
     """How long they took together, as far as the logs say it."""
-    known = [rebalance.duration_ms for rebalance in rebalances if rebalance.duration_ms >= 0]
-    if not known:
+    if found.duration_ms < 0:
         return "how long is not known"
-    unknown = f" (without {len(rebalances) - len(known)} of unknown length)" if len(known) < len(rebalances) else ""
-    return f"{sum(known) / 1000:.1f} s in all{unknown}"
+    unknown = sum(1 for rebalance in found.rebalances if rebalance.duration_ms < 0)
+    return f"{found.duration_ms / 1000:.1f} s in all{f' (without {unknown} of unknown length)' if unknown else ''}"
 
 
-def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo, missing: dict[int, list[str]]) -> Table:
+def _timeline(shown: list[Rebalance], zone: tzinfo, missing: dict[int, list[str]], to: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    days = {_time(rebalance.at_ms, zone)[:10] for _, rebalance in numbered}
+    days = {_time(rebalance.at_ms, zone)[:10] for rebalance in shown}
     table.add_column("#", justify="right")
     table.add_column("began at" if len(days) > 1 else f"{days.pop()}", no_wrap=True)
     table.add_column("generation", no_wrap=True)
@@ -117,12 +132,12 @@ def _timeline(numbered: list[tuple[int, Rebalance]], zone: tzinfo, missing: dict
     table.add_column("who", overflow="fold", min_width=8)
     table.add_column("took", justify="right", no_wrap=True)
     table.add_column("remarks", overflow="fold", min_width=12)
-    for number, rebalance in numbered:
+    for rebalance in shown:
         began = _time(rebalance.at_ms, zone)
         table.add_row(
-            str(number),
+            str(rebalance.number),
             began if days else began[11:],
-            _generations(rebalance),
+            _generations(rebalance, to),
             str(rebalance.members) if rebalance.members >= 0 else "",
             Text(rebalance.cause, "red" if rebalance.cause in _TROUBLE else "cyan"),
             Text(rebalance.member or "-"),
@@ -170,14 +185,24 @@ def _contribution(part: Contribution) -> str:
     return words[part.role].format(cause=part.cause, member=part.member)
 
 
-def _generations(rebalance: Rebalance) -> str:
-    return f"{rebalance.old_generation} > {rebalance.generation if rebalance.generation >= 0 else '?'}"
+def _generations(rebalance: Rebalance, to: str) -> str:
+    return f"{rebalance.old_generation}{to}{rebalance.generation if rebalance.generation >= 0 else '?'}"
 
 
 def _took(rebalance: Rebalance) -> str:
     if rebalance.duration_ms >= 0:
-        return f"{rebalance.duration_ms / 1000:.1f} s"
+        return f"{rebalance.duration_ms / 1000:.1f} s{'+' if _expelled(rebalance) else ''}"
     return "unknown" if rebalance.outcome == "completed" else rebalance.outcome
+
+
+def _expelled(rebalance: Rebalance) -> bool:
+    return not rebalance.follow_up and any(part.cause in EXPULSIONS for part in rebalance.contributions)
+
+
+def _what_took_means(shown: list[Rebalance]) -> str:
+    silence = "; +: without the silence before an expulsion, which no log tells" if any(map(_expelled, shown)) else ""
+    settings = " (session.timeout.ms or max.poll.interval.ms; the member's partitions stood still)" if silence else ""
+    return f"took: from its beginning to the leader's assignment{silence}{settings}."
 
 
 def _time(at_ms: int, zone: tzinfo) -> str:
@@ -185,23 +210,24 @@ def _time(at_ms: int, zone: tzinfo) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{at_ms % 1000:03d}"
 
 
-def _show_evidence(number: int, rebalance: Rebalance, console: Console) -> None:
-    console.print(
-        Text(f"\n#{number} {rebalance.cause} {rebalance.member}: {causes.TOLD[rebalance.cause].meaning}", "bold")
-    )
+def _show_evidence(rebalance: Rebalance, console: Console) -> None:
+    what = f"#{rebalance.number} {rebalance.cause} {rebalance.member}"
+    console.print(Text(f"\n{what}: {causes.TOLD[rebalance.cause].meaning}", "bold"))
     for place in rebalance.evidence:
         console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "not dim"))
 
 
-def _show_advice(numbered: list[tuple[int, Rebalance]], console: Console) -> None:
+def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
+    """What to change, for all of them: the headline names their causes, also of those that are not shown."""
     first: dict[tuple[str, str], list[str]] = {}
-    for number, rebalance in numbered:
+    for rebalance in rebalances:
         if not rebalance.follow_up:
-            first.setdefault((rebalance.cause, advice(rebalance)), []).append(f"#{number}")
+            first.setdefault((rebalance.cause, advice(rebalance)), []).append(f"#{rebalance.number}")
     if first:
         console.print("\n[bold]What to change[/]")
     for (cause, text), numbers in first.items():
-        console.print(Text(f"  {cause} ({', '.join(numbers)}): ", "bold").append(text, "not bold"))
+        more = f" and {len(numbers) - _NUMBERS} before" if len(numbers) > _NUMBERS else ""
+        console.print(Text(f"  {cause} ({', '.join(numbers[-_NUMBERS:])}{more}): ", "bold").append(text, "not bold"))
 
 
 def _show_logs(answer: Answer, console: Console) -> None:

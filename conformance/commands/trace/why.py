@@ -59,7 +59,7 @@ def command(
     - for standard input. It may come through docker, Kubernetes, Strimzi, journald or a collector that writes JSON
     lines. Lines that are there twice, in several files or one file behind itself, count once.
 
-    --all-groups ranks all groups by the time that they spent in rebalances, and explains the worst.
+    --all-groups ranks all groups by expulsions, unplanned rebalances and time, and explains the worst.
 
     Example: groupspec trace why orders-service /var/log/kafka/server.log --since 2h
 

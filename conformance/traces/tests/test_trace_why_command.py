@@ -286,7 +286,8 @@ def test_the_last_rebalances_are_shown_and_all_are_counted(
     assert "3 rebalance(s)" in shown
     assert "the last 1 of 3" in shown
     assert "#3 session_timeout" in shown
-    assert "#2" not in shown
+    assert "#2 join" not in shown
+    assert "join (#1, #2): " in shown, "what to change is said of all"
     run(GROUP, file, "--since", "30s")
     assert "1 rebalance(s)" in capsys.readouterr().out
 

@@ -1,0 +1,148 @@
+"""What `trace why` prints and ranks: the period, the causes of all of it, the words that explain the columns."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from groupspec.conformance.commands.trace.why import command as why
+from groupspec.conformance.traces.dialects import Clock
+from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
+from groupspec.conformance.traces.why import Answer, Question, explain_logs
+from groupspec.conformance.traces.why_text import show
+
+
+def run(*arguments: str | Path) -> int:
+    result = why.main([str(argument) for argument in arguments], standalone_mode=False)
+    assert isinstance(result, int)
+    return result
+
+
+def expel(log: BrokerLog, client: str, generation: int, life: int = 0, after_ms: int = 50_000) -> None:
+    gone = member_id(client, life)
+    log.say(f"Member {gone} in group {GROUP} has failed, removing it from the group.", after_ms)
+    log.prepare(generation, f"removing member {gone} on heartbeat expiration.")
+    log.form(generation + 1, 1, after_ms=20)
+
+
+@pytest.fixture
+def restless() -> BrokerLog:
+    """A group in which b is expelled and comes back, three times."""
+    log = BrokerLog()
+    log.join("a", 0, 1)
+    log.join("b", 1, 2)
+    for life in range(3):
+        expel(log, "b", 2 + 2 * life, life)
+        log.join("b", 3 + 2 * life, 2, life=life + 1)
+    return log
+
+
+@pytest.fixture
+def file(restless: BrokerLog, tmp_path: Path) -> Path:
+    file = tmp_path / "server.log"
+    file.write_text(restless.text())
+    return file
+
+
+def answered(log: BrokerLog, folder: Path, question: Question | None = None) -> Answer:
+    file = folder / "answered.log"
+    file.write_text(log.text())
+    return explain_logs(question or Question(GROUP), [file], Clock())
+
+
+def test_a_group_that_loses_members_is_worse_than_one_slow_join(
+    restless: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = BrokerLog()
+    slow.arrive("z")
+    slow.prepare(0, f"Adding new member {member_id('z')} with group instance id null; client reason: not provided")
+    slow.form(1, 1, after_ms=600_000)
+    file, result_file = tmp_path / "server.log", tmp_path / "why.json"
+    file.write_text(restless.text() + slow.text().replace(GROUP, "slow"))
+    run("--all-groups", file, "--json", result_file)
+    shown = capsys.readouterr().out
+    ranked = [line.split()[:4] for line in shown.splitlines() if line.startswith(("slow ", f"{GROUP} "))]
+    assert ranked == [[GROUP, "8", "3", "6"], ["slow", "1", "0", "0"]]
+    assert "the worst first: by expulsions" in shown
+    worst, other = json.loads(result_file.read_text())["ranking"]
+    assert (worst["group"], worst["rebalances"], worst["expulsions"], worst["unplanned"]) == (GROUP, 8, 3, 6)
+    assert (other["group"], other["expulsions"], other["duration_ms"] >= 600_000) == ("slow", 0, True)
+
+
+def test_expulsions_that_follow_a_restart_of_the_coordinator_are_not_the_members(tmp_path: Path) -> None:
+    log = BrokerLog()
+    log.join("a", 0, 1)
+    log.join("b", 1, 2)
+    log.say("Starting up.", 9_000, whole_broker=True)
+    log.say(f"Loaded classic group {GROUP} with 2 members.", 500)
+    log.say(f"Member {member_id('a')} in group {GROUP} has failed, removing it from the group.", 6_000)
+    log.prepare(2, f"removing member {member_id('a')} on heartbeat expiration.")
+    log.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 4)
+    log.say(f"Group {GROUP} with generation 3 is now empty.", 0)
+    assert answered(log, tmp_path).explanation.expulsions == 0
+    expel(log, "b", 3)
+    assert answered(log, tmp_path).explanation.expulsions == 1
+
+
+def test_what_took_means_is_said_and_the_silence_before_is_not_counted(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(GROUP, file, "--brief")
+    shown = capsys.readouterr().out
+    assert " 0.0 s+ " in shown
+    assert "took: from its beginning to the leader's assignment; +: without the silence before an expulsion" in shown
+    run(GROUP, file, "--brief", "--last", "1")
+    assert "without the silence" not in capsys.readouterr().out
+
+
+def test_what_to_change_is_said_of_every_cause_of_the_period(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(GROUP, file, "--brief", "--last", "1")
+    shown = capsys.readouterr().out
+    assert "session_timeout (#3, #5, #7): Find out why" in shown
+    assert "rejoin (#4, #6, #8): " in shown
+
+
+def test_many_numbers_beside_an_advice_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = BrokerLog()
+    for life in range(15):
+        log.join("b", life, 1, life)
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    run(GROUP, file, "--brief")
+    shown = capsys.readouterr().out
+    assert "join (#6, #7, #8, #9, #10, #11, #12, #13, #14, #15 and 5 before): " in shown
+
+
+def test_rebalances_have_the_numbers_of_the_whole_log(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result_file = tmp_path / "why.json"
+    run(GROUP, file, "--since", "30s", "--json", result_file)
+    assert "#8 rejoin b" in capsys.readouterr().out
+    result = json.loads(result_file.read_text())
+    assert [one["number"] for one in result["rebalances"]] == [8]
+    assert result["ranking"][0]["before"] == 7
+
+
+def test_a_time_after_the_last_rebalance_says_what_was_before(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(GROUP, file, "--since", "2026-03-02") == 0
+    shown = capsys.readouterr().out
+    assert "no rebalance since 2026-03-02 00:00:00.000" in shown
+    assert "the logs have 8 before, the last at 2026-03-01 12:07:3" in shown
+    run(GROUP, file, "--since", "2026-03-01 12:05")
+    assert "Since 2026-03-01 12:05:00.000; " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("encoding", "arrow"), [("utf-8", "7 → 8"), ("ascii", "7 -> 8")])
+def test_the_arrow_between_generations_is_one_that_the_terminal_has(
+    encoding: str, arrow: str, restless: BrokerLog, tmp_path: Path
+) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    show(answered(restless, tmp_path), Console(file=out), UTC, evidence=False)
+    out.seek(0)
+    assert arrow in out.read()
