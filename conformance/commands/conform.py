@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,7 +24,8 @@ from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
-from groupspec.conformance.wire.verdicts import exit_code
+from groupspec.conformance.wire.verdicts import rule_named
+from groupspec.spec.rules import RULES
 
 
 @click.command("conform")
@@ -56,6 +58,14 @@ from groupspec.conformance.wire.verdicts import exit_code
     is_flag=True,
     help="Judge recorded runs again: CLIENT... are files or folders that --report wrote.",
 )
+@click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="RULE",
+    type=Known("rule", lambda: [*RULES, *(rule.name for rule in RULES.values())], refused=False),
+    help="A FAIL of this rule (id or name) is told, and does not make the exit code 1.",
+)
 @click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
 @json_option
 def command(
@@ -67,6 +77,7 @@ def command(
     seed: int,
     report: Path | None,
     again: bool,
+    allowed: Sequence[str],
     listing: bool,
 ) -> int:
     """Judge clients against the rules, on the wire.
@@ -87,6 +98,7 @@ def command(
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
             next_step="for example `groupspec conform reference`, or `groupspec conform --list`",
         )
+    may_break = frozenset(map(rule_named, allowed))
     if again:
         campaign = _judge_again(clients, report)
     else:
@@ -99,6 +111,7 @@ def command(
             campaign = judge(
                 clients, chosen, jobs=jobs, repeat=repeat, confirm=confirm, seed=seed, report=report, finished=finished
             )
+    campaign = replace(campaign, allowed=may_break)
     result = as_json(campaign)
     write_json("conform", result)
     if report is not None:
@@ -113,7 +126,7 @@ def command(
         say(f"report: {report / 'report.html'}{without}")
     if campaign.stopped:
         return EXIT_INCONCLUSIVE
-    return exit_code([client.verdicts() for client in campaign.clients])
+    return campaign.exit_code()
 
 
 def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:

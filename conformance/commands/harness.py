@@ -8,7 +8,7 @@ from groupspec.conformance.commands._common import Known, Steps, json_option, re
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.console import STYLES
-from groupspec.conformance.wire.harness_check import NOT_STARTED, Checked, check_harness
+from groupspec.conformance.wire.harness_check import Checked, check_harness
 from groupspec.conformance.wire.verdicts import Verdict
 
 STORIES_TOLD = 6
@@ -56,7 +56,7 @@ def check(client: str) -> int:
 
 def _show(checked: Checked) -> None:
     say(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "))
-    told = [result for result in checked.results if result.found != (NOT_STARTED,)]
+    told = [each for each in checked.results if each.verdict is Verdict.FAIL or each.found != (checked.stopped,)]
     for result in told:
         results().print(f"{result.verdict.value:<13}", style=STYLES[result.verdict], end="")
         say(f"{result.check.id:<16}{result.check.about}")
@@ -67,7 +67,7 @@ def _show(checked: Checked) -> None:
             say(f"{'':<13}{'see:':<8}{section}", f"{'':<13}{'next:':<8}{result.check.advice}")
     if skipped := len(checked.results) - len(told):
         outcome = Verdict.INCONCLUSIVE
-        text = f"{outcome.value:<13}{NOT_STARTED}: the other {skipped} checks judge nothing"
+        text = f"{outcome.value:<13}{checked.stopped}: the other {skipped} checks judge nothing"
         results().print(text, style=STYLES[outcome], markup=False)
     if checked.stderr and checked.count(Verdict.FAIL):
         say("the end of its stderr:", *(f"  {line}" for line in checked.stderr.splitlines()[-10:]))

@@ -54,7 +54,7 @@ def _page(result: CaseResult) -> Iterator[str]:
         yield f"{judgement.verdict.value:<13}{rule:<4}{judgement.reason}{at}"
         if judgement.verdict in BROKEN:
             yield f"{'':<17}the rule: {RULES[rule].statement}"
-            yield f"{'':<17}source:   {'; '.join((*RULES[rule].sources, result.case.scenario.source))}"
+            yield f"{'':<17}source:   {result.case.sources(RULES[rule])}"
     yield ""
     yield from text_lines(result.entries, result.started_us)
 

@@ -33,7 +33,7 @@ from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import symptoms
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.to_trace import places
-from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine
+from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine, exit_code
 from groupspec.spec.rules import RULES
 
 STDERR_LINES: Final = 12
@@ -105,6 +105,7 @@ class Campaign:
         jobs: Runs at the same time.
         repeat: Runs of each case that were asked for.
         stopped: What is wrong with it, if the user stopped it; cases without a run are left out of the clients' rows.
+        allowed: Rules whose FAIL is told, and does not count for the exit code.
     """
 
     clients: Sequence[ClientResult]
@@ -113,10 +114,22 @@ class Campaign:
     jobs: int = 1
     repeat: int = 1
     stopped: str = ""
+    allowed: frozenset[str] = frozenset()
 
     def verdicts(self) -> list[Verdict]:
         """All of them."""
         return [verdict for client in self.clients for verdict in client.verdicts()]
+
+    def allows(self, row: Row) -> bool:
+        """Whether it is a FAIL of a rule that may be broken."""
+        return row.rule in self.allowed and row.judgement.verdict is Verdict.FAIL
+
+    def exit_code(self) -> int:
+        """What `groupspec conform` ends with: an allowed FAIL counts as a DEVIATION does."""
+        return exit_code(
+            [Verdict.DEVIATION if self.allows(row) else row.judgement.verdict for row in client.rows]
+            for client in self.clients
+        )
 
 
 @dataclass(frozen=True)
@@ -343,6 +356,7 @@ def as_json(campaign: Campaign) -> dict[str, object]:
         "jobs": campaign.jobs,
         "repeat": campaign.repeat,
         "stopped": campaign.stopped,
+        "allowed": sorted(campaign.allowed),
     }
 
 

@@ -6,9 +6,12 @@ ways.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from groupspec.spec.rules import Rule
 
 HEARTBEAT_INTERVAL_MS: Final = 100
 SMALL_TIMEOUT_MS: Final = 1_000
@@ -86,6 +89,12 @@ class Case:
         left_out = self.variant.not_judged.split()
         return tuple(rule for rule in self.scenario.rules if rule not in left_out)
 
+    def sources(self, rule: Rule) -> str:
+        """Where a rule comes from, and what the scenario rests on besides."""
+        known = [_words(source) for source in rule.sources]
+        others = [each for each in self.scenario.source.split("; ") if not any(_words(each) <= rule for rule in known)]
+        return "; ".join(rule.sources) + (f"; of the scenario: {'; '.join(others)}" if others else "")
+
     @property
     def id(self) -> str:
         """The scenario's id, and the variant's name after a slash."""
@@ -95,3 +104,8 @@ class Case:
     def selector(self) -> str:
         """What `--scenario` takes to run this case and no other: the scenario's id alone names all its variants."""
         return self.id if self.variant.name or len(self.scenario.variants) == 1 else f"{self.id}/{PLAIN_NAME}"
+
+
+def _words(source: str) -> frozenset[str]:
+    """`KIP-429 (onPartitionsLost)` is the source `KIP-429, onPartitionsLost`."""
+    return frozenset(re.findall(r"[\w.-]+", source))

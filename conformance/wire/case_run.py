@@ -21,7 +21,7 @@ from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
-from groupspec.conformance.wire.log import Entry, Log
+from groupspec.conformance.wire.log import Entry, Log, why_it_never_began
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
 from groupspec.conformance.wire.scenario_context import (
     AUTO_COMMIT_INTERVAL_MS,
@@ -121,6 +121,8 @@ def _tell(context: ScenarioContext, process: HarnessProcess) -> tuple[Outcome, s
             return Outcome(unsupported=f"the client does not offer the feature {offered}"), ""
         context.case.scenario.story(context)
     except Missed as missed:
+        if reason := why_it_never_began(context.log.as_it_came()):
+            return Outcome(inconclusive=f"the harness was not ready: {reason}"), ""
         outcome = Outcome(missed_rule=missed.rule, missed=missed.reason, missed_since_us=missed.since_us)
         context.milestone("missed")
     except NotStarted as reason:

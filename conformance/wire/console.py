@@ -6,6 +6,7 @@ told below its worst consequence; a harness that crashes is told once, with the 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from rich.table import Table
 
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
-from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict, exit_code
+from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict
 from groupspec.spec.rules import RULES
 
 STYLES: Final = {
@@ -55,18 +57,31 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
             for line in crash.stderr.splitlines():
                 console.print(f"  stderr: {line}", markup=False)
         for group in groups(client):
-            _tell(console, client, group, report)
-    counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := campaign.verdicts().count(verdict)))
-    flapping = sum(row.combined.flaps for client in campaign.clients for row in client.rows)
+            _tell(console, campaign, client, group, report)
+    rows = [row for client in campaign.clients for row in client.rows]
+    by_verdict = ([row for row in rows if row.judgement.verdict is verdict] for verdict in Verdict)
+    counts = ", ".join(_count(campaign, of_it) for of_it in by_verdict if of_it)
+    flapping = sum(row.combined.flaps for row in rows)
     flaps = f", {flapping} of them flap" if flapping else ""
-    read = sum(row.docket is not None for client in campaign.clients for row in client.rows)
-    explained = f", {read} of them known deviations (docket)" if read else ""
-    console.print(f"{counts}{flaps}{explained}; {campaign.seconds:.1f} s, seed {campaign.seed}")
-    code = exit_code([client.verdicts() for client in campaign.clients])
+    console.print(f"{counts}{flaps}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+    reasons = [row.judgement.reason for row in rows if row.judgement.verdict is Verdict.UNSUPPORTED]
+    wanted = Counter(name for name in FEATURES for reason in reasons if re.search(rf"\b{name}\b", reason))
+    if wanted:
+        listed = ", ".join(f"{name} ({n})" for name, n in wanted.most_common())
+        console.print(f"UNSUPPORTED for want of: {listed}", highlight=False, soft_wrap=True)
+    code = campaign.exit_code()
     for client in campaign.clients:
         console.print("\n".join(_nothing_judged(client, code)), markup=False, end="")
     if campaign.stopped:
         console.print(campaign.stopped, style=STYLES[Verdict.INCONCLUSIVE])
+
+
+def _count(campaign: Campaign, rows: Sequence[Row]) -> str:
+    """How many have this verdict, and how many of them somebody has explained, or the user allows."""
+    known = sum(row.docket is not None for row in rows)
+    allowed = sum(campaign.allows(row) for row in rows)
+    beside = ", ".join(f"{n} {what}" for n, what in ((known, "known"), (allowed, "allowed")) if n)
+    return f"{len(rows)} {rows[0].judgement.verdict.value}{beside and f' ({beside})'}"
 
 
 def _nothing_judged(client: ClientResult, code: int) -> Iterator[str]:
@@ -99,26 +114,28 @@ def groups(client: ClientResult) -> list[Group]:
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
 
 
-def _tell(console: Console, client: ClientResult, group: Group, report: Path | None) -> None:
+def _tell(console: Console, campaign: Campaign, client: ClientResult, group: Group, report: Path | None) -> None:
     shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {RULES[group.rule].title}"
     console.print(f"{shown} in {len(group.rows)} of {group.judged} cases", highlight=False)
-    for line in _lines(group, report):
+    for line in _lines(group, report, campaign.allows(group.rows[0])):
         console.print(f"  {line}", markup=False)
 
 
-def _lines(group: Group, report: Path | None) -> Iterator[str]:
+def _lines(group: Group, report: Path | None, allowed: bool) -> Iterator[str]:
     first = group.rows[0]
     yield first.judgement.reason
+    if allowed:
+        yield "allowed by --allow: the exit code does not count it"
     yield f"in:     {_listed(f'{row.case.id} ({row.combined.how_sure})' for row in group.rows)}"
     if group.symptoms:
         yield f"shows:  as {', '.join(f'{rule} ({n})' for rule, n in group.symptoms.items())} too"
-    read = [row for row in group.rows if row.docket]
+    read = [row.docket for row in group.rows if row.docket]
     if read:
-        yield f"known deviation (docket): {len(read)} of {len(group.rows)} cases; {read[0].docket}"
+        yield f"known deviation (docket): {len(read)} of {len(group.rows)} cases; {read[0].told}"
     rule = RULES[group.rule]
     if group.verdict is not Verdict.INCONCLUSIVE:
         yield f"rule:   {rule.statement}"
-        yield f"source: {'; '.join((*rule.sources, first.case.scenario.source))}"
+        yield f"source: {first.case.sources(rule)}"
     if report is not None and first.folder:
         yield f"log:    {report / first.folder / 'wire.txt'}"
         yield f"see:    {report / first.folder / 'sequence.svg'}"

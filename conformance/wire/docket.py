@@ -18,6 +18,11 @@ from msgspec import Meta
 
 FILE: Final = Path(__file__).with_name("docket.json")
 Text = Annotated[str, Meta(min_length=1)]
+KINDS: Final = {
+    "true": "read in its code: the client does so",
+    "known": "an issue of the client's is about it",
+}
+"""What an entry's `kind` says."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -52,6 +57,11 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def cases(self) -> str:
         """Where the client does it, in words."""
         return "any scenario" if "*" in self.scenarios else ", ".join(self.scenarios)
+
+    @property
+    def told(self) -> str:
+        """All of it for people."""
+        return f"{KINDS[self.kind]}: {self.where}: {self.evidence}"
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.where}: {self.evidence}"

@@ -10,11 +10,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from groupspec.conformance.wire.protocol import AnyEvent, Command, CommandDone, RecordsConsumed, name_of
+from groupspec.conformance.wire.protocol import (
+    AnyEvent,
+    Command,
+    CommandDone,
+    ErrorRaised,
+    PollReturned,
+    RecordsConsumed,
+    name_of,
+)
 
 Source = Literal["wire", "client", "kit"]
 
@@ -73,6 +81,23 @@ def has_records(partition: str) -> Test:
         isinstance(entry.event, RecordsConsumed)
         and any(f"{part.topic}-{part.partition}" == partition for part in entry.event.partitions)
     )
+
+
+def raised(entries: Sequence[Entry], *calls: str) -> list[str]:
+    """What these calls of the application's raised, in order: "`configure` raised NameError: ..."."""
+    errors = (entry.event for entry in entries if isinstance(entry.event, ErrorRaised))
+    return [f"`{each.call}` raised {each.error}: {each.message}" for each in errors if each.call in calls]
+
+
+def why_it_never_began(entries: Sequence[Entry]) -> str:
+    """What keeps the client from joining at all: what making it raised, or each of its polls; "" if nothing does."""
+    for reason in raised(entries, "configure", "subscribe"):
+        return reason
+    if any(map(is_request("FindCoordinator"), entries)):
+        return ""
+    polls = sum(isinstance(entry.event, PollReturned) for entry in entries)
+    failed = raised(entries, "poll")
+    return f"{failed[0]} (so did all {polls} polls)" if 1 < polls <= len(failed) else ""
 
 
 class Log:

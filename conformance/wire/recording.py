@@ -152,10 +152,16 @@ def recordings_in(paths: Sequence[Path]) -> list[Path]:
     """The files among these, and those below the folders among these, in order.
 
     Raises:
-        UsageProblem: there are none.
+        UsageProblem: there are none, or there is no such path.
     """
     found = []
     for path in paths:
+        if not path.exists():
+            raise UsageProblem(
+                "there is no such file or folder",
+                where=str(path),
+                allowed="what `groupspec conform CLIENT --report DIR` wrote",
+            )
         below = sorted(each for each in path.rglob("*") if _is_log(each)) if path.is_dir() else [path]
         if not below:
             raise UsageProblem(

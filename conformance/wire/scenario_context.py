@@ -14,7 +14,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request, now_us
+from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request, now_us, raised
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -109,9 +109,11 @@ class ScenarioContext:
     def _command(self, command: protocol.AnyCommand) -> None:
         sent_us = now_us()
         self.client.send(command)
+        name = protocol.name_of(type(command))
         if self.log.wait(is_done(command), COMMAND_WITHIN_MS / 1000, sent_us) is None:
-            name = protocol.name_of(type(command))
             raise NotStarted(self.log.ended or f"the command {name} was not done within {COMMAND_WITHIN_MS} ms")
+        if not isinstance(command, protocol.Poll) and (problems := raised(self.log.as_it_came(), name)):
+            raise NotStarted(problems[0])
 
     # What must follow -------------------------------------------------------------------------------------------------
 

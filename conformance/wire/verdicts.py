@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
+from groupspec.conformance.errors import (
+    EXIT_CONFORMANCE_FAILURE,
+    EXIT_INCONCLUSIVE,
+    EXIT_OK,
+    UsageProblem,
+    did_you_mean,
+)
+from groupspec.spec.rules import RULES
 
 
 class Verdict(Enum):
@@ -148,6 +155,19 @@ def combine(judgements: Sequence[Judgement]) -> Combined:
     worst = min(counts, key=WORST_FIRST.index)
     place = next(i for i, judgement in enumerate(judgements) if judgement.verdict is worst)
     return Combined(judgements[place], place, dict(counts))
+
+
+def rule_named(name: str) -> str:
+    """The id of a rule that is given by its id or its name.
+
+    Raises:
+        UsageProblem: there is none.
+    """
+    ids = {each: rule.id for rule in RULES.values() for each in (rule.id, rule.name)}
+    if name not in ids:
+        advice = did_you_mean(name, ids) or "`groupspec explain` knows every rule by its id and its name"
+        raise UsageProblem(f"there is no rule {name!r} to allow", next_step=advice)
+    return ids[name]
 
 
 def exit_code(verdicts_by_client: Iterable[Sequence[Verdict]]) -> int:

@@ -20,6 +20,7 @@ from groupspec.conformance.wire.harness_check.sessions import (
     STARTS_WITHIN_S,
     Session,
 )
+from groupspec.conformance.wire.log import raised
 from groupspec.impl.core.messages import FetchRequest, JoinGroupRequest
 
 EXPECTED_OFFSETS: Final = {0: (3, 5), 1: (0, 5), 2: (3, 5), 3: (0, 5)}
@@ -33,6 +34,10 @@ NOT_SO_FAR: Final = "the story did not come so far"
 
 class NotOffered(Exception):
     """The check is about something that the client does not offer."""
+
+
+class NoOccasion(Exception):
+    """What the check is about never happened."""
 
 
 Sessions = Mapping[str, Session]
@@ -74,14 +79,18 @@ def check(identifier: str, section: str, advice: str, *, timed: bool = True) -> 
     return register
 
 
-@check("startup", "Events", "write startup_complete first, with client, version, features and protocol")
+@check(
+    "startup",
+    "Events",
+    "write startup_complete first, with client, version, features and protocol; what prevents it is on stderr",
+)
 def starts(sessions: Sessions) -> Iterator[str]:
     """The first line is a startup_complete, within 10 s."""
     for session in sessions.values():
         lines = [entry for entry in session.came if entry.event is not None]
         if not lines:
             how = session.ending.describe() if session.ending else f"nothing came within {STARTS_WITHIN_S:.0f} s"
-            yield f"no startup_complete: {how}"
+            yield f"no startup_complete: {how}" + _stderr(session)
             return
         hello = lines[0].event
         if not isinstance(hello, protocol.StartupComplete):
@@ -90,6 +99,21 @@ def starts(sessions: Sessions) -> Iterator[str]:
         if hello.protocol != protocol.VERSION:
             yield f"it speaks version {hello.protocol} of the protocol; the kit speaks {protocol.VERSION}"
             return
+
+
+@check(
+    "commands",
+    "Commands",
+    "mend what the traceback at the end of stderr shows: an error of the harness, or of how it calls the client",
+    timed=False,
+)
+def commands_raise_nothing(sessions: Sessions) -> Iterator[str]:
+    """configure, subscribe, unsubscribe, stop_polling and the first polls raise nothing."""
+    for session in sessions.values():
+        if session.story != "refused":
+            where = f" (in the story {session.story!r}, {session.settings.rebalance})"
+            for reason in filter(None, (session.never_began, *raised(session.came, "unsubscribe", "stop_polling"))):
+                yield reason if session.story == "reads" else reason + where
 
 
 @check(
@@ -248,6 +272,7 @@ def times_is_kept(sessions: Sessions) -> Iterator[str]:
 @check("stop_polling", "Commands", "answer stop_polling when the poll in progress has returned, and poll no more")
 def stop_polling_stops(sessions: Sessions) -> Iterator[str]:
     """After stop_polling is done nothing is polled."""
+    _needs(sessions, "pull")
     session = sessions["reads"]
     if session.not_offered:
         raise NotOffered("the harness ends with exit code 127 at a command of this story")
@@ -261,6 +286,8 @@ def stop_polling_stops(sessions: Sessions) -> Iterator[str]:
         yield f"{len(polls)} polls were started in the {(end - start) / 1000:.0f} ms after stop_polling was done"
     if [e.kind for e in told if e.at_us <= start][-1:] == ["poll_started"]:
         yield "stop_polling was done before the poll in progress had returned"
+    elif not told:
+        raise NoOccasion("no poll was ever started")
 
 
 @check("records", "Events", "say each record once, with the first and last offset and the number of each partition")
@@ -312,6 +339,8 @@ def callbacks_are_serialised(sessions: Sessions) -> Iterator[str]:
 def callbacks_take_their_time(sessions: Sessions) -> Iterator[str]:
     """Each callback takes callback_ms."""
     _needs(sessions, "listener")
+    if not any(session.told(protocol.CallbackReturned) for session in sessions.values()):
+        raise NoOccasion("no callback ever returned")
     for session in sessions.values():
         for begun, ended in pairwise(session.events(protocol.CallbackStarted, protocol.CallbackReturned)):
             took_ms = (ended.at_us - begun.at_us) / 1000
@@ -371,7 +400,10 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
     if "unsubscribed" not in session.sent:
         yield NOT_SO_FAR + _stderr(session)
         return
-    late = [e for e in session.events(protocol.RecordsConsumed) if e.at_us > session.sent["unsubscribed"]]
+    read = session.events(protocol.RecordsConsumed)
+    late = [e for e in read if e.at_us > session.sent["unsubscribed"]]
+    if not read:
+        raise NoOccasion("nothing had been read before unsubscribe")
     if late:
         yield f"records came after unsubscribe was done: {late[0].text[:200]}"
 
@@ -379,7 +411,10 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
 @check("errors", "Events", "say error for what a call raises, and for what the client reports")
 def errors_are_told(sessions: Sessions) -> Iterator[str]:
     """What the client tells the application is told to the kit: here JoinGroup is refused for good."""
-    if not sessions["refused"].told(protocol.ErrorRaised):
+    joins = sessions["refused"].requests("JoinGroup")
+    if not joins:
+        raise NoOccasion("no JoinGroup was sent that could be refused")
+    if all(error.at_us < joins[0].at_us for error in sessions["refused"].events(protocol.ErrorRaised)):
         yield "JoinGroup was answered GROUP_AUTHORIZATION_FAILED, and no error came"
 
 
@@ -391,6 +426,7 @@ def close_ends_the_process(sessions: Sessions) -> Iterator[str]:
             continue
         where = f"in the story {session.story!r}"
         names = [e.kind for e in session.came if e.event is not None and not isinstance(e.event, protocol.PollReturned)]
+        yield from (f"{reason} ({where})" for reason in raised(session.came, "close"))
         if "shutdown_requested" not in names:
             yield f"no shutdown_requested {where}"
         elif names[-1] != "shutdown_complete":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NotOffered
+from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NoOccasion, NotOffered
 from groupspec.conformance.wire.harness_check.sessions import STORIES, Session, run_story
 from groupspec.conformance.wire.protocol import StartupComplete
 from groupspec.conformance.wire.stalls import StallClock
@@ -19,6 +19,8 @@ STILL_MS: Final = 1_000
 """When the machine stood still for so long, what did not come in time says nothing about the harness."""
 NOT_STARTED: Final = "the harness did not start"
 """Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
+JUDGED_FIRST: Final = ("startup", "commands")
+"""Judged also of a harness of which nothing else is."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,11 @@ class Result:
 
 @dataclass(frozen=True)
 class Checked:
-    """The results of all checks, the harness's name and version, and the end of its stderr in failed sessions."""
+    """The results of all checks, the harness's name and version, and the end of its stderr in failed sessions.
+
+    Attributes:
+        stopped: Why the other stories were not told, so that nothing but `JUDGED_FIRST` is judged; "" if they were.
+    """
 
     client: Client
     name: str
@@ -40,6 +46,7 @@ class Checked:
     features: tuple[str, ...]
     results: tuple[Result, ...]
     stderr: str
+    stopped: str = ""
 
     def count(self, verdict: Verdict) -> int:
         """How many results have this verdict."""
@@ -49,7 +56,7 @@ class Checked:
 def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) -> Checked:
     """Tries a harness in every story; `told` is called when one is over.
 
-    The first story is told alone: a harness that does not even start is not started again.
+    The first story is told alone: a harness that does not start, or cannot make its client, is not started again.
 
     Raises:
         OSError: the kit's broker could not be started.
@@ -63,7 +70,8 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
     with StallClock() as clock:
         first, *others = STORIES
         sessions = {first: tell(first)}
-        if sessions[first].features:
+        stopped = NOT_STARTED if sessions[first].not_started else sessions[first].never_began
+        if sessions[first].features and not stopped:
             with ThreadPoolExecutor(JOBS) as pool:
                 sessions |= dict(zip(others, pool.map(tell, others), strict=True))
         else:
@@ -76,18 +84,21 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
         name=hello.client if hello is not None else "",
         version=hello.version if hello is not None else "",
         features=tuple(sorted(sessions[first].features)),
-        results=tuple(_result(check, sessions, still_ms) for check in CHECKS.values()),
+        results=tuple(_result(check, sessions, still_ms, stopped) for check in CHECKS.values()),
         stderr=next((session.stderr for session in sessions.values() if session.stderr), ""),
+        stopped=stopped,
     )
 
 
-def _result(check: Check, sessions: Mapping[str, Session], still_ms: float) -> Result:
-    if check.id != "startup" and next(iter(sessions.values())).not_started:
-        return Result(check, Verdict.INCONCLUSIVE, (NOT_STARTED,))
+def _result(check: Check, sessions: Mapping[str, Session], still_ms: float, stopped: str) -> Result:
+    if stopped and (check.id not in JUDGED_FIRST or (check.id == "commands" and stopped == NOT_STARTED)):
+        return Result(check, Verdict.INCONCLUSIVE, (stopped,))
     try:
         found = tuple(dict.fromkeys(check.find(sessions)))
     except NotOffered as reason:
         return Result(check, Verdict.UNSUPPORTED, (str(reason),))
+    except NoOccasion as reason:
+        return Result(check, Verdict.INCONCLUSIVE, (f"not judged: {reason}",))
     if not found:
         return Result(check, Verdict.PASS)
     if check.timed and still_ms >= STILL_MS:

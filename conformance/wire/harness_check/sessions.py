@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import msgspec
@@ -17,7 +18,16 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import Ending, HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request
+from groupspec.conformance.wire.log import (
+    Entry,
+    Log,
+    Test,
+    has_records,
+    is_done,
+    is_event,
+    is_request,
+    why_it_never_began,
+)
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
 from groupspec.conformance.wire.stalls import WaitClock, longest_wait_us
 
@@ -46,6 +56,10 @@ SETTINGS: Final = protocol.Configure(
 )
 Message = TypeVar("Message")
 EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
+
+
+class CannotGoOn(Exception):
+    """Making the client raised: nothing that a story asks for afterwards could happen."""
 
 
 class Session:
@@ -103,6 +117,11 @@ class Session:
         """Whether the harness ended with exit code 127."""
         return self.ending is not None and self.ending.exit_code == protocol.EXIT_UNSUPPORTED
 
+    @property
+    def never_began(self) -> str:
+        """What kept the client from joining: see `why_it_never_began`."""
+        return why_it_never_began(self.came)
+
     # For the stories
 
     def say(self, command: protocol.AnyCommand) -> Entry:
@@ -113,9 +132,11 @@ class Session:
         return now
 
     def have(self, command: protocol.AnyCommand) -> Entry:
-        """Send it, and wait until it is done."""
+        """Send it, and wait until it is done. Raises CannotGoOn."""
         sent = self.say(command)
         self.wait(is_done(command), sent)
+        if why_it_never_began(self._log.as_it_came()):
+            raise CannotGoOn
         return sent
 
     def wait(self, test: Test, since: Entry, within_s: float | None = None) -> bool:
@@ -171,8 +192,7 @@ class Session:
 def reads_and_stops(session: Session) -> None:
     """It reads, heartbeats a few times, stops polling, polls three times, and closes."""
     session.reads()
-    for _ in range(4):
-        session.wait(is_request("Heartbeat"), session.mark("heartbeat awaited"), 2.0)
+    all(session.wait(is_request("Heartbeat"), session.mark("heartbeat awaited"), 2.0) for _ in range(4))
     session.have(protocol.StopPolling())
     session.quiet("stopped polling")
     begun = session.have(protocol.Poll(poll_ms=40, times=3))
@@ -246,12 +266,13 @@ def run_story(client: Client, name: str) -> Session:
         with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
             session = Session(name, broker, process, log)
             hello = log.wait(is_event("startup_complete"), STARTS_WITHIN_S)
-            if hello is not None and isinstance(hello.event, protocol.StartupComplete):
-                said_us, session.features = hello.at_us, frozenset(hello.event.features)
-                rebalance = _rebalance(session.features, name)
-                session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
-                STORIES[name](session)
-            log.wait(lambda entry: entry.kind == "client_ended", ENDS_WITHIN_S)
+            with suppress(CannotGoOn):
+                if hello is not None and isinstance(hello.event, protocol.StartupComplete):
+                    said_us, session.features = hello.at_us, frozenset(hello.event.features)
+                    rebalance = _rebalance(session.features, name)
+                    session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
+                    STORIES[name](session)
+                log.wait(lambda entry: entry.kind == "client_ended", ENDS_WITHIN_S)
             session.ended_in_time = log.ended is not None  # leaving the block ends it in any case
             session.ending = process.ending
         session.stderr = process.stderr_tail()

@@ -14,9 +14,10 @@ import queue
 import sys
 import threading
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -33,6 +34,8 @@ class AnyPartition(Protocol):
     def partition(self) -> int: ...  # noqa: D102
 
 
+PAUSE_AFTER_ERROR_S: Final = 0.05
+"""After a poll that raised: one that always raises at once would flood the kit."""
 CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
 
 
@@ -89,14 +92,18 @@ class Harness(ABC):
         self._call = ""
         self._poll_ms = 0
         self._polls_left: float = 0
+        self._last_error: protocol.ErrorRaised | None = None
 
     # What each client does its own way -------------------------------------------------------------------------------
 
     def version(self) -> str:
-        """The client's version."""
-        from importlib.metadata import version  # only here: it takes as long as some clients
+        """The client's version; "unknown" of what is not installed as a distribution."""
+        from importlib.metadata import PackageNotFoundError, version  # only here: it takes as long as some clients
 
-        return version(self.client)
+        try:
+            return version(self.client)
+        except PackageNotFoundError:
+            return "unknown"
 
     @abstractmethod
     def configure(self, command: protocol.Configure) -> None:
@@ -168,7 +175,11 @@ class Harness(ABC):
     def error(self, error: BaseException, call: str | None = None) -> None:
         """Something was raised, or reported by the client."""
         where = self._call if call is None else call
-        self.output.say(protocol.ErrorRaised(error=type(error).__name__, message=str(error)[:500], call=where))
+        told = protocol.ErrorRaised(error=type(error).__name__, message=str(error)[:500], call=where)
+        if told != self._last_error:  # stderr keeps its last lines only
+            traceback.print_exception(error)
+        self._last_error = told
+        self.output.say(told)
 
     # The loop --------------------------------------------------------------------------------------------------------
 
@@ -228,10 +239,12 @@ class Harness(ABC):
         self.output.say(protocol.PollStarted(poll_ms=self._poll_ms))
         begun = time.monotonic()
         records: Mapping[AnyPartition, Sequence[int]] = {}
+        pause_s = 0.0
         try:
             records = self.poll(self._poll_ms)
         except Exception as problem:
             self.error(problem, "poll")
+            pause_s = PAUSE_AFTER_ERROR_S
         elapsed_ms = _ms_since(begun)
         self._call = ""
         count = sum(len(offsets) for offsets in records.values())
@@ -239,6 +252,7 @@ class Harness(ABC):
             self.output.say(protocol.RecordsConsumed(count=count, partitions=_ranges(records)))
         self.output.say(protocol.PollReturned(elapsed_ms=elapsed_ms, count=count))
         self._polls_left -= 1
+        time.sleep(pause_s)
 
     def _commit(self) -> None:
         try:
@@ -317,12 +331,15 @@ def _read_commands(commands: queue.Queue[protocol.AnyCommand | None]) -> None:
 
 
 def main(harness: type[Harness]) -> None:
-    """Runs a harness as a program."""
+    """Runs a harness as a program. What it raises ends the process: exit code 1, and the traceback on stderr."""
     try:
         code = harness().run()
     except Unsupported as reason:
         print(f"harness: unsupported: {reason}", file=sys.stderr)
         code = protocol.EXIT_UNSUPPORTED
+    except Exception:
+        traceback.print_exc()
+        code = 1
     sys.stderr.flush()
     # Clients leave threads behind that would hold the process; everything has been said.
     os._exit(code)

@@ -156,7 +156,8 @@ def judge(rule: str, history: History) -> Judgement:
     findings = [finding for checker in applicable for finding in checker.check(history)]
     broken_ones = sorted((f for f in findings if not f.held), key=lambda finding: finding.at_us)
     if broken_ones:
-        more = f" (and {len(broken_ones) - 1} more)" if len(broken_ones) > 1 else ""
+        others = len(broken_ones) - 1
+        more = f" (and {others} more breach{'es' if others > 1 else ''} of the rule in this run)" if others else ""
         # What does not rest on time comes first: no stall of the machine can explain it.
         return min(broken_ones, key=lambda finding: finding.timed).judgement(BREACH[RULES[rule].level], more)
     if not findings:

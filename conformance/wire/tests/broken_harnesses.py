@@ -136,6 +136,19 @@ BROKEN: Final = (
         "unknown fields",
         "after commands with an unknown field nothing joins",
     ),
+    Broken(
+        "a misspelt keyword of poll",
+        "def poll(self, poll_ms):\n    return self.consumer.poll(timeout=poll_ms)",
+        "commands",
+        "`poll` raised TypeError: Consumer.poll() got an unexpected keyword argument 'timeout' (so did all",
+    ),
+    Broken(
+        "a misspelt unsubscribe",
+        "def unsubscribe(self):\n    self.consumer.unsubscrib()",
+        "commands",
+        "`unsubscribe` raised AttributeError",
+    ),
+    Broken("a misspelt close", "def close(self):\n    self.consumer.shut()", "close", "`close` raised AttributeError"),
     Broken("errors swallowed", "def error(self, error, call=None):\n    pass", "errors", "and no error came"),
     Broken(
         "records told twice",

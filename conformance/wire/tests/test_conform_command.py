@@ -14,6 +14,7 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLU
 from groupspec.conformance.wire.clients import BUILT_IN
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
+from groupspec.conformance.wire.tests.broken_harnesses import Broken, harness
 from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
 
 
@@ -111,6 +112,29 @@ def test_a_harness_that_cannot_be_judged_is_no_success(
     client = "cmd:" + shlex.join(command)
     assert main(["conform", client, "--scenario", "member-unknown"]) == EXIT_INCONCLUSIVE
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (
+            "def subscribe(self, topics):\n  self.consumer.subscribe(0, listner=0)",
+            "`subscribe` raised TypeError: ",
+        ),
+        ("def poll(self, ms):\n  return self.consumer.poll(timeout=ms)", "`poll` raised TypeError: "),
+    ],
+    ids=["subscribe", "poll"],
+)
+def test_a_harness_that_cannot_begin_is_told_with_what_it_raised(
+    method: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.wait_in_vain(monkeypatch, 1_500)
+    client = "cmd:" + shlex.join(harness(Broken("raises", method, "", "")).command)
+    assert main(["conform", client, "--scenario", "first-join/plain"]) == EXIT_INCONCLUSIVE
+    shown = capsys.readouterr().out
+    assert f"the harness was not ready: {said}" in shown
+    assert "stderr: Traceback" in shown
 
 
 @pytest.mark.realtime

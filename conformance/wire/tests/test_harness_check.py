@@ -13,7 +13,7 @@ from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, Client, find_client
-from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, sessions
+from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, report, sessions
 from groupspec.conformance.wire.protocol import COMMANDS, FEATURES, misspelt_features, name_of
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import BROKEN, Broken, harness
@@ -54,6 +54,54 @@ def test_of_a_harness_that_does_not_start_nothing_else_is_judged(capsys: pytest.
     assert f"the harness did not start: the other {len(CHECKS) - 1} checks judge nothing" in told
     assert "can't open file" in told
     assert (told.count("PASS"), told.count("FAIL  ")) == (0, 1)
+
+
+MISSPELT = Broken("a misspelt name", "def configure(self, command):\n    self.consumer = Consumr()", "commands", "")
+
+
+def test_what_making_the_client_raises_is_told_and_nothing_else_is_judged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("groupspec.conformance.commands.harness.find_client", lambda _: harness(MISSPELT))
+    monkeypatch.setattr(report, "STILL_MS", 0)  # no stall of the machine makes a client raise
+    assert main(["harness", "check", "cmd:x"]) == EXIT_CONFORMANCE_FAILURE
+    told = capsys.readouterr().out
+    raised = "`configure` raised NameError: name 'Consumr' is not defined"
+    assert f"found:  {raised}\n" in told
+    assert f"{raised}: the other {len(CHECKS) - 2} checks judge nothing" in " ".join(told.split())
+    assert (told.count("FAIL  "), told.count("PASS  "), "flooded" in told) == (1, 1, False)
+    assert "in configure" in told.partition("the end of its stderr:")[2]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("client = 'my-client'\nversion = base.Harness.version", ""),
+        (
+            "def version(self):\n    raise ValueError('no version')",
+            "exit code 1; its stderr ends: ValueError: no version",
+        ),
+    ],
+    ids=["no installed distribution", "version raises"],
+)
+def test_a_harness_that_raises_ends_with_its_traceback_and_one_of_no_distribution_starts(body: str, said: str) -> None:
+    client = harness(Broken("starts", f"{body}\ndef configure(self, command):\n    raise OSError", "startup", said))
+    checked = check_harness(client)
+    assert (checked.name, checked.version) == (("", "") if said else ("my-client", "unknown"))
+    assert said in " ".join(wrong(checked).get("startup", ("",)))
+    assert ("startup" in wrong(checked)) is bool(said)
+
+
+def test_what_never_happened_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "WITHIN_S", 0.3)
+    source = (
+        fake.OBEDIENT.replace('["eager"]', '["eager", "listener", "pull"]') + "    if command == 'close': sys.exit(0)"
+    )
+    found = wrong(check_harness(Client("cmd:joins nothing", fake.python(source))))
+    assert found["settings"] == ("no JoinGroup was ever sent",)
+    not_judged = {check: told for check, [told, *_] in found.items() if told.startswith("not judged: ")}
+    assert set(not_judged) == {"callback_ms", "stop_polling", "unsubscribe", "errors"}
+    assert not_judged["errors"] == "not judged: no JoinGroup was sent that could be refused"
 
 
 def test_a_misspelt_feature_is_told_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from groupspec.conformance.wire.campaign import judged_again
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
@@ -24,8 +25,9 @@ from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
-from groupspec.conformance.wire.verdicts import Judgement, Verdict
+from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, rule_named
 from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
+from groupspec.spec.rules import RULES
 
 STALL = ((2_100_000, 2_400_000),)
 CASE = next(case for case in all_cases() if case.id == "rebalance-eager")
@@ -122,6 +124,41 @@ def test_a_deviation_is_visible_in_junit_and_a_failure_names_its_log(tmp_path: P
     assert cases["J4 DEVIATION"].find("skipped") is None
     assert "DEVIATION: 1 of 1 run: after REBALANCE_IN_PROGRESS" in (cases["J4 DEVIATION"].findtext("system-out") or "")
     assert f"[[ATTACHMENT|{tmp_path}" in (cases["H2"].findtext("system-out") or "")
+
+
+def test_an_allowed_failure_is_told_and_fails_neither_the_command_nor_junit() -> None:
+    campaign = judged_again([result_of(spoiled(lambda s: s.commit(1_500, 1, {BOTH[0]: 6})))])
+    assert campaign.exit_code() == EXIT_CONFORMANCE_FAILURE
+    allowing = replace(campaign, allowed=frozenset({rule_named("commit-identity")}))
+    assert allowing.exit_code() == EXIT_OK
+    console = Console(record=True, width=400, file=io.StringIO())
+    show(console, allowing, None)
+    shown = console.export_text()
+    assert "FAIL fake: M1 commit-identity" in shown
+    assert "1 FAIL (1 allowed)" in shown
+    suite = ElementTree.fromstring(junit_xml(allowing))[0]
+    assert suite.get("failures") == "0"
+    assert [case.findtext("system-out") for case in suite.iter("testcase") if case.get("name") == "M1 FAIL"] != []
+
+
+def test_what_the_client_lacks_for_unsupported_rules_is_counted() -> None:
+    reasons = ["the client does not offer the feature cooperative: incremental rebalances (KIP-429)"] * 2
+    rows = [unsupported(reason) for reason in (*reasons, "the client does not offer: join_needs_poll, pull")]
+    console = Console(record=True, width=400, file=io.StringIO())
+    show(console, Campaign([ClientResult(Client("kgo", ()), "kgo", "1", rows)]), None)
+    assert "UNSUPPORTED for want of: cooperative (2), join_needs_poll (1), pull (1)" in console.export_text()
+
+
+def unsupported(reason: str) -> Row:
+    case = all_cases()[0]
+    return Row(case, case.rules[0], combine([Judgement(Verdict.UNSUPPORTED, reason)]), seconds=1.0, replay="")
+
+
+def test_each_source_of_a_finding_is_told_once_and_whose_it_is() -> None:
+    lost = next(case for case in all_cases() if case.scenario.source.startswith("KIP-429 (onPartitionsLost)"))
+    told = lost.sources(RULES["C2"])
+    assert told.count("KIP-429") == 1
+    assert told.endswith("; of the scenario: AbstractCoordinator.HeartbeatResponseHandler")
 
 
 @pytest.mark.parametrize("reason", ["the harness broke its protocol: a line", ""])

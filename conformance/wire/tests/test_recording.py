@@ -69,6 +69,11 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         load(tmp_path / "log.ndjson")
 
 
+def test_a_folder_that_is_not_there_is_refused_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "--judge", str(tmp_path / "mien")]) == EXIT_USAGE
+    assert "there is no such file or folder" in capsys.readouterr().err
+
+
 def test_conform_judges_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
     assert main(["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "kept.json")]) == EXIT_OK
