@@ -11,13 +11,14 @@ The properties are in `data/properties`, a file for each model; `claims` in the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from groupspec.spec.compiler.model import ModelProperty
-from groupspec.spec.datafile import Record, read_entries
+from groupspec.spec.datafile import Record, place_of_entry, read_entries
 
 FAULT = "fault"
 """The variable that keeps the first assertion that failed."""
@@ -59,6 +60,14 @@ class Property(Record, frozen=True):
 def properties(file: str) -> Mapping[str, Property]:
     """The properties of one file of `data/properties`, by id."""
     return read_entries(_FOLDER / f"{file}.toml", Property)
+
+
+def places(name: str) -> Iterator[str]:
+    """File and line of each statement of a property: models may state it otherwise. A model may fill in its id."""
+    for file in FILES:
+        for entry in properties(file):
+            if re.fullmatch(re.sub(r"\\{\w+\\}", r"[\\w-]+", re.escape(entry)), name):
+                yield place_of_entry(_FOLDER / f"{file}.toml", entry)
 
 
 def assertions(file: str) -> tuple[str, ...]:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Final
 
 from groupspec.conformance.book.page import Page, page
+from groupspec.conformance.explain import lab
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.lab import Claim, claimed
 from groupspec.conformance.findings import Counterexample, counterexamples
-from groupspec.conformance.scores.files import COMMITTED, committed
+from groupspec.conformance.scores.files import COMMITTED
 from groupspec.spec import properties
-
-KINDS: Final = {
-    "invariant": ("Invariants", "hold in every state"),
-    "reachable": ("Reachability", "holds in some state"),
-    "recoverable": ("Recoverability", "from every state, a state can be reached in which it holds"),
-    "leads_to": (
-        "Liveness",
-        "under the stated fairness, what is on the left is always followed by what is on the right",
-    ),
-}
 
 
 def property_pages() -> Iterator[Page]:
@@ -45,10 +34,10 @@ def properties_page(claims: Mapping[str, Claim]) -> Page:
 
 
 def by_kind(claims: Mapping[str, Claim]) -> list[tuple[str, str, list[Claim]]]:
-    """(heading, what the kind means, claims of it), in the order of `KINDS`."""
+    """(heading, what the kind means, claims of it), in the order of `PROPERTY_KINDS`."""
     return [
         (title, meaning, members)
-        for kind, (title, meaning) in KINDS.items()
+        for kind, (title, meaning) in lab.PROPERTY_KINDS.items()
         if (members := [claim for claim in claims.values() if claim.stated.kind == kind])
     ]
 
@@ -56,16 +45,7 @@ def by_kind(claims: Mapping[str, Claim]) -> list[tuple[str, str, list[Claim]]]:
 @cache
 def notices() -> Mapping[str, str]:
     """Property to how many changed rows of the tables it notices, in words; empty where no scores are committed."""
-    scores = committed()
-    rows = scores["mutants"] if scores else []
-    noticed = Counter(name for row in rows for name in row["by"])
-    alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
-    return {name: _said(count, alone[name]) for name, count in noticed.items()}
-
-
-def _said(count: int, alone: int) -> str:
-    only = f", {alone} of which nothing else notices" if alone else ""
-    return f"Notices {count} changed {'row' if count == 1 else 'rows'}{only}."
+    return {name: said for name in claimed() if (said := lab.notices(name))}
 
 
 def _tested() -> str:

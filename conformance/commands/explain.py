@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 import click
@@ -10,7 +11,7 @@ from groupspec.conformance.commands._common import Known, json_option, say, writ
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain import log_lines
 from groupspec.conformance.explain.explanation import Explanation, place_of
-from groupspec.conformance.explain.index import explain, names, nearest
+from groupspec.conformance.explain.index import explain, is_name, names, nearest
 from groupspec.conformance.missing import in_checkout
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec.compiler.tables import whole_tables
@@ -21,6 +22,8 @@ SHOWN = 40
 """Lines of a list, unless all are asked for."""
 SHOWN_FOR_A_LINE = 3
 """The same for each of the names that explain a line of a log."""
+FOLDED = 4
+"""More bare names than these stand beside each other, and not below each other."""
 MAX_RULES_IN_FULL = 6
 """More rules than these are named without their statements."""
 
@@ -48,6 +51,8 @@ def command(name: str, everything: bool) -> None:
             or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
         )
     most = None if everything else SHOWN_FOR_A_LINE if found[0].kind == log_lines.KIND else SHOWN
+    if len(found) > 1 and is_name(name):
+        say(f"{len(found)} things have this name: {', '.join(f'{one.kind} {one.name}' for one in found)}", "")
     for place, explanation in enumerate(found):
         say(*([""] if place else []), *_lines(explanation, most))
     first, *others = [{**explanation.data(), "others": []} for explanation in found]
@@ -58,6 +63,7 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
     level = f" ({told.level}, {told.applies_to})" if told.level else ""
     yield f"{told.kind} {told.title or told.name}{level}"
     yield f"  {told.statement}"
+    yield from (f"  {line}" for line in told.formula)
     yield from _list("source", told.sources)
     for heading, lines in told.sections.items():
         yield from _list(heading, lines, most)
@@ -106,6 +112,14 @@ def _rows(told: Explanation, most: int | None) -> Iterator[str]:
 def _list(heading: str, items: Sequence[str], most: int | None = None) -> Iterator[str]:
     if items:
         yield heading
-        yield from (f"  {item}" for item in items[:most])
+        yield from _items(items[:most])
         if most is not None and len(items) > most:
             yield f"  ... and {len(items) - most} more: --all shows them"
+
+
+def _items(items: Sequence[str]) -> Iterator[str]:
+    """A line each; many bare names (of models, properties, ...) beside each other."""
+    if len(items) > FOLDED and not any(" " in item or "/" in item for item in items):
+        yield textwrap.fill(", ".join(items), 120, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    else:
+        yield from (f"  {item}" for item in items)

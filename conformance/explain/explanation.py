@@ -60,6 +60,7 @@ class Explanation:
         deviations: Of a rule: the docket's entries, what built-in clients are known to do against it.
         kills: Of a rule: its mutants, and the tests that fail, as the committed kill matrix has them.
         why_no_kills: Of a rule without: the reason.
+        formula: Of a property: what is claimed, as expressions, and where it is stated.
         sections: What else there is to say: heading to lines.
     """
 
@@ -85,6 +86,7 @@ class Explanation:
     differences: tuple[Difference, ...] = ()
     kills: tuple[Kill, ...] = ()
     why_no_kills: str = ""
+    formula: tuple[str, ...] = ()
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def pictures(self) -> list[str]:

@@ -68,6 +68,11 @@ def explain(name: str) -> list[Explanation]:
     return told + [kind.explain(own) for kind, own in dict.fromkeys(things)]
 
 
+def is_name(text: str) -> bool:
+    """Whether something is called so, however it is spelt; a line of a log is no name."""
+    return bool(_things(text))
+
+
 def _causes(things: list[Named]) -> list[Named]:
     """Of namesakes the cause of a rebalance, if there is one: that is what lines of logs are about."""
     return [thing for thing in things if not _is_no_cause(thing)] or things

@@ -8,17 +8,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, Final
 
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation, Kind, sections, themselves
 from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.kills import kills
 from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.scores.files import committed
 from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty
 from groupspec.spec.composition import expected_violations, features, models
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.properties import places
+
+PROPERTY_KINDS: Final = {
+    "invariant": ("Invariants", "hold in every state"),
+    "reachable": ("Reachability", "holds in some state"),
+    "recoverable": ("Recoverability", "from every state, a state can be reached in which it holds"),
+    "leads_to": (
+        "Liveness",
+        "under the stated fairness, what is on the left is always followed by what is on the right",
+    ),
+}
+"""Kind of property to (heading, what it means)."""
+_HOLDS: Final = {
+    "invariant": "holds in every state",
+    "reachable": "holds in some state",
+    "recoverable": "from every state, a state can be reached in which this holds",
+    "leads_to": "then in the end, under the fairness of the model's actions, this holds",
+}
 
 
 @dataclass(frozen=True)
@@ -71,8 +91,11 @@ def claimed() -> Mapping[str, Claim]:
 def _property(name: str) -> Explanation:
     claim = claimed()[name]
     found = [finding for finding in FINDINGS.values() if any(run.property_id == name for run in finding.runs)]
+    alone = _noticed_alone(name)
     told = {
-        f"claimed of {len(claim.claimed_of)} models": claim.claimed_of,
+        "which changed rows of the tables it notices (`conformance/generated/scores.md`)": notices(name),
+        f"changed rows that nothing else notices ({len(alone)}), and the model that shows it": alone,
+        f"claimed of {len(claim.claimed_of)} {'model' if len(claim.claimed_of) == 1 else 'models'}": claim.claimed_of,
         "known to be broken by": claim.broken,
         "findings": [f"{finding.id}: {finding.title}" for finding in found],
         "explore it": f"groupspec verify --model {(claim.broken or claim.claimed_of)[0]}",
@@ -82,10 +105,54 @@ def _property(name: str) -> Explanation:
         name,
         claim.stated.statement,
         address("claim", name),
+        formula=tuple(_formula(claim)),
         sources=claim.stated.sources,
         rules=claim.rules,
         sections=sections(told),
     )
+
+
+def _formula(claim: Claim) -> Iterator[str]:
+    """What is claimed, as an expression over the model's variables, and where that stands."""
+    stated = claim.stated
+    made = (each for name in claim.claimed_of for each in models()[name].properties if each.id == stated.id)
+    differs = len({(each.holds, each.when) for each in made}) > 1
+    if stated.when:
+        yield f"when: {stated.when}"
+    yield f"{_HOLDS[stated.kind]}: {stated.holds}"
+    if differs:
+        yield f"({claim.claimed_of[0]} states it so; with their features other models add to it)"
+    if claim.is_assertion:
+        yield "an assertion: checked where something happens; `fault` keeps the first one that fails"
+    yield f"stated in {', '.join(places(stated.id))}"
+
+
+@cache
+def _scores() -> Mapping[str, Any] | None:
+    return committed()
+
+
+def notices(name: str) -> str:
+    """How many changed rows of the tables a property notices, and why none, where that has a reason.
+
+    Empty where no scores are committed.
+    """
+    if (scores := _scores()) is None:
+        return ""
+    count, alone = sum(name in row["by"] for row in scores["mutants"]), len(_noticed_alone(name))
+    only = f", {alone} of which nothing else notices" if alone else ""
+    why = ""
+    if not set(claimed()[name].claimed_of) & set(scores["models"]):
+        why = f": it is claimed of no model in which rows are changed ({', '.join(scores['models'])})"
+    elif claimed()[name].stated.kind == "leads_to":
+        why = ": liveness is not tried on changed rows"
+    return f"Notices {count} changed {'row' if count == 1 else 'rows'}{only}{why}."
+
+
+def _noticed_alone(name: str) -> list[str]:
+    """The changed rows that it alone notices, each with the model in which it does."""
+    rows = (_scores() or {"mutants": []})["mutants"]
+    return [f"{row['id']} ({row['model']})" for row in rows if row["by"] == [name]]
 
 
 def _model(name: str) -> Explanation:

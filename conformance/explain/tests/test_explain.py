@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -18,8 +19,10 @@ from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.explain import code, index
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, nearest
+from groupspec.conformance.explain.lab import claimed, notices
 from groupspec.conformance.explain.log_lines import MESSAGES
 from groupspec.conformance.explain.machines import functions_for
+from groupspec.conformance.scores.files import committed
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.impl.core import dispatch, errors
@@ -314,3 +317,55 @@ def test_the_commands_that_explanations_name_exist(capsys: Captured) -> None:
         assert cli.main([command, "--help"]) == 0
         usage = capsys.readouterr().out
         assert all(each in usage for each in arguments if each.startswith("--")), line
+
+
+def test_a_property_is_told_with_its_formula_and_its_place_before_anything_else(capsys: Captured) -> None:
+    assert cli.main(["explain", "stable-after-faults"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[0] == "property (leads to) stable-after-faults"
+    assert lines[2] == "  when: faults_stopped"
+    assert "under the fairness" in lines[3]
+    assert "(broker_group == 'Stable' or broker_group == 'Empty')" in lines[3]
+    for name, claim in claimed().items():
+        (told,) = [one for one in explain(name) if one.kind.startswith("property")]
+        places = re.findall(r"(spec/\S+\.toml):(\d+)", told.formula[-1])
+        entries = [(generate.ROOT / file).read_text().split("\n")[int(line) - 1] for file, line in places]
+        assert entries, name
+        assert all(re.fullmatch(r'\["?[\w{}-]+"?\]', entry) for entry in entries), (name, entries)
+        assert any(claim.stated.holds in line for line in told.formula), name
+
+
+def test_many_names_stand_beside_each_other(capsys: Captured) -> None:
+    assert cli.main(["explain", "one-owner"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\n") < 40
+    below = shown.partition("claimed of 25 models\n")[2]
+    assert below.startswith("  base-eager-published-2, base-eager-deployed-2, ")
+    assert max(map(len, below.partition("known to be")[0].split("\n"))) <= 120
+
+
+def test_namesakes_are_counted_and_named_first(capsys: Captured) -> None:
+    assert cli.main(["explain", "callbacks-alternate"]) == 0
+    first = capsys.readouterr().out.partition("\n")[0]
+    assert first == "2 things have this name: rule C1, property (invariant) callbacks-alternate"
+    assert cli.main(["explain", "late"]) == 0
+    assert capsys.readouterr().out.startswith("3 things have this name: ")
+    assert cli.main(["explain", "Attempt to heartbeat failed since group is rebalancing"]) == 0
+    assert "have this name" not in capsys.readouterr().out
+
+
+def test_a_property_is_told_with_the_changed_rows_that_only_it_notices() -> None:
+    scores = committed()
+    assert scores is not None
+    alone = Counter(row["by"][0] for row in scores["mutants"] if len(row["by"]) == 1)
+    noticed = Counter(name for row in scores["mutants"] for name in row["by"])
+    for name in claimed():
+        (told,) = [one for one in explain(name) if one.kind.startswith("property")]
+        lines = {heading: lines for heading, lines in told.sections.items() if "changed rows" in heading}
+        counted, *listed = lines.values()
+        assert counted[0].startswith(f"Notices {noticed[name]} changed row"), name
+        assert sum(map(len, listed)) == alone[name], name
+    assert "of no model in which rows are changed" in notices("one-owner")
+    assert "rebalance/STABLE.rejoin_requested.1/ignore/row (open-member-eager-deployed)" in str(
+        explain("announced-is-pursued")[0].sections
+    )
