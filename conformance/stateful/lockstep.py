@@ -142,7 +142,7 @@ class Lockstep(LockstepRun):
     def _follow(self, observation: Observation) -> list[str]:
         if observation.refused:
             return self._follow_refusal(observation)
-        named = self.adapter.translation.offers(self.state, observation.event, observation.before)
+        named = self.adapter.translation.offers(self.state, observation)
         self.adapter.translation.note(observation)
         emitted: list[str] = []
         for offer in named:

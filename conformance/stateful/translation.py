@@ -103,6 +103,15 @@ class Sent:
         return api_of(self.request)
 
 
+@dataclass
+class Question:
+    """The application asked for the committed offset of `ASKED`; `sent`: the request under way for it, if one is."""
+
+    future_id: int
+    deadline_ms: int
+    sent: Sent | None = None
+
+
 def is_manual_commit(request: Request) -> bool:
     """Whether the application, not a rebalance, asked for this commit."""
     return isinstance(request, OffsetCommitRequest) and any(o.metadata == MANUAL for o in request.offsets.values())
@@ -115,9 +124,10 @@ def is_asked(request: Request) -> bool:
 
 @dataclass(frozen=True)
 class Observation:
-    """One input at the core's front door, what came out, and the description before and after."""
+    """One input at the core's front door at `now_ms`, what came out, and the description before and after."""
 
     event: impl.InputEvent
+    now_ms: int
     outputs: tuple[impl.Output, ...]
     before: Description
     after: Description
@@ -133,9 +143,9 @@ def probe(core: object, record: list[Observation]) -> None:
         try:
             outputs: list[impl.Output] = handle(event, now_ms)
         except UnsolicitedResponse:
-            record.append(Observation(event, (), before, describe(), refused=True))
+            record.append(Observation(event, now_ms, (), before, describe(), refused=True))
             raise
-        record.append(Observation(event, tuple(outputs), before, describe()))
+        record.append(Observation(event, now_ms, tuple(outputs), before, describe()))
         return outputs
 
     core.handle = watched  # type: ignore[attr-defined]
@@ -147,7 +157,7 @@ class Translation:
 
     member: Member
     sent: dict[int, Sent] = field(default_factory=dict)
-    asks: int = 0
+    questions: list[Question] = field(default_factory=list)
     topics: tuple[str, ...] = ()
     unsolicited: Offer | None = None
 
@@ -159,12 +169,17 @@ class Translation:
             elif isinstance(output, impl.DisconnectCoordinator):  # what was under way to it has no answer any more
                 for sent in self.sent.values():
                     sent.given_up |= sent.api != "FindCoordinator"
+                for question in self.questions:
+                    question.sent = None
+            elif isinstance(output, impl.CompleteFuture):
+                self.questions = [question for question in self.questions if question.future_id != output.future_id]
 
     def note_sent(self, output: SendRequest, description: Description) -> None:
         """The member sent a request."""
-        self.sent[output.request_id] = Sent(
-            output.request_id, output.request, description.member_id, description.generation
-        )
+        sent = Sent(output.request_id, output.request, description.member_id, description.generation)
+        self.sent[output.request_id] = sent
+        if is_asked(sent.request) and (waiting := [q for q in self.questions if q.sent is None]):
+            waiting[0].sent = sent
 
     def newest(self, api: str) -> Sent | None:
         """The newest request of a kind, answered or not; of commits, only those before a rebalance."""
@@ -179,7 +194,7 @@ class Translation:
                 return (sent.member_id, sent.generation) == (before.member_id, before.generation)
             return sent is self.newest("OffsetCommit") and self.member.value_of(state, "commit_step") == "out"
         if is_asked(sent.request):
-            return self.asks > 0 and bool(self.member.value_of(state, "coordinator_known"))
+            return bool(self.questions and self.member.value_of(state, "coordinator_known"))
         machine, waiting = WAITING[sent.api]
         if self.member.state_of(state, machine) != waiting or sent is not self.newest(sent.api):
             return False
@@ -190,12 +205,13 @@ class Translation:
         value = self.member.value_of
         return bool(value(state, "polled") and value(state, "coordinator_known") and not value(state, "join_backoff"))
 
-    def offers(self, state: MemberState, event: impl.InputEvent, before: Description) -> list[Offer]:
+    def offers(self, state: MemberState, observation: Observation) -> list[Offer]:
         """What the specification calls this input; nothing if it says nothing about it."""
+        event, before = observation.event, observation.before
         if isinstance(event, impl.ResponseReceived):
             return self._answer(state, event, before)
         if isinstance(event, impl.TimerExpired):
-            return self._expiry(event.timer)
+            return self._expiry(event.timer, observation.now_ms)
         if isinstance(event, impl.Subscribe):
             topics, self.topics = self.topics, tuple(sorted(event.topics))
             if not self.member.value_of(state, "subscribed") or self.topics == topics:
@@ -204,16 +220,18 @@ class Translation:
         if isinstance(event, impl.Poll) and event.raises:
             return [Offer("poll_raised")]
         if isinstance(event, impl.FetchCommitted):
-            self.asks += 1
+            self.questions.append(Question(event.future_id, event.deadline_ms))
         return [Offer(COMMANDS[type(event)])] if type(event) in COMMANDS else []
 
-    def _expiry(self, timer: str) -> list[Offer]:
-        if timer == "offsets_deadline":
-            pending, self.asks = self.asks, 0
-            for sent in self.sent.values():
-                sent.given_up |= is_asked(sent.request)
-            return [Offer("requests_settled")] if pending else []
-        return [Offer(TIMERS[timer])] if timer in TIMERS else []
+    def _expiry(self, timer: str, now_ms: int) -> list[Offer]:
+        if timer != "offsets_deadline":
+            return [Offer(TIMERS[timer])] if timer in TIMERS else []
+        expired = [question for question in self.questions if question.deadline_ms <= now_ms]
+        self.questions = [question for question in self.questions if question not in expired]
+        for question in expired:
+            if question.sent is not None:
+                question.sent.given_up = True
+        return [Offer(TIMERS[timer])] if expired and not self.questions else []
 
     def _answer(self, state: MemberState, event: impl.ResponseReceived, before: Description) -> list[Offer]:
         sent = self.sent.get(event.request_id)
@@ -221,12 +239,15 @@ class Translation:
             return []
         current = self.is_waited_for(state, sent, before)
         sent.answered = True
+        for question in self.questions:
+            if question.sent is sent:
+                question.sent = None  # it is asked again
         error = _error(event)
         if is_asked(sent.request) and error is ErrorCode.NONE:
             return []
         name = RESPONSES.get((sent.api, error.name)) or RESPONSES[sent.api, "other"]
         if name != "sync_accepted":
-            settled = [Offer("requests_settled")] if is_manual_commit(sent.request) and not self.asks else []
+            settled = [Offer("requests_settled")] if is_manual_commit(sent.request) and not self.questions else []
             return [Offer(name, (("current", current),)), *settled]
         assigned = _assigned(event)
         owned = set(before.owned)

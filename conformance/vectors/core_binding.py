@@ -67,7 +67,7 @@ class CoreBinding:
         sent: Counter[str] = Counter()
         for seen in self.adapter.perform(_offer(event), variant, before, illegal):
             if not seen.refused:
-                translation.offers(before, seen.event, seen.before)  # keeps the books: what is answered now
+                translation.offers(before, seen)  # keeps the books: what is answered now
             translation.note(seen)
             sent.update(word for word in lockstep.said_of(seen.outputs))
         return Said(sent, lockstep.observations(self.adapter.core.describe()))

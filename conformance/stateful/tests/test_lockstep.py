@@ -6,6 +6,7 @@ import pytest
 
 from groupspec.conformance.generate import ROOT
 from groupspec.conformance.stateful.feasible import feasible_text
+from groupspec.conformance.stateful.lockstep import LockstepRun
 from groupspec.conformance.stateful.routes import MEMBER, member_of, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
     REBALANCES,
@@ -19,6 +20,7 @@ from groupspec.conformance.stateful.suite import (
     start_core,
 )
 from groupspec.impl.core import dispatch
+from groupspec.spec.compiler.member import Offer
 
 IMPLEMENTATIONS = pytest.mark.parametrize("start", [start_core, start_background], ids=["core", "background"])
 
@@ -51,6 +53,30 @@ def test_the_core_follows_random_events_after_random_routes(target: str, rebalan
     run_machine(make_machine(target, rebalance, start_core, coverage), examples=150)
 
     assert coverage.examples >= 150
+
+
+def test_the_coordinator_is_needed_for_as_long_as_one_of_two_questions_waits() -> None:
+    """Rule D7: the first of two deadlines passes during the backoff; the lookup goes on for the second."""
+    started, asked = Offer("started"), Offer("commit_or_fetch_requested")
+    failed, over = Offer("discovery_retriable", (("current", True),)), Offer("discovery_backoff_elapsed")
+
+    one_waits = _after_time_passed(started, asked, failed, asked)
+    assert one_waits.value("request_pending")
+    assert one_waits.offer(over)
+    assert one_waits.member.state_of(one_waits.state, "connection") == "COORDINATOR_DISCOVERY"
+
+    both_are_over = _after_time_passed(started, asked, asked, failed)
+    assert not both_are_over.value("request_pending")
+    assert both_are_over.offer(over)
+    assert both_are_over.member.state_of(both_are_over.state, "connection") == "INITIALIZED"
+
+
+def _after_time_passed(*offers: Offer) -> LockstepRun:
+    member = member_of(MEMBER, "eager")
+    run = start_core(MEMBER, member, member.initial())
+    assert all(run.offer(offer) for offer in offers)
+    run.time_passes()
+    return run
 
 
 @pytest.mark.parametrize("rebalance", REBALANCES)
