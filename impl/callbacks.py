@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from groupspec.impl.core import events
 from groupspec.impl.core.events import CallbackKind, ConsumerEvent
@@ -26,6 +27,9 @@ CommitUnderWay = tuple[Mapping[TopicPartition, OffsetAndMetadata], Future, Commi
 
 class Callbacks:
     """What waits for the application's thread."""
+
+    SHARED_FIELDS: ClassVar = ("listener", "_silent")
+    """See `scheduling.shared_fields`."""
 
     def __init__(
         self, driver: BackgroundDriver, subscription: SubscriptionState, call_guard: CallGuard, lock: Lock

@@ -88,7 +88,7 @@ class RunToIdleRuntime:
         self._failure: BaseException | None = None
         self._closing = False
         self._steps_since_idle = 0
-        self._recent: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_STEPS)
+        self._recent: deque[tuple[str, str]] | list[tuple[str, str]] = deque(maxlen=REMEMBERED_STEPS)
         self.steps = 0
         self.switches = 0
 
@@ -108,7 +108,6 @@ class RunToIdleRuntime:
 
     def now_ms(self) -> int:
         """The virtual time."""
-        self.minor_point("read the clock")
         return self._now_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
@@ -168,7 +167,7 @@ class RunToIdleRuntime:
         """The waiting threads, what each waits for, and the last events."""
         lines = [f"at {self._now_ms} ms, after {self.steps} steps:"]
         lines += [f"  {task.name} {self._describe(task)}" for task in [self._test, *self._tasks]]
-        lines += ["last steps:", *(f"  {name}: {what}" for name, what in self._recent)]
+        lines += ["last steps:", *(f"  {name}: {what}" for name, what in list(self._recent)[-REMEMBERED_STEPS:])]
         return "\n".join(lines)
 
     def close(self) -> None:
@@ -419,17 +418,19 @@ class _Lock:
         self._runtime = runtime
         self.name = name
         self._waiting: deque[_Task] = deque()
-        self._acquire_step, self._release_step = f"acquire {name}", f"release {name}"
+        self._acquire_step = f"acquire {name}"
         self.holder: _Task | None = None
 
     def __enter__(self) -> object:
         self._runtime.yield_point(self._acquire_step)
-        self.acquire()
+        if self.holder is None:
+            self.holder = self._runtime.current()
+        else:
+            self.acquire()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.release()
-        self._runtime.minor_point(self._release_step)
 
     def acquire(self) -> None:
         task = self._runtime.current()

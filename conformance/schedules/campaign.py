@@ -21,7 +21,9 @@ from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
 from groupspec.impl.threads.futures import Future
 
-SHARED: Final = (BackgroundDriver, CallGuard, Callbacks, Consumer, Future, RacingTransport)
+SHARED: Final = (BackgroundDriver, CallGuard, Callbacks, Future, RacingTransport)
+"""The classes with fields that threads share without a lock."""
+
 END_MS: Final = 1_800_000
 """Virtual time within which every run has to end, closes included."""
 

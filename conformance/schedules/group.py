@@ -7,7 +7,7 @@ order. What must hold of a request's contents is checked here, when it arrives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import ClassVar, Final
 
 from groupspec.conformance.schedules.scenario import CUT, NEVER, Scenario
 from groupspec.impl.core.events import SendRequest
@@ -41,6 +41,8 @@ RECORDS_OF_A_FETCH: Final = 2
 
 class RacingTransport(MemoryTransport):
     """A network in memory whose answers come from other threads, one for each connection."""
+
+    SHARED_FIELDS: ClassVar = ("closed",)
 
     def __init__(self, runtime: Runtime) -> None:
         super().__init__(runtime)

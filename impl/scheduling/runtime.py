@@ -1,5 +1,9 @@
 """The run-to-idle runtime with every operation a yield point, timers that race, and a record of each choice.
 
+A yield point stands before each operation that another thread could notice: taking a lock, notifying, starting,
+joining, sleeping, and each access of a shared field. The release of a lock is none: what follows it, up to the thread's
+next operation, is its own affair, so the next yield point stands for both.
+
 It finds what an order of threads brings about:
 
     Deadlock          Threads wait for each other; the message names the cycle.
@@ -53,8 +57,16 @@ class ScheduledRuntime(RunToIdleRuntime):
         self._strategy = strategy
         self.timers_race = timers_race
         self._locks: list[_Lock] = []
+        self._names: list[str] = []
+        self._options_version: tuple[object, ...] = ()
         self.choices: list[Choice] = []
-        self.trace: list[tuple[str, str]] = []
+        self._recent = self.trace = list[tuple[str, str]]()
+
+    def now_ms(self) -> int:
+        """The virtual time; where timers race it may pass before it is read."""
+        if self.timers_race:
+            self.minor_point("read the clock")
+        return self._now_ms
 
     def lock(self, name: str) -> Lock:
         """See RunToIdleRuntime."""
@@ -90,11 +102,6 @@ class ScheduledRuntime(RunToIdleRuntime):
             )
         yield
 
-    def yield_point(self, what: str) -> None:
-        """See RunToIdleRuntime."""
-        self.trace.append((self._current.name, what))
-        super().yield_point(what)
-
     def minor_point(self, what: str) -> None:
         """Another thread may go on here, too."""
         if self._current is not self._test:
@@ -102,21 +109,33 @@ class ScheduledRuntime(RunToIdleRuntime):
 
     def _next(self, running: _Task | None = None) -> _Task:
         while True:
-            options = [*([running] if running else []), *self._ready]
-            deadline_ms = self.next_deadline_ms() if self.timers_race else None
-            names = [task.name for task in options] + ([CLOCK] if deadline_ms is not None else [])
-            chosen = self._choose(names, self.trace[-1][1] if running is not None else None)
-            if chosen < len(options):
-                if chosen or running is None:
-                    self._ready.remove(options[chosen])
-                return options[chosen]
+            names = self._options(running)
+            chosen = 0
+            if len(names) > 1:
+                step = self.trace[-1][1] if running is not None else ""
+                chosen = self._strategy.choose(names, running is not None, step)
+                self.choices.append(Choice(len(names), running is not None, chosen))
+            if running is not None:
+                if not chosen:
+                    return running
+                chosen -= 1
+            if chosen < len(self._ready):
+                task = self._ready[chosen]
+                del self._ready[chosen]
+                self._options_version = ()
+                return task
+            deadline_ms = self.next_deadline_ms()
             assert deadline_ms is not None
             self.trace.append((CLOCK, f"moves to {deadline_ms} ms"))
             self._jump(deadline_ms)
 
-    def _choose(self, names: Sequence[str], step: str | None) -> int:
-        if len(names) == 1:
-            return 0
-        chosen = self._strategy.choose(names, step is not None, step or "")
-        self.choices.append(Choice(len(names), step is not None, chosen))
-        return chosen
+    def _options(self, running: _Task | None) -> Sequence[str]:
+        """The names of those that could go on; the same list as at the last choice, as long as nothing has changed."""
+        version = (running, len(self._ready), self.switches, self._waits, self.timers_race)
+        if version != self._options_version:
+            self._options_version = version
+            tasks = self._ready if running is None else [running, *self._ready]
+            self._names = [task.name for task in tasks]
+            if self.timers_race and self.next_deadline_ms() is not None:
+                self._names.append(CLOCK)
+        return self._names

@@ -6,7 +6,8 @@ A class says which of its attributes are read or written by more than one thread
         SHARED_FIELDS: ClassVar = ("_running", "_must_end")
 
 While `watched` is in force each access of them is a yield point of the runtime, so another thread may go on between a
-check and the act that rests on it. In production nothing happens: the declaration is read by nobody.
+check and the act that rests on it. In production nothing happens: the declaration is read by nobody, and a field stays
+the plain attribute that it is.
 """
 
 from __future__ import annotations

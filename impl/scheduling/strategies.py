@@ -16,15 +16,13 @@ stands for the next deadline of a waiting thread: timers race everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 CLOCK: Final = "the clock"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One choice that was made: how many could go on, whether the running thread was the first, and which it was."""
 
     options: int
@@ -46,7 +44,7 @@ class Strategy(Protocol):
         Args:
             options: The names of those that can.
             running: Whether the first one is the thread that runs, which is at a yield point.
-            step: That point: `release subscription`, `write Future.done`; empty if it waits.
+            step: That point: `acquire subscription`, `write Future.done`; empty if it waits.
         """
 
 
@@ -72,7 +70,7 @@ class RandomWalk:
         """See Strategy."""
         if running and self._random.random() < self._stay:
             return 0
-        return self._random.randrange(running, len(options))
+        return running + int(self._random.random() * (len(options) - running))
 
 
 class Tear:
@@ -83,16 +81,22 @@ class Tear:
         self._walk = RandomWalk(seed)
         self._often = often
         self._torn: dict[tuple[str, str], bool] = {}
-        self._before: dict[str, str] = {}  # thread -> its latest step
+        self._before: dict[str, str] = {}  # thread -> its latest step, or the section that it is in
         self._held, self._until = "", ""
 
     def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
         if running:
-            if step == self._until and self._held in options and self._random.random() < 0.5:
+            name = options[0]
+            done = self._before.get(name, "")
+            if not step.startswith("notify "):  # it is in a section, which has its name already
+                self._before[name] = step
+            if done == self._until and self._held in options and self._random.random() < 0.5:
                 held, self._held, self._until = self._held, "", ""
                 return options.index(held)
-            self._maybe_hold(options[0], step)
+            self._maybe_hold(name, done)
+        if not self._held:
+            return self._walk.choose(options, running, step)
         left = [index for index, name in enumerate(options) if name not in (self._held, CLOCK)]
         if self._held in options and left:
             return 0 if left[0] == 0 and running else self._random.choice(left)
@@ -100,14 +104,11 @@ class Tear:
             self._held, self._until = "", ""
         return self._walk.choose(options, running, step)
 
-    def _maybe_hold(self, name: str, step: str) -> None:
-        before, self._before[name] = self._before.get(name, ""), step
-        place = step if step.startswith("release ") else before
-        until = place.replace("read ", "write ", 1)
-        if self._held or not place.startswith(("release ", "read ")):
+    def _maybe_hold(self, name: str, done: str) -> None:
+        if self._held or not done.startswith(("acquire ", "read ")):
             return
-        if self._torn.setdefault((name, place), self._random.random() < self._often) and self._random.random() < 0.5:
-            self._held, self._until = name, until
+        if self._torn.setdefault((name, done), self._random.random() < self._often) and self._random.random() < 0.5:
+            self._held, self._until = name, done.replace("read ", "write ", 1)
 
 
 class Pct:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from groupspec.impl.core import events
 from groupspec.impl.core.core import Core
@@ -44,6 +44,9 @@ class BackgroundDriver:
 
     Its public methods are called by the application's thread; `nudge`, `abandon` and `is_over` by any.
     """
+
+    SHARED_FIELDS: ClassVar = ("_taken", "_failure", "_ended", "_running", "_must_end", "_abandoned")
+    """See `scheduling.shared_fields`."""
 
     def __init__(self, core: Core, transport: Transport, runtime: Runtime) -> None:
         self.core = core

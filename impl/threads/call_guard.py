@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import ClassVar
 
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
 from groupspec.impl.runtime import EventCount, Runtime, wait_until
@@ -27,6 +28,9 @@ class ForkedConsumerError(IllegalStateError):
 
 class CallGuard:
     """The thread in the consumer, whether it is being closed, and whether a wakeup is pending."""
+
+    SHARED_FIELDS: ClassVar = ("_callbacks",)
+    """See `scheduling.shared_fields`."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -7,11 +7,16 @@ Whoever waits may stop waiting at any time; that changes nothing for the work, n
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from groupspec.impl.runtime import Runtime
 
 
 class Future:
     """One result to come. `error` is set instead of `result` when the work failed."""
+
+    SHARED_FIELDS: ClassVar = ("done", "result", "error")
+    """See `scheduling.shared_fields`."""
 
     def __init__(self, number: int) -> None:
         self.number = number
