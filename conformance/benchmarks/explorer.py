@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Figure
-from groupspec.conformance.engines import EngineRun, run_engine
+from groupspec.conformance.engines import ENGINES, EngineRun, run_engine
 from groupspec.conformance.errors import InternalProblem
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model
@@ -31,7 +31,7 @@ GOAL: Final = 8.0
 def measure(now: Callable[[str], None]) -> list[Figure]:
     """Distinct states a second of the three, in turn."""
     model = composition.models()[MODEL]()
-    found: dict[str, list[EngineRun]] = {"python": [], "tlc": [], "spin": []}
+    found: dict[str, list[EngineRun]] = {engine: [] for engine in ENGINES}
     for number in range(RUNS):
         for engine, runs in found.items():
             now(f"explorer: {engine}, run {number + 1} of {RUNS}")
@@ -40,8 +40,8 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
     counts = {run.states for runs in found.values() for run in runs if run.outcome == "complete"}
     if len(counts) != 1:
         raise InternalProblem(f"the engines found different numbers of states in {MODEL}: {sorted(counts)}")
-    ours = _rates(found["python"])
-    about = f"{MODEL}: {counts.pop():,} states, {found['python'][0].edges:,} edges"
+    ours = _rates(found["explorer"])
+    about = f"{MODEL}: {counts.pop():,} states, {found['explorer'][0].edges:,} edges"
     figures = []
     for engine, version in (("tlc", "TLC"), ("spin", "SPIN")):
         if engine in missing:

@@ -42,14 +42,19 @@ def verify_scores() -> tuple[int, dict[str, Any]]:
     Those of a model that has not changed are taken from what is committed.
     """
     with Steps("mutants of the specification", total=None) as bar:
-        data = scores.computed(said=bar.now, known=scores.committed())
-    _commit(SCORES, scores.scores_text(data), scores_markdown(data))
+        known = scores.committed()
+        data = scores.computed(said=bar.now, known=known)
+    before = known["models"] if known and known["every"] == data["every"] else {}
+    reused = sum(before.get(name) == found for name, found in data["models"].items())
+    if data != known:
+        _commit(SCORES, scores.scores_text(data), scores_markdown(data))
     share = scores.share_killed(data["mutants"])
     left = [row for row in data["mutants"] if row["fate"] in ("survived", "undecided")]
     say(
         *(f"{row['fate']}: {row['model']}: {row['id']}" for row in left),
         f"{len(data['mutants'])} mutants; of those not equivalent {share:.1%} are killed",
-        f"written: {SCORES}, and the same to be read beside it",
+        *([f"reused: {reused} of {len(data['models'])} models; their tables are unchanged"] if reused else []),
+        f"written: {SCORES}, and the same to be read beside it" if data != known else f"unchanged: {SCORES}",
     )
     return (EXIT_OK if share >= scores.WANTED else EXIT_CONFORMANCE_FAILURE), data
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupspec.conformance.engines import EngineRun
+from groupspec.conformance.engines.explorer import ENGINE as EXPLORER
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.spec.compiler import REBALANCES
 from groupspec.spec.explorer import Trace
 
 ROW = "  {:<18}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
 RUN_FIELDS = ("engine", "version", "model", "outcome", "problem", "states", "edges", "depth", "seconds")
+EDGES_DIFFER = (
+    "states are compared, edges are not: TLC counts a successor once for each way to it, SPIN one edge more for a "
+    "state without any"
+)
 SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
 
@@ -24,6 +29,8 @@ def lines(judgement: Judgement, traces: Mapping[str, Trace]) -> Iterator[str]:
             edges, depth = "" if run.edges is None else f"{run.edges:,}", "" if run.depth is None else str(run.depth)
             numbers = (f"{run.states:,}", edges, depth, f"{run.seconds:.2f}", f"{run.states_per_second:,.0f}")
         yield ROW.format(_engine(run), *numbers, _says(run, judgement))
+    if len({run.edges for run in judgement.complete}) > 1:
+        yield f"  {EDGES_DIFFER}"
     for run in judgement.runs:
         if run.problem:
             yield f"  {run.engine}: {run.outcome}: {run.problem}"
@@ -49,8 +56,8 @@ def never_possible(judgement: Judgement) -> list[str]:
 
 
 def _engine(run: EngineRun) -> str:
-    """What visited the states: `python` is the explorer, which compiles a model to C."""
-    return f"{run.engine} {run.version}".strip() if run.engine != "python" else "explorer (C)"
+    """What visited the states; the explorer compiles a model to C."""
+    return f"{run.engine} {run.version}".strip() if run.engine != EXPLORER else "explorer (C)"
 
 
 def _says(run: EngineRun, judgement: Judgement) -> str:
@@ -67,7 +74,7 @@ def _says(run: EngineRun, judgement: Judgement) -> str:
         for claim in judgement.model.properties
         if claim.kind == "recoverable" and run.properties.get(claim.id) not in ("holds", "violated")
     ]
-    if left and run.engine != "python":
+    if left and run.engine != EXPLORER:
         said += f"; without {', '.join(left)}: recoverability is the explorer's alone"
     return said
 
@@ -78,7 +85,7 @@ def _path(judgement: Judgement, name: str, traces: Mapping[str, Trace]) -> list[
     for run in judgement.runs:
         if name in run.traces:
             return [f"{run.engine}: {' -> '.join(run.traces[name])}"]
-    return ["no state of that kind was found" if judgement.complete else "`--engine python` gives a shortest path"]
+    return ["no state of that kind was found" if judgement.complete else "`--engine explorer` gives a shortest path"]
 
 
 def as_json(judged: Sequence[Judgement]) -> dict[str, object]:

@@ -6,21 +6,23 @@ import re
 from collections.abc import Sequence
 
 import click
+from click.core import ParameterSource
 
 from groupspec.conformance.commands._common import Known, Steps, json_option, remark, say, write_json
 from groupspec.conformance.commands._machines import scope_options
+from groupspec.conformance.commands._verify_models import ModelNames, fitting, list_models
 from groupspec.conformance.commands._verify_mutants import verify_mutation, verify_scores
 from groupspec.conformance.commands._verify_text import SIGNS, as_json, lines, never_possible
 from groupspec.conformance.engines import ENGINES, EngineRun, counts, run_engine
+from groupspec.conformance.engines.explorer import ENGINE as EXPLORER
 from groupspec.conformance.engines.explorer import run_explorer
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.generate import MODELS, ROOT
 from groupspec.spec import composition
 from groupspec.spec.compiler import check as check_table
-from groupspec.spec.compiler.model import Model, ModelMaker
+from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.tables import whole_tables
-from groupspec.spec.composition.system import MIXED
 from groupspec.spec.explorer import Limits, Trace
 
 EXITS = {"failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE, "ok": EXIT_OK}
@@ -28,6 +30,15 @@ EXITS = {"failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE, 
 MEMBERS_BY_DEFAULT = 2
 """Without --model and --members: models with at most so many members, which take minutes all together."""
 
+_GOES_WITH = {
+    "--scores": ("--json",),
+    "--mutation": ("--json",),
+    "--held": ("--json",),
+    "--list": ("--model", "--members", "--rebalance", "--profile"),
+}
+"""Options that do something else than exploring, and the options that they look at."""
+
+_EITHER = ", ".join(ENGINES)
 _SOUND: set[str] = set()
 """Hashes of tables that have been looked at: looking at all takes seconds."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
@@ -46,28 +57,38 @@ def _size(context: click.Context, parameter: click.Parameter, value: str) -> int
     return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
 
 
+class _Engine(Known):
+    """The name of an engine; the explorer was called `python` before."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name that it has now."""
+        return super().convert(EXPLORER if value == "python" else value, param, ctx)
+
+
 @click.command("verify")
 @click.option(
-    "--model", metavar="M", type=Known("model", lambda: composition.models()), help="Only this one; see --list."
+    "--model", metavar="M", type=ModelNames(), help="Only this one, or those that match, as 'open-*'; see --list."
 )
 @click.option("--members", type=click.IntRange(1), metavar="N", help="Only models of so many members; else up to 2.")
 @scope_options
 @click.option(
-    "--engine", metavar="E", type=Known("engine", (*ENGINES, "all")), default="python", help="python, tlc, spin or all."
+    "--engine", metavar="E", type=_Engine("engine", (*ENGINES, "all")), default=EXPLORER, help=f"{_EITHER} or all."
 )
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="Stop the explorer at so many states.")
 @click.option("--max-seconds", type=click.FloatRange(0), metavar="S", help="Stop each run of an engine after so long.")
 @click.option("--max-memory", callback=_size, default="6GiB", metavar="B", help="Stop each run there.")
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
-@click.option(
-    "--mutation", "--held", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule."
-)
-@click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks.")
+@click.option("--mutation", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule.")
+@click.option("--held", is_flag=True, hidden=True)
+@click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks; no effect on other engines.")
 @click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
 @click.option("--record", is_flag=True, help="Put the explorer's counts into the committed table of models.")
 @click.option("--list", "listing", is_flag=True, help="Show the models that there are, or those that are asked for.")
 @json_option
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     model: str | None,
     members: int | None,
     rebalance: str | None,
@@ -78,6 +99,7 @@ def command(
     max_memory: int,
     fold: bool,
     mutation: bool,
+    held: bool,
     safety: bool,
     scores: bool,
     record: bool,
@@ -85,7 +107,7 @@ def command(
 ) -> int:
     """Visit every state of the models, and check what is claimed of them.
 
-    `python` is the explorer of this project. TLC and SPIN are given the same models, and must find the same number of
+    `explorer` is this project's own. TLC and SPIN are given the same models, and must find the same number of
     distinct states. An engine that is missing is named, and leaves the result inconclusive.
 
     With --mutation it breaks each rule on purpose, in the implementation or in a row, and says which test notices.
@@ -98,18 +120,21 @@ def command(
     Exit code 1 if a property is violated that is not expected to be, or the engines disagree; 4 if not every engine
     got through.
     """
-    if mutation or scores:
-        code, data = verify_mutation() if mutation else verify_scores()
-        write_json("verify", {"runs": [], "models": [], ("mutation" if mutation else "scores"): data})
+    _require_consistent(context)
+    if mutation or held or scores:
+        code, data = verify_scores() if scores else verify_mutation()
+        write_json("verify", {"runs": [], "models": [], ("scores" if scores else "mutation"): data})
         return code
     if listing:
-        _list(fitting(model, members, rebalance, profile))
+        list_models(fitting(model, members, rebalance, profile))
         return EXIT_OK
     engines = ENGINES if engine == "all" else (engine,)
-    for option, given in (("--fold", fold), ("--max-states", max_states)):
-        if given and engines != ("python",):
+    for option, value in (("--fold", fold), ("--max-states", max_states), ("--record", record)):
+        if value and engines != (EXPLORER,):
             where = f"--engine {' '.join(engines)}"
-            raise UsageProblem(f"{option} is the explorer's only", where, "--engine python", f"leave {option} out")
+            raise UsageProblem(f"{option} is the explorer's only", where, f"--engine {EXPLORER}", f"leave {option} out")
+    if safety and "tlc" not in engines:
+        remark("--safety has no effect without --engine tlc or all: it leaves liveness out of what TLC checks")
     _require_sound_tables()
     most = MEMBERS_BY_DEFAULT if members is None and model is None else None
     chosen = [maker() for maker in fitting(model, members, rebalance, profile, most)]
@@ -117,6 +142,25 @@ def command(
     judged = _judged(chosen, engines, limits, fold, safety, record)
     write_json("verify", as_json(judged))
     return _end(judged)
+
+
+def _require_consistent(context: click.Context) -> None:
+    """Refuses options that `--scores`, `--mutation` or `--list` would not look at.
+
+    Raises:
+        UsageProblem: there are such.
+    """
+    typed = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    for option in (option for option in typed if option in _GOES_WITH):
+        others = [other for other in typed if other not in (option, *_GOES_WITH[option])]
+        if others:
+            where, advice = " ".join((option, *others)), f"leave {' and '.join(others)} out"
+            allowed = f"{option} with {', '.join(_GOES_WITH[option])}"
+            raise UsageProblem(f"{option} does not look at {' and '.join(others)}", where, allowed, advice)
 
 
 def _judged(
@@ -132,7 +176,7 @@ def _judged(
                 steps.now(f"{each.name}: {name}")
                 run, found = _run(name, each, limits, fold, safety, steps)
                 runs.append(run)
-                if record and name == "python":
+                if record and name == EXPLORER:
                     counts.record(ROOT / MODELS, each, run, fold)
                 traces |= found
                 steps.done()
@@ -141,30 +185,6 @@ def _judged(
             if never := never_possible(judged[-1]):
                 remark(f"  {each.name}: never possible: {', '.join(never)}")
     return judged
-
-
-def fitting(
-    model: str | None, members: int | None, rebalance: str | None, profile: str | None, most: int | None = None
-) -> list[ModelMaker]:
-    """The models that a command line asks for; of them those of at most so many members.
-
-    Raises:
-        UsageProblem: none fits.
-    """
-    fit = [
-        maker
-        for maker in composition.models().values()
-        if model in (None, maker.name)
-        and rebalance in (None, maker.scope.rebalance)
-        and profile in (None, maker.scope.profile)
-        and members in (None, maker.members)
-        and (most is None or maker.members <= most)
-    ]
-    if not fit:
-        asked = {"model": model, "members": members, "rebalance": rebalance, "profile": profile}
-        where = " ".join(f"--{option} {value}" for option, value in asked.items() if value)
-        raise UsageProblem("no model is all of that", where, composition.models(), "see `groupspec verify --list`")
-    return fit
 
 
 def _require_sound_tables() -> None:
@@ -179,36 +199,10 @@ def _require_sound_tables() -> None:
             _SOUND.add(table.hash)
 
 
-def _list(makers: Sequence[ModelMaker]) -> None:
-    """A line for each of these models.
-
-    Members x partitions, how many states it had when they were counted, and what it is about.
-    """
-    counted = counts.recorded(ROOT / MODELS)
-    width = max(len(maker.name) for maker in makers)
-    for maker in makers:
-        model, name = maker(), maker.name
-        size = f"{model.sizes['members']} x {model.sizes['partitions']}"
-        states = f"{counted[name].states:,}" if name in counted and counted[name].counted else "?"
-        say(f"{name:<{width}}  {size}  {states:>10} states  {_about(model)}")
-
-
-def _about(model: Model) -> str:
-    """What a model is about, in a line: of a group that it is one, of what protocol, and what its features add."""
-    first, _, _ = " ".join(model.doc.split()).partition(". ")
-    scope = model.scope
-    if scope.family != "base":
-        return first
-    kinds = ["a rolling upgrade from eager to cooperative"] if scope.rebalance == MIXED else []
-    kinds += ["the proposal to the letter"] if scope.profile == "published" else []
-    adds = [meaning for name, (_, meaning) in composition.features().items() if name in scope.features]
-    return "; ".join(["Members, group and network", *kinds, *adds])
-
-
 def _run(
     engine: str, model: Model, limits: Limits, fold: bool, safety: bool, steps: Steps
 ) -> tuple[EngineRun, dict[str, Trace]]:
-    if engine == "python":
+    if engine == EXPLORER:
         run, found = run_explorer(model, limits, fold, lambda where: steps.now(str(where)))
         return run, dict(found.violations)
     # What an engine says is longer than a terminal is wide.

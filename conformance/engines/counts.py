@@ -90,9 +90,10 @@ def _count(model: Model, last: Count | None) -> Count:
 
 
 def record(file: Path, model: Model, run: EngineRun, folded: bool) -> None:
-    """Puts what the explorer counted into the committed table."""
-    entries = recorded(file) | {model.name: as_counted(model, run, folded)}
-    file.write_text(text(list(entries.values())), encoding="utf-8")
+    """Puts what the explorer counted into the committed table, and onto the page beside it."""
+    entries = list((recorded(file) | {model.name: as_counted(model, run, folded)}).values())
+    file.write_text(text(entries), encoding="utf-8")
+    file.with_suffix(".md").write_text(page(entries), encoding="utf-8")
 
 
 def text(entries: list[Count]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from groupspec.conformance.engines.result import Answer, EngineRun, model_problem
@@ -11,7 +12,9 @@ from groupspec.spec.compiler.model_check import ModelError
 from groupspec.spec.explorer import Exploration, ExplorerProblem, Limits, Progress, explore
 from groupspec.spec.explorer.liveness import Graph, Stays
 
-ENGINE = "python"
+ENGINE = "explorer"
+_LIMIT = re.compile(r"\bmax_(states|seconds|memory) = ([\d.,]+)")
+"""What `Exploration.reason` says of a limit: here it is told as the option of `groupspec verify`."""
 MAX_LIVELY_STATES = 500_000
 """Liveness needs the whole graph in memory, and a look at each step of it."""
 
@@ -49,7 +52,7 @@ def run_explorer(
         found.seconds,
         {claim.id: _answer(claim, found, stays) for claim in model.properties},
         told,
-        found.reason,
+        _LIMIT.sub(lambda limit: f"--max-{limit[1]} {limit[2].replace(',', '')}", found.reason),
         found.never_fired,
     ), found
 

@@ -20,7 +20,7 @@ class EngineRun:
     """One engine on one model.
 
     Attributes:
-        engine: `python` (the explorer, whichever code it generates), `tlc` or `spin`.
+        engine: `explorer` (of this project), `tlc` or `spin`.
         version: Of the engine; empty if it was not found.
         outcome: *complete*: every state was visited. *inconclusive*: a limit came first. *failed*: the engine itself
             did. *absent*: it is not on this machine. `problem` says more about the last three.

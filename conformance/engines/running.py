@@ -12,7 +12,7 @@ from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.model_check import ModelError
 from groupspec.spec.explorer import Limits
 
-_GO_ON = "that says nothing about the model: try another build of this engine, or do without it: --engine python"
+_GO_ON = "that says nothing about the model: try another build of this engine, or do without it: --engine explorer"
 
 ENGINES = (explorer.ENGINE, tlc.ENGINE, spin.ENGINE)
 

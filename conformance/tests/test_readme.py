@@ -13,7 +13,7 @@ import pytest
 
 from groupspec.conformance import cli
 from groupspec.conformance.book import guides
-from groupspec.conformance.commands.verify import fitting
+from groupspec.conformance.commands._verify_models import fitting
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.mutants import SpecMutant
 from groupspec.conformance.scores.subjects import subjects

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from groupspec.conformance import cli, kills
-from groupspec.conformance.commands import verify
+from groupspec.conformance.commands import _verify_mutants, verify
 from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_text import lines
 from groupspec.conformance.engines import EngineRun
@@ -26,11 +26,11 @@ from groupspec.spec.compiler.tests.toy_model import toy_model
 from groupspec.spec.explorer import Limits
 
 Captured = pytest.CaptureFixture[str]
-TOY = ModelMaker("toy-2", Scope("toy"), 2, toy_model)
+TOY = ModelMaker("toy-2", Scope("toy"), 2, toy_model, size="2 clients", doc="A toy: used to test the engines. Small.")
 MODELS = {
     "toy-2": TOY,
     "toy-3": ModelMaker("toy-3", Scope("toy"), 3, lambda: toy_model(3)),
-    "toy-2-broken": ModelMaker("toy-2-broken", Scope("toy"), 2, lambda: toy_model(2, broken=True)),
+    "toy-2-broken": ModelMaker("toy-2-broken", Scope("toy"), 2, lambda: toy_model(2, broken=True), size="2 clients"),
 }
 
 
@@ -58,7 +58,7 @@ def test_a_model_that_keeps_its_promises(tmp_path: Path, capsys: Captured) -> No
     assert "5 hold" in out
     data = told(tmp_path / "v.json")
     (run,) = data["runs"]
-    assert (run["engine"], run["states"], run["edges"], run["outcome"]) == ("python", 28, 60, "complete")
+    assert (run["engine"], run["states"], run["edges"], run["outcome"]) == ("explorer", 28, 60, "complete")
     assert data["models"][0]["verdict"] == "ok"
 
 
@@ -93,7 +93,7 @@ def test_a_limit_leaves_it_inconclusive(tmp_path: Path, capsys: Captured) -> Non
     assert cli.main(["verify", "--model", "toy-3", *options]) == 4
     out = capsys.readouterr().out
     assert "toy-3: INCONCLUSIVE" in out
-    assert "max_states = 20 was reached" in out
+    assert "--max-states 20 was reached" in out
     assert told(tmp_path / "v.json")["runs"][0]["outcome"] == "inconclusive"
 
 
@@ -127,11 +127,11 @@ def run(engine: str, states: int, **properties: str) -> EngineRun:
 
 
 def test_engines_that_differ_fail_the_model() -> None:
-    differ = Judgement(toy_model(), (run("python", 28), run("spin", 27)), frozenset())
+    differ = Judgement(toy_model(), (run("explorer", 28), run("spin", 27)), frozenset())
     assert differ.counts_differ
     assert differ.verdict == "failed"
     disputed = Judgement(
-        toy_model(), (run("python", 28, held="holds"), run("tlc", 28, held="violated")), frozenset({"held"})
+        toy_model(), (run("explorer", 28, held="holds"), run("tlc", 28, held="violated")), frozenset({"held"})
     )
     assert not disputed.counts_differ
     assert disputed.disputed == ("held",)
@@ -143,9 +143,14 @@ def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
     assert cli.main(["verify", "--members", "3"]) == 0
     assert "1 models, 80 states" in capsys.readouterr().out
     assert cli.main(["verify", "--list"]) == 0
-    assert "toy-3         3 x 2           ? states  A toy: used to test the engines." in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "model         size       states  what it is",
+        "toy-2         2 clients       ?  A toy: used to test the engines",
+    ]
     assert cli.main(["verify", "--list", "--members", "3"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["toy-3"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["model", "toy-3"]
+    assert cli.main(["verify", "--list", "--model", "*-broken"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["model", "toy-2-broken"]
     assert cli.main(["verify", "--list", "--members", "7"]) == 2
     assert "no model is all of that" in capsys.readouterr().err
 
@@ -158,13 +163,12 @@ def test_what_only_the_explorer_decides_is_said_of_the_others() -> None:
     (alone,) = (claim.id for claim in model.properties if claim.kind == "recoverable")
     run = EngineRun("tlc", "2.19", model.name, "complete", properties=answers)
     _, _, tlc, explorer = lines(
-        Judgement(model, [run, replace(run, engine="python", version="native")], frozenset()), {}
+        Judgement(model, [run, replace(run, engine="explorer", version="native")], frozenset()), {}
     )
     assert tlc.endswith(f"4 hold; without {alone}: recoverability is the explorer's alone")
     assert explorer.split("  ")[1] == "explorer (C)" and explorer.endswith(" hold")
 
 
-@pytest.mark.exhaustive
 def test_the_list_says_what_each_model_adds_and_how_large_it_is(capsys: Captured) -> None:
     assert cli.main(["verify", "--list"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
@@ -181,7 +185,18 @@ def test_the_list_says_what_each_model_adds_and_how_large_it_is(capsys: Captured
         (["--model", "toy2"], "there is no model 'toy2'"),
         (["--engine", "tlc2"], "there is no engine 'tlc2'"),
         (["--rebalance", "lazy"], "there is no rebalance protocol 'lazy'"),
-        (["--members", "7"], "no model is all of that\n  where:   --members 7"),
+        (["--model", "toy2"], "allowed: toy-2, toy-3\n"),
+        (["--members", "7"], "no model is all of that\n  where:   --members 7\n  allowed: --members 2 or 3"),
+        (["--model", "toy-2", "--members", "3"], "allowed: --model toy-3, or --members 2, with the rest as it is"),
+        (["--scores", "--mutation"], "--mutation does not look at --scores\n  where:   --mutation --scores"),
+        (["--scores", "--engine", "tlc"], "next:    leave --engine out"),
+        (["--mutation", "--fold", "--model", "toy-2"], "leave --model and --fold out"),
+        (
+            ["--held", "--safety"],
+            "--held does not look at --safety\n  where:   --held --safety\n  allowed: --held with --json",
+        ),
+        (["--list", "--engine", "tlc", "--json", "-"], "next:    leave --engine and --json out"),
+        (["--record", "--engine", "tlc"], "--record is the explorer's only"),
         (["--max-memory", "much"], "this is no size"),
         (["--engine", "all", "--fold"], "--fold is the explorer's only"),
     ],
@@ -213,3 +228,35 @@ def test_what_is_committed_is_what_json_may_say(result: dict[str, object]) -> No
     """`--scores` and `--mutation` take minutes, and write to --json what they commit."""
     schema = json.loads((SCHEMAS / "verify.json").read_text())
     jsonschema.validate({"runs": [], "models": [], **result}, schema)
+
+
+def test_scores_of_tables_that_are_unchanged_are_reused_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(_verify_mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(scores, "tried", lambda names, *_: {} if not names else pytest.fail(f"tried anew: {names}"))
+    known = scores.committed()
+    assert known is not None
+    assert cli.main(["verify", "--scores"]) == 0
+    out = capsys.readouterr().out
+    assert f"reused: {len(known['models'])} of {len(known['models'])} models; their tables are unchanged" in out
+    assert "unchanged: conformance/generated/scores.json" in out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("expected")
+def test_the_explorer_has_one_name_and_keeps_its_old_one_as_an_alias(tmp_path: Path, capsys: Captured) -> None:
+    for name in ("explorer", "python"):
+        options = ["--engine", name, "--safety", "--json", str(tmp_path / "v.json")]
+        assert cli.main(["verify", "--model", "toy-2", *options]) == 0
+        assert told(tmp_path / "v.json")["runs"][0]["engine"] == "explorer"
+        assert "--safety has no effect without --engine tlc or all" in capsys.readouterr().err
+
+
+def test_edges_that_differ_are_explained_and_no_disagreement() -> None:
+    runs = [replace(run("explorer", 28), edges=60), replace(run("tlc", 28), edges=70)]
+    judgement = Judgement(toy_model(), runs, frozenset())
+    assert judgement.verdict == "ok"
+    assert any("states are compared, edges are not" in line for line in lines(judgement, {}))
+    same = Judgement(toy_model(), [runs[0], replace(runs[1], edges=60)], frozenset())
+    assert not any("edges are not" in line for line in lines(same, {}))

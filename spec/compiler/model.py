@@ -233,13 +233,20 @@ class Model:
 
 @dataclass(frozen=True)
 class ModelMaker:
-    """A model that is made when this is called, and what is known of it before: making takes up to a second."""
+    """A model that is made when this is called, and what is known of it before: making takes up to a second.
+
+    Attributes:
+        size: In words: `2 members, 2 partitions`, `3 calls`.
+        doc: As the model has it.
+    """
 
     name: str
     scope: Scope
     members: int
     make: Callable[[], Model]
     properties: tuple[ModelProperty, ...] = ()
+    size: str = ""
+    doc: str = ""
 
     def __call__(self) -> Model:
         """The model."""

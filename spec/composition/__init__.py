@@ -62,24 +62,30 @@ def _makers() -> Iterator[ModelMaker]:
     for rebalance, profile in product(REBALANCES, PROFILES):
         scope = Scope("open-member", rebalance, profile)
         alone = partial(open_member.open_member_model, rebalance, profile)
-        yield ModelMaker(name_of_model(scope), scope, 1, alone, open_member.claims(rebalance))
+        yield ModelMaker(
+            name_of_model(scope), scope, 1, alone, open_member.claims(rebalance), "1 member", open_member.__doc__ or ""
+        )
         for features in _SETS if profile == "deployed" else _SETS[:1]:
-            for size in (2, 3) if not features and profile == "deployed" else (2,):
-                yield _base(Scope("base", rebalance, profile, features), size)
-    for name, family, members, make, claims in (
-        ("open-partition", "open-partition", 1, open_partition.open_partition_model, open_partition.claims),
-        ("open-commit", "open-commit", 1, open_commit.open_commit_model, open_commit.claims),
-        ("commits-2", "commits", 2, commits_together.commits_model, commits_together.claims),
-        ("open-group", "open-group", 2, open_group.open_group_model, open_group.claims),
+            for members in (2, 3) if not features and profile == "deployed" else (2,):
+                yield _base(Scope("base", rebalance, profile, features), members)
+    for name, members, module, make, size in (
+        ("open-partition", 1, open_partition, open_partition.open_partition_model, "1 partition"),
+        ("open-commit", 1, open_commit, open_commit.open_commit_model, "1 commit"),
+        ("commits-2", 2, commits_together, commits_together.commits_model, "2 commits"),
+        ("open-group", 2, open_group, open_group.open_group_model, "2 members"),
     ):
-        yield ModelMaker(name, Scope(family), members, make, claims())
+        family = name.removesuffix("-2")
+        yield ModelMaker(name, Scope(family), members, make, module.claims(), size, module.__doc__ or "")
     yield _base(Scope("base", MIXED, "deployed"), 2)
-    yield ModelMaker("queues-3", Scope("queues"), 3, queues.queues_model, queues.claims())
+    yield ModelMaker(
+        "queues-3", Scope("queues"), 3, queues.queues_model, queues.claims(), "3 calls", queues.__doc__ or ""
+    )
 
 
 def _base(scope: Scope, size: int) -> ModelMaker:
     make = partial(base.base_model, scope.rebalance, scope.profile, size, scope.features)
-    return ModelMaker(name_of_model(scope, str(size)), scope, size, make, base.claims(scope.features))
+    claims, sizes = base.claims(scope.features), f"{size} members, {size} partitions"
+    return ModelMaker(name_of_model(scope, str(size)), scope, size, make, claims, sizes, base.__doc__ or "")
 
 
 _EXPECTED: Mapping[str, frozenset[str]] = {

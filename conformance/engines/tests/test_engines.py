@@ -57,7 +57,7 @@ def test_three_engines_one_number(members: int, broken: bool) -> None:
     runs = everything(toy_model(members, broken))
     assert len({run.states for run in runs.values()}) == 1
     assert len({run.edges for run in runs.values()}) == 1
-    assert runs["tlc"].depth == runs["python"].depth
+    assert runs["tlc"].depth == runs["explorer"].depth
     for claim in ("one-holder", "no-fault", "held"):
         assert len({run.properties[claim] for run in runs.values()}) == 1, claim
     assert ("one-holder" in runs["tlc"].violated) == (broken and members > 1)
@@ -69,14 +69,14 @@ def with_fairness(model: Model, action: str, fair: Fairness) -> Model:
 
 @pytest.mark.exhaustive
 def test_tlc_and_the_explorer_agree_that_who_waits_gets_the_lock() -> None:
-    runs = [run_engine(engine, toy_model(), LIMITS) for engine in ("python", "tlc")]
+    runs = [run_engine(engine, toy_model(), LIMITS) for engine in ("explorer", "tlc")]
     assert [run.properties["waiting-ends"] for run in runs] == ["holds", "holds"]
     assert Judgement(toy_model(), runs, frozenset()).verdict == "ok"
 
 
 def test_what_is_not_fair_may_be_put_off_for_ever_for_tlc_too() -> None:
     model = with_fairness(toy_model(), "receive", "")
-    runs = [run_engine(engine, model, LIMITS) for engine in ("python", "tlc")]
+    runs = [run_engine(engine, model, LIMITS) for engine in ("explorer", "tlc")]
     assert [run.properties["waiting-ends"] for run in runs] == ["violated", "violated"]
     ways = [run.traces["waiting-ends"] for run in runs]
     assert ways == [("for ever: nothing happens",), ("ask", "ask", "lend", "for ever: nothing happens")]
@@ -87,7 +87,7 @@ def test_what_is_not_fair_may_be_put_off_for_ever_for_tlc_too() -> None:
 @pytest.mark.parametrize("fair", ["weak", ""])
 def test_tlc_and_the_explorer_agree_whatever_is_less_fair(action: str, fair: Fairness) -> None:
     model = with_fairness(toy_model(), action, fair)
-    runs = [run_engine(engine, model, LIMITS) for engine in ("python", "tlc")]
+    runs = [run_engine(engine, model, LIMITS) for engine in ("explorer", "tlc")]
     answers = {run.properties["waiting-ends"] for run in runs}
     assert len(answers) == 1
     assert ("holds" in answers) == (fair == "weak" and action != "lend")
@@ -116,7 +116,7 @@ def test_of_several_liveness_properties_the_violated_one_is_named() -> None:
 
 
 def test_engines_that_answer_differently_about_liveness_are_not_agreed() -> None:
-    found = EngineRun("python", "", "toy-2", "complete", 20, properties={"waiting-ends": "holds"})
+    found = EngineRun("explorer", "", "toy-2", "complete", 20, properties={"waiting-ends": "holds"})
     other = replace(found, engine="tlc", properties={"waiting-ends": "violated"}, traces={"waiting-ends": ("ask",)})
     judgement = Judgement(toy_model(), [found, other], frozenset())
     assert (judgement.verdict, judgement.disputed) == ("failed", ("waiting-ends",))
@@ -189,7 +189,7 @@ def test_after_a_crash_it_is_said_what_can_be_done(monkeypatch: pytest.MonkeyPat
     run = run_engine("spin", toy_model(), WORKS)
     assert run.outcome == "failed"
     assert "spin failed (exit code -11): it said nothing; that says nothing about the model" in run.problem
-    assert "--engine python" in run.problem
+    assert "--engine explorer" in run.problem
 
 
 def test_spin_without_a_compiler_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

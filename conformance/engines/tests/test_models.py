@@ -31,7 +31,7 @@ def models_of(most_states: int) -> Iterator[tuple[Model, EngineRun]]:
     for make in composition.models().values():
         model = make()
         if not is_large(model):
-            run = run_engine("python", model, limits)
+            run = run_engine("explorer", model, limits)
             if run.states <= most_states:
                 yield model, run
 
@@ -61,7 +61,7 @@ def test_three_engines_find_the_same_number_of_states_in_every_model(most_states
 def test_spin_and_the_explorer_agree_on_one_member_in_any_environment() -> None:
     """The quick one: seconds, against minutes for all of them."""
     model = composition.models()["open-member-cooperative-deployed"]()
-    judgement = Judgement(model, [run_engine(engine, model, LIMITS) for engine in ("python", "spin")], frozenset())
+    judgement = Judgement(model, [run_engine(engine, model, LIMITS) for engine in ("explorer", "spin")], frozenset())
     assert judgement.verdict == "ok", (judgement.counts, judgement.new, [run.problem for run in judgement.runs])
 
 
@@ -79,7 +79,7 @@ def unfair(model: Model, action: str) -> Model:
 
 def liveness(model: Model) -> Judgement:
     """What the explorer and TLC say of what leads to what; TLC's look at each state, which comes first, is left out."""
-    explored = run_engine("python", model, LIMITS)
+    explored = run_engine("explorer", model, LIMITS)
     visited = replace(explored, engine="tlc", properties={}, traces={})
     return Judgement(model, [explored, check_liveness(model, find_tlc(), LIMITS, visited)], frozenset())
 
