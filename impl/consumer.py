@@ -12,28 +12,25 @@ One thread at a time may use a consumer; any other gets ConcurrentUseError, exce
 
 from __future__ import annotations
 
-import logging
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Self, Unpack, cast
 
 from groupspec.impl import arguments
 from groupspec.impl.arguments import Offsets
-from groupspec.impl.callbacks import Callbacks, CommitCallback
+from groupspec.impl.callbacks import CommitCallback
+from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.core import events
-from groupspec.impl.core.config import Config, Settings
-from groupspec.impl.core.core import Core
+from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
-from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.transport import Transport
-from groupspec.impl.journal import Journal
 from groupspec.impl.listener import RebalanceListener
-from groupspec.impl.records import ConsumerRecord, RecordDecoder, Records
-from groupspec.impl.runtime import Runtime, ThreadingRuntime
+from groupspec.impl.partition_calls import PartitionCalls
+from groupspec.impl.records import ConsumerRecord, RecordDecoder
+from groupspec.impl.runtime import Runtime
 from groupspec.impl.threads.background import BackgroundDriver, DriverFactory
-from groupspec.impl.threads.call_guard import CallGuard, ConcurrentUseError, ForkedConsumerError, WakeupError
-from groupspec.impl.threads.futures import Future
+from groupspec.impl.threads.call_guard import ConcurrentUseError, ForkedConsumerError, WakeupError
 from groupspec.impl.trace import TraceSink
 
 __all__ = [
@@ -46,16 +43,10 @@ __all__ = [
     "WakeupError",
 ]
 
-API_TIMEOUT_MS: Final = 60_000
-"""How long calls without a timeout of their own wait (Kafka's default.api.timeout.ms)."""
-
 CLOSE_TIMEOUT_MS: Final = 30_000
-GRACE_MS: Final = 1_000
-"""How much longer than a deadline to wait for the core, which keeps the same deadline and knows better what happened.
-"""
 
 
-class Consumer:
+class Consumer(PartitionCalls):
     """A member of a consumer group, or a reader of partitions chosen by hand.
 
         with Consumer("orders", bootstrap_servers="localhost:9092", group_id="billing") as consumer:
@@ -88,20 +79,7 @@ class Consumer:
         trace: TraceSink | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        self._config = Config.of(settings)
-        for doubt in self._config.doubts:
-            Journal(self._config.client_id, self._config.group_id).say(__name__, doubt, logging.WARNING)
-        self._runtime = runtime or ThreadingRuntime()
-        if transport is None or decoder is None:
-            from groupspec.impl import wiring  # knows both sides; not needed with a network of one's own
-
-            transport = transport or wiring.socket_transport(bootstrap_servers, self._config, self._runtime)
-            decoder = decoder or wiring.DECODER
-        self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
-        self._driver = driver(Core(self._config, self._subscription, trace), transport, self._runtime)
-        self._call_guard = CallGuard(self._runtime)
-        self._callbacks = Callbacks(self._driver, self._subscription, self._call_guard, self._runtime.lock("callbacks"))
-        self._records = Records(self._subscription, decoder)
+        super().__init__(bootstrap_servers, runtime, transport, decoder, driver, trace, settings)
         self._topics: frozenset[str] = frozenset()
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
         self._driver.ensure_running()
@@ -141,8 +119,9 @@ class Consumer:
             self._need_background()
             self._choose("partitions")
             self._driver.submit(events.Assign(wanted))
-            if not self._driver.settle(self._runtime.now_ms() + API_TIMEOUT_MS):
-                raise KafkaTimeoutError(f"assign(): the background thread has not answered in {API_TIMEOUT_MS} ms")
+            limit_ms = self._limit_ms(None, "assign()")
+            if not self._driver.settle(self._runtime.now_ms() + limit_ms):
+                raise KafkaTimeoutError(f"assign(): the background thread has not answered in {limit_ms} ms")
             self._report_failure()
             self._call_guard.check_open()
 
@@ -151,19 +130,18 @@ class Consumer:
         with self._call_guard.use("unsubscribe()"):
             self._call_guard.refuse_in_callback("unsubscribe()")
             self._need_background()
+            limit_ms = self._limit_ms(None, "unsubscribe()")
             future = self._driver.call(events.Unsubscribe)
             while not future.done:
                 self._callbacks.serve()
                 in_time = self._driver.wait_until(
                     lambda: future.done or self._driver.has_consumer_events() or not self._call_guard.is_open(),
-                    self._runtime.now_ms() + API_TIMEOUT_MS,
+                    self._runtime.now_ms() + limit_ms,
                 )
                 self._report_failure()
                 self._call_guard.check_open()
                 if not in_time:
-                    raise KafkaTimeoutError(
-                        f"unsubscribe(): the background thread has not answered in {API_TIMEOUT_MS} ms"
-                    )
+                    raise KafkaTimeoutError(f"unsubscribe(): the background thread has not answered in {limit_ms} ms")
             self._chosen = ""
             self._topics = frozenset()
             self._callbacks.raise_first()
@@ -239,73 +217,17 @@ class Consumer:
         self._call_guard.request_wakeup()
         self._driver.nudge()
 
-    # Where to read ---------------------------------------------------------------------------------------------------
-
-    def position(self, partition: TopicPartition, timeout_ms: int = API_TIMEOUT_MS) -> int:
-        """The offset of the next record that poll() would return. Looks it up if need be.
-
-        Raises: IllegalStateError if it is not assigned; KafkaTimeoutError; WakeupError; what the lookup was refused
-        for.
-        """
-        partition = arguments.partition(partition, "position()")
-        timeout_ms = arguments.timeout(timeout_ms, "position()")
-        with self._call_guard.use("position()"):
-            self._need_background()
-            deadline_ms = self._runtime.now_ms() + timeout_ms
-            if (position := self._subscription.position(partition)) is None:
-                self._subscription.want_position(partition)
-                self._driver.submit(events.Fetch())
-            while position is None:
-                self._call_guard.check_interrupted()
-                if not self._driver.wait_until(lambda: self._has_position(partition), deadline_ms):
-                    raise KafkaTimeoutError(f"position({partition}): not known after {timeout_ms} ms")
-                self._report_failure()
-                self._callbacks.raise_error()
-                position = self._subscription.position(partition)
-            return position
-
-    def _has_position(self, partition: TopicPartition) -> bool:
-        return (
-            self._call_guard.is_interrupted()
-            or self._callbacks.has_error()
-            or self._subscription.position(partition) is not None
-        )
-
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read on from here. IllegalStateError if it is not assigned, ValueError if the offset is below 0."""
-        partition = arguments.partition(partition, "seek()")
-        offset = arguments.offset(offset, "seek()", partition)
-        with self._call_guard.use("seek()"):
-            self._subscription.seek(partition, offset)
-
-    def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return no records of these until resume(). IllegalStateError if one is not assigned."""
-        chosen = arguments.partitions(partitions, "pause()")
-        with self._call_guard.use("pause()"):
-            self._subscription.pause(chosen)
-
-    def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return records of these again. IllegalStateError if one is not assigned."""
-        chosen = arguments.partitions(partitions, "resume()")
-        with self._call_guard.use("resume()"):
-            self._subscription.resume(chosen)
-
-    def paused(self) -> set[TopicPartition]:
-        """What pause() has stopped."""
-        with self._call_guard.use("paused()"):
-            return set(self._subscription.paused())
-
     # Commits ---------------------------------------------------------------------------------------------------------
 
-    def commit(self, offsets: Offsets | None = None, timeout_ms: int = API_TIMEOUT_MS) -> None:
+    def commit(self, offsets: Offsets | None = None, timeout_ms: int | None = None) -> None:
         """Commit these, or what poll() has returned so far, and wait for it.
 
         Raises: CommitFailedError, RebalanceInProgressError, KafkaTimeoutError, WakeupError, or why it was refused.
         """
         given = None if offsets is None else arguments.offsets(offsets, "commit()")
-        timeout_ms = arguments.timeout(timeout_ms, "commit()")
+        limit_ms = self._limit_ms(timeout_ms, "commit()")
         with self._call_guard.use("commit()"):
-            deadline_ms = self._runtime.now_ms() + timeout_ms
+            deadline_ms = self._runtime.now_ms() + limit_ms
             chosen = self._subscription.returned_positions() if given is None else given
             self._await("commit()", lambda number: events.Commit(chosen, number, deadline_ms), deadline_ms)
 
@@ -319,36 +241,17 @@ class Consumer:
             self._callbacks.expect(chosen, self._driver.call(lambda number: events.Commit(chosen, number)), callback)
 
     def committed(
-        self, partitions: Iterable[TopicPartition], timeout_ms: int = API_TIMEOUT_MS
+        self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What the group has committed for these; None where there is nothing. Raises as commit() does."""
         wanted = arguments.partitions(partitions, "committed()")
-        timeout_ms = arguments.timeout(timeout_ms, "committed()")
+        limit_ms = self._limit_ms(timeout_ms, "committed()")
         with self._call_guard.use("committed()"):
-            deadline_ms = self._runtime.now_ms() + timeout_ms
+            deadline_ms = self._runtime.now_ms() + limit_ms
             found = self._await(
                 "committed()", lambda number: events.FetchCommitted(wanted, number, deadline_ms), deadline_ms
             )
             return dict(cast("Mapping[TopicPartition, OffsetAndMetadata | None]", found))
-
-    def _await(self, call: str, event: Callable[[int], events.ServerEvent], deadline_ms: int) -> object:
-        """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6)."""
-        self._need_background()
-        self._call_guard.check_interrupted()
-        future: Future = self._driver.call(event)
-        while not future.done:
-            in_time = self._driver.wait_until(
-                lambda: future.done or self._call_guard.is_interrupted(), deadline_ms + GRACE_MS
-            )
-            if not future.done:
-                self._report_failure()
-                self._call_guard.check_interrupted()
-            if not in_time:
-                raise KafkaTimeoutError(f"{call}: the background thread has not answered in time")
-        self._callbacks.run_commit_callbacks()
-        outcome = future.outcome()
-        self._callbacks.raise_first()
-        return outcome
 
     # The end ---------------------------------------------------------------------------------------------------------
 
@@ -424,19 +327,7 @@ class Consumer:
     def __repr__(self) -> str:
         return f"<Consumer client_id={self._config.client_id!r} group_id={self._config.group_id!r}>"
 
-    # -----------------------------------------------------------------------------------------------------------------
-
     def _choose(self, how: str) -> None:
         if self._chosen not in ("", how):
             raise IllegalStateError(f"The consumer has {self._chosen} chosen: unsubscribe() before choosing {how}")
         self._chosen = how
-
-    def _need_background(self) -> None:
-        """For calls that need the background thread: it runs, or why it ended is raised."""
-        self._report_failure()
-        self._driver.ensure_running()
-
-    def _report_failure(self) -> None:
-        """Raise what ended the background thread, once; the next call that needs it starts it again (rule H6)."""
-        if (failure := self._driver.take_failure()) is not None:
-            raise failure

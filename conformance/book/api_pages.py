@@ -83,7 +83,11 @@ def documented(name: str, thing: object) -> Documented:
 
 
 def _members(cls: type) -> Iterator[tuple[str, object]]:
-    for name, member in vars(cls).items():
+    """Its own, then those of the classes of ours that it derives from, without what it has overridden."""
+    ours = [base for base in cls.__mro__ if base.__module__.startswith("groupspec.")]
+    members = {name: member for base in reversed(ours) for name, member in vars(base).items()}
+    for name in dict.fromkeys(name for base in ours for name in vars(base)):
+        member = members[name]
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
             yield name, member
 

@@ -14,12 +14,17 @@ from typing import TypedDict
 
 from groupspec.impl.core.assignors import ASSIGNORS
 from groupspec.impl.core.errors import ConfigError
+from groupspec.impl.core.other_settings import is_harmless, objection
 
 INT32_MAX = 2**31 - 1
 """Timeouts travel as 32 bit numbers; a request timeout saturates here instead of overflowing (KAFKA-13126)."""
 
 JOIN_GROUP_EXTRA_MS = 5_000
 """How much longer than the rebalance timeout a JoinGroup may take: the answer comes when the timeout has passed."""
+
+
+OF_THE_CONSUMER = ("bootstrap_servers",)
+"""Settings that the core needs nothing of: arguments of Consumer."""
 
 
 class RebalanceProtocol(Enum):
@@ -40,6 +45,7 @@ class Settings(TypedDict, total=False):
     max_poll_interval_ms: int
     request_timeout_ms: int
     retry_backoff_ms: int
+    default_api_timeout_ms: int
     metadata_max_age_ms: int
     enable_auto_commit: bool
     auto_commit_interval_ms: int
@@ -50,11 +56,20 @@ class Settings(TypedDict, total=False):
     fetch_max_wait_ms: int
     fetch_max_bytes: int
     max_partition_fetch_bytes: int
+    check_crcs: bool
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    socket_connection_setup_timeout_ms: int
+    receive_buffer_bytes: int
+    send_buffer_bytes: int
 
 
 @dataclass(frozen=True)
 class Config:
-    """What the application chose. Raises ConfigError for what can't work."""
+    """What the application chose. Raises ConfigError for what can't work.
+
+    The defaults are Kafka's, but the buffers of sockets are the operating system's (-1).
+    """
 
     group_id: str | None = None
     client_id: str = "groupspec"
@@ -64,6 +79,7 @@ class Config:
     max_poll_interval_ms: int = 300_000
     request_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
+    default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
@@ -74,6 +90,12 @@ class Config:
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 50 * 1024 * 1024
     max_partition_fetch_bytes: int = 1024 * 1024
+    check_crcs: bool = True
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    socket_connection_setup_timeout_ms: int = 10_000
+    receive_buffer_bytes: int = -1
+    send_buffer_bytes: int = -1
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -85,10 +107,10 @@ class Config:
     def of(cls, settings: Settings) -> Config:
         """The configuration with these settings. ConfigError if one of them does not exist."""
         known = [one.name for one in fields(cls)]
-        unknown = sorted(set(settings) - set(known))
+        chosen = {name: value for name, value in settings.items() if not is_harmless(name, value)}
+        unknown = sorted(set(chosen) - set(known))
         if unknown:
-            raise ConfigError(f"No such setting: {', '.join(unknown)}; there are {', '.join(known)}")
-        chosen = dict(settings)
+            raise ConfigError("; ".join(objection(name, [*known, *OF_THE_CONSUMER]) for name in unknown))
         strategy = chosen.get("partition_assignment_strategy")
         if isinstance(strategy, list):
             chosen["partition_assignment_strategy"] = tuple(strategy)
@@ -128,6 +150,7 @@ class Config:
             "max_poll_interval_ms": 1,
             "request_timeout_ms": 1,
             "retry_backoff_ms": 0,
+            "default_api_timeout_ms": 0,
             "metadata_max_age_ms": 1,
             "auto_commit_interval_ms": 1,
             "max_poll_records": 1,
@@ -135,6 +158,11 @@ class Config:
             "fetch_max_wait_ms": 0,
             "fetch_max_bytes": 1,
             "max_partition_fetch_bytes": 1,
+            "reconnect_backoff_ms": 0,
+            "reconnect_backoff_max_ms": 0,
+            "socket_connection_setup_timeout_ms": 1,
+            "receive_buffer_bytes": -1,
+            "send_buffer_bytes": -1,
         }
         for name, least in at_least.items():
             value = getattr(self, name)
@@ -163,6 +191,11 @@ class Config:
                 f"request_timeout_ms={self.request_timeout_ms}: "
                 "each fetch that finds nothing ends its connection"
             )
+        if self.reconnect_backoff_max_ms < self.reconnect_backoff_ms:
+            doubts.append(
+                f"reconnect_backoff_max_ms={self.reconnect_backoff_max_ms} is below "
+                f"reconnect_backoff_ms={self.reconnect_backoff_ms}: the lower one counts"
+            )
         if self.group_instance_id is not None and self.group_id is None:
             doubts.append(f"group_instance_id={self.group_instance_id!r} means nothing without a group_id")
         return tuple(doubts)
@@ -172,8 +205,9 @@ class Config:
             value = getattr(self, name)
             if not (isinstance(value, str) or (value is None and name != "client_id")):
                 raise ConfigError(f"{name}={value!r}: must be a text" + (", or None" if name != "client_id" else ""))
-        if not isinstance(self.enable_auto_commit, bool):
-            raise ConfigError(f"enable_auto_commit={self.enable_auto_commit!r}: must be True or False")
+        for name in ("enable_auto_commit", "check_crcs"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}={getattr(self, name)!r}: must be True or False")
 
     def _check_group(self) -> None:
         if self.group_id is not None and not self.group_id:

@@ -58,7 +58,7 @@ class _Batches(Protocol):
     def next_batch(self) -> _Batch: ...
 
 
-def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0) -> Decoded:
+def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0, *, check_crcs: bool = True) -> Decoded:
     """The records of these batches from `from_offset` on, until one can't be read: then `problem` says why.
 
     A broker answers with whole batches, so the first may begin before the offset asked for; and it may cut the last one
@@ -75,7 +75,7 @@ def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0)
         try:
             if length < _SMALLEST_BATCH - _BATCH_START.size:
                 raise CorruptRecordException(f"a batch of {length} bytes can't be")
-            records += _read_batch(partition, data[at:end], from_offset)
+            records += _read_batch(partition, data[at:end], from_offset, check_crcs)
         except Exception as problem:  # whatever a codec raises, the bytes are the reason
             start = max(base_offset, position)
             cause = f"{type(problem).__name__}: {problem}"
@@ -89,11 +89,11 @@ def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0)
     return Decoded(records, position)
 
 
-def _read_batch(partition: TopicPartition, data: bytes, from_offset: int) -> list[ConsumerRecord]:
+def _read_batch(partition: TopicPartition, data: bytes, from_offset: int, check_crcs: bool) -> list[ConsumerRecord]:
     """One whole batch. Raises what the codecs raise."""
     topic, number = partition.topic, partition.partition
     batch = cast("_Batches", MemoryRecords(data)).next_batch()
-    if not batch.validate_crc():
+    if check_crcs and not batch.validate_crc():
         raise CorruptRecordException("the checksum of the batch is wrong")
     if batch.is_control_batch:
         return []

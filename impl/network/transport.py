@@ -30,9 +30,6 @@ from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.frames import DEFAULT_LIMIT
 
-RECONNECT_BACKOFF_MS: Final = 50
-RECONNECT_BACKOFF_MAX_MS: Final = 1_000
-SETUP_TIMEOUT_MS: Final = 10_000
 _READ_SIZE: Final = 256 * 1024
 
 Address = tuple[str, int]
@@ -70,6 +67,29 @@ def parse_bootstrap(servers: str | Sequence[str]) -> list[Address]:
     return addresses
 
 
+@dataclass(frozen=True, slots=True)
+class SocketSettings:
+    """How connections are made: Kafka's settings of these names, see `groupspec.impl.core.config`."""
+
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    socket_connection_setup_timeout_ms: int = 10_000
+    receive_buffer_bytes: int = -1
+    send_buffer_bytes: int = -1
+
+    def pause_ms(self, failures: int) -> int:
+        """How long to leave a broker alone after one more failure than these in a row."""
+        return min(self.reconnect_backoff_ms << min(failures, 32), self.reconnect_backoff_max_ms)
+
+    def prepare(self, made: socket.socket) -> None:
+        """Make a new socket as they say; -1 leaves a buffer as the operating system has it."""
+        made.setblocking(False)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option, size in ((socket.SO_RCVBUF, self.receive_buffer_bytes), (socket.SO_SNDBUF, self.send_buffer_bytes)):
+            if size >= 0:
+                made.setsockopt(socket.SOL_SOCKET, option, size)
+
+
 @dataclass
 class _Backoff:
     failures: int = 0
@@ -104,7 +124,9 @@ class SocketTransport:
         *,
         frame_limit: int = DEFAULT_LIMIT,
         journal: Journal | None = None,
+        settings: SocketSettings | None = None,
     ) -> None:
+        self._settings = settings or SocketSettings()
         self._journal = journal or Journal(client_id)
         self._bootstrap = parse_bootstrap(bootstrap_servers)
         self._client_id = client_id
@@ -223,7 +245,9 @@ class SocketTransport:
 
     def _new_link(self, address: Address, *, for_coordinator: bool = False) -> _Link:
         starts_ms = max(self._now_ms(), self._backoff_until(address))
-        connection = Connection(self._client_id, starts_ms + SETUP_TIMEOUT_MS, self._frame_limit)
+        connection = Connection(
+            self._client_id, starts_ms + self._settings.socket_connection_setup_timeout_ms, self._frame_limit
+        )
         return _Link(address, for_coordinator, connection)
 
     def _all_links(self) -> list[_Link]:
@@ -277,12 +301,12 @@ class SocketTransport:
         """Try the next address; if there is none left the connection has failed, with the last problem."""
         self._close_socket(link)
         while link.targets:
-            link.next_target_ms = self._now_ms() + SETUP_TIMEOUT_MS // (2 * len(link.targets))
+            limit_ms = self._settings.socket_connection_setup_timeout_ms
+            link.next_target_ms = self._now_ms() + limit_ms // (2 * len(link.targets))
             family, kind, protocol, _, target = link.targets.pop(0)
             try:
                 link.socket = socket.socket(family, kind, protocol)
-                link.socket.setblocking(False)
-                link.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._settings.prepare(link.socket)
                 with contextlib.suppress(BlockingIOError):
                     link.socket.connect(target)
                 self._selector.register(link.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, link)
@@ -363,9 +387,8 @@ class SocketTransport:
         unsent = [] if link.for_coordinator else link.connection.take_unsent()
         self._drop(link)
         backoff = self._backoffs.setdefault(link.address, _Backoff())
-        pause_ms = min(RECONNECT_BACKOFF_MS * 2**backoff.failures, RECONNECT_BACKOFF_MAX_MS)
+        backoff.until_ms = self._now_ms() + self._settings.pause_ms(backoff.failures)
         backoff.failures += 1
-        backoff.until_ms = self._now_ms() + pause_ms
         for request in link.connection.take_unanswered():
             self._no_answer(request, ErrorCode.DISCONNECTED)
         for request, deadline_ms in unsent:

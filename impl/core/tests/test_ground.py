@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 import pytest
 
 from groupspec.impl.core.config import Config, RebalanceProtocol
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, error_for
 from groupspec.impl.core.messages import ErrorCode
+from groupspec.impl.core.other_settings import REFUSED
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.tests.scene import Scene, partitions
 from groupspec.impl.core.timers import Timers
@@ -27,6 +29,8 @@ P0, P1 = partitions(0, 1)
         ({"request_timeout_ms": 2**31}, "request_timeout_ms=2147483648"),
         ({"retry_backoff_ms": "100"}, "retry_backoff_ms='100'"),
         ({"max_poll_records": True}, "max_poll_records=True"),
+        ({"check_crcs": 1}, "check_crcs=1: must be True or False"),
+        ({"receive_buffer_bytes": -2}, "receive_buffer_bytes=-2: must be a whole number from -1"),
         ({"group_id": ""}, "group_id='': must not be empty"),
         ({"group_instance_id": ""}, "group_instance_id=''"),
         ({"group_instance_id": "a b"}, "letters, digits, dots"),
@@ -43,6 +47,35 @@ def test_a_configuration_that_cannot_work_is_an_error_that_says_what_would(
     with pytest.raises(ConfigError) as raised:
         Config(**settings)  # type: ignore[arg-type]
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("sesion_timeout_ms", 1, "did you mean session_timeout_ms?"),
+        ("session.timeout.ms", 1, "write session_timeout_ms"),
+        ("check_crc", True, "did you mean check_crcs?"),
+        ("ssl_cafile", "ca.pem", "neither TLS nor SASL is offered"),
+        ("security_protocol", "SSL", "neither TLS nor SASL is offered"),
+        ("group_protocol", "consumer", "only the classic group protocol is offered"),
+        ("enable_incremental_fetch_sessions", True, "every fetch names all its partitions"),
+        ("colour", "blue", "there are auto_commit_interval_ms, "),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_refused_with_what_to_write_instead(
+    name: str, value: object, message: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Config.of({name: value})  # type: ignore[misc]
+    assert message in str(raised.value)
+
+
+def test_a_setting_that_says_what_is_so_anyway_may_be_given() -> None:
+    assert Config.of({"security_protocol": "PLAINTEXT", "group_protocol": "classic"}) == Config()  # type: ignore[typeddict-unknown-key]
+
+
+def test_what_is_refused_with_a_reason_is_no_setting() -> None:
+    assert not set(REFUSED) & {field.name for field in fields(Config)}
 
 
 def test_the_default_configuration_is_kafkas() -> None:

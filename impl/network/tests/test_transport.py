@@ -27,8 +27,7 @@ from groupspec.impl.core.messages import (
     Request,
     TopicPartition,
 )
-from groupspec.impl.network import transport
-from groupspec.impl.network.transport import SocketTransport, parse_bootstrap
+from groupspec.impl.network.transport import SocketSettings, SocketTransport, parse_bootstrap
 
 pytestmark = pytest.mark.realtime
 
@@ -44,8 +43,8 @@ def now_ms() -> int:
 class Driver:
     """What drives a transport here: it counts requests, and polls until it has the answers."""
 
-    def __init__(self, bootstrap: str) -> None:
-        self.transport = SocketTransport(bootstrap, "client", now_ms)
+    def __init__(self, bootstrap: str, settings: SocketSettings | None = None) -> None:
+        self.transport = SocketTransport(bootstrap, "client", now_ms, settings=settings)
         self._last_id = 0
         self.answers: dict[int, ResponseReceived] = {}
 
@@ -77,11 +76,11 @@ def broker() -> Iterator[ScriptedBroker]:
 
 
 @pytest.fixture
-def connect() -> Iterator[Callable[[str], Driver]]:
+def connect() -> Iterator[Connect]:
     drivers: list[Driver] = []
 
-    def make(bootstrap: str) -> Driver:
-        drivers.append(Driver(bootstrap))
+    def make(bootstrap: str, settings: SocketSettings | None = None) -> Driver:
+        drivers.append(Driver(bootstrap, settings))
         return drivers[-1]
 
     yield make
@@ -96,7 +95,22 @@ def refused_port() -> int:
         return int(probe.getsockname()[1])
 
 
-Connect = Callable[[str], Driver]
+Connect = Callable[..., Driver]
+
+
+def test_pauses_between_connections_grow_up_to_their_limit() -> None:
+    settings = SocketSettings(reconnect_backoff_ms=10, reconnect_backoff_max_ms=75)
+    assert [settings.pause_ms(failures) for failures in (0, 1, 2, 3, 1_000)] == [10, 20, 40, 75, 75]
+
+
+def test_sockets_get_the_buffers_that_were_asked_for() -> None:
+    with socket.socket() as small, socket.socket() as large:
+        SocketSettings(receive_buffer_bytes=10_000, send_buffer_bytes=10_000).prepare(small)
+        SocketSettings(receive_buffer_bytes=50_000, send_buffer_bytes=50_000).prepare(large)
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            sizes = [made.getsockopt(socket.SOL_SOCKET, option) for made in (small, large)]
+            assert sizes[0] >= 10_000
+            assert sizes[1] >= 50_000 > sizes[0]
 
 
 def test_a_request_goes_to_a_node_that_metadata_named(broker: ScriptedBroker, connect: Connect) -> None:
@@ -148,14 +162,13 @@ def test_a_broker_may_listen_at_any_address_of_its_host(
 def test_an_address_that_swallows_everything_costs_its_part_of_the_time(
     broker: ScriptedBroker, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "SETUP_TIMEOUT_MS", 400)
     with socket.socket() as full:  # a queue of one that is taken: who comes now gets no answer at all
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         port = full.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)):
             looked_up(monkeypatch, port, int(broker.bootstrap.split(",")[0].rpartition(":")[2]))
-            driver = connect("localhost:9092")
+            driver = connect("localhost:9092", SocketSettings(socket_connection_setup_timeout_ms=400))
             assert isinstance(driver.ask(MetadataRequest(None)), MetadataResponse)
 
 

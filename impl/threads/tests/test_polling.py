@@ -423,7 +423,7 @@ def test_position_ends_with_its_time() -> None:
 
 
 def test_settings_that_do_not_exist_are_named() -> None:
-    with RunToIdleRuntime() as runtime, pytest.raises(ConfigError, match="No such setting: sesion_timeout_ms"):
+    with RunToIdleRuntime() as runtime, pytest.raises(ConfigError, match="did you mean session_timeout_ms"):
         Consumer(
             runtime=runtime,
             transport=MemoryTransport(runtime),
