@@ -6,7 +6,8 @@ the same outputs: there is no randomness, and backoffs are fixed.
 
 An event goes to its one handler (`dispatch.HANDLERS`), in the part of the core that it concerns. After every event each
 part is asked to make progress: to send what has become possible, now that something has changed. `parts` says what they
-are, and how they hang together.
+are, and how they hang together. A driver whose threads may not do the same says before each call which of them it is
+(`scope`).
 """
 
 from __future__ import annotations
@@ -53,17 +54,19 @@ class Core(Parts):
         return self.context.take_outputs()
 
     def advance(self, now_ms: int) -> list[Output]:
-        """Fire every timer that is due, in the order of `timers.ORDER`."""
+        """Fire every timer of the scope that is due, in the order of `timers.ORDER`."""
         outputs: list[Output] = []
         for name in self.timers.due(now_ms):
+            if name not in self.scope.timers:
+                continue
             deadline_ms = self.timers.deadline_ms(name)
             if deadline_ms is not None and is_expired(deadline_ms, now_ms):  # an earlier one may have moved it
                 outputs += self.handle(events.TimerExpired(name), now_ms)
         return outputs
 
     def next_deadline_ms(self) -> int | None:
-        """When `advance` is needed at the latest; None: not at all."""
-        return self.timers.next_deadline_ms()
+        """When `advance` is needed in this scope at the latest; None: not at all."""
+        return self.timers.next_deadline_ms(self.scope.timers)
 
     # One event -------------------------------------------------------------------------------------------------------
 

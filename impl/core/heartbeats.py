@@ -1,4 +1,4 @@
-"""Heartbeats, and the three timers of a member (KIP-62): heartbeat, session, poll interval.
+"""Heartbeats, and the three timers of a member (KIP-62): heartbeat, session, poll interval (`heartbeat`).
 
 They run from the moment a JoinGroup is accepted until the next one is sent, or the identity is gone (rules H1, H3). The
 checks follow Kafka's heartbeat thread: while the coordinator is unknown nothing expires; then the session, then the
@@ -14,11 +14,10 @@ from groupspec.impl.core.connection import Connection
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import error_for
 from groupspec.impl.core.events import COORDINATOR
+from groupspec.impl.core.heartbeat import Heartbeat
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, NoAnswer, Response
 from groupspec.impl.core.rebalance import Rebalance
 from groupspec.impl.core.requests import Requests, Sent
-
-TIMERS = ("heartbeat", "session", "poll_interval")
 
 
 class HeartbeatState(Enum):
@@ -39,6 +38,7 @@ class Heartbeats:
         self._connection = connection
         self._membership = membership
         self.state = HeartbeatState.STOPPED
+        self.heartbeat = Heartbeat(context)
         self._in_flight: Sent | None = None
         self._due = False
         self._poll_overdue = False  # the poll interval ran out while the coordinator was unknown
@@ -54,12 +54,9 @@ class Heartbeats:
 
     def enable(self) -> None:
         """A JoinGroup was accepted: all three timers start anew."""
-        config = self._context.config
         self.state = HeartbeatState.IDLE
         self._due = self._poll_overdue = False
-        self._context.arm("heartbeat", config.heartbeat_interval_ms)
-        self._context.arm("session", config.session_timeout_ms)
-        self._context.arm("poll_interval", config.max_poll_interval_ms)
+        self.heartbeat.reset_timeouts()
 
     def disable(self) -> None:
         """A JoinGroup is about to be sent, or the membership is gone. One in flight is given up."""
@@ -67,7 +64,7 @@ class Heartbeats:
             self._requests.give_up(self._in_flight)
             self._in_flight = None
             self.state = HeartbeatState.DISABLED
-        self._context.timers.disarm(*TIMERS)
+        self.heartbeat.disable()
 
     def stop(self) -> None:
         """The end."""
@@ -78,7 +75,7 @@ class Heartbeats:
         """The application polled: the poll interval starts anew, whatever else is going on (rule P2)."""
         if self.enabled:
             self._poll_overdue = False
-            self._context.arm("poll_interval", self._context.config.max_poll_interval_ms)
+            self.heartbeat.poll()
 
     def progress(self) -> None:
         """Send a heartbeat if one is due, none is in flight, and the coordinator is known."""
@@ -86,11 +83,11 @@ class Heartbeats:
             self._send()
 
     def _send(self) -> None:
-        """Send one. The next is due an interval after this, whenever the answer comes (rule H2)."""
+        """Send one, and before that mark it as sent."""
         config, identity = self._context.config, self._context.identity
         self._due = False
         self.state = HeartbeatState.IN_FLIGHT
-        self._context.arm("heartbeat", config.heartbeat_interval_ms)
+        self.heartbeat.sent_heartbeat()
         self._in_flight = self._requests.send(
             HeartbeatRequest(config.group_id or "", identity.generation, identity.member_id, config.group_instance_id),
             COORDINATOR,
@@ -126,7 +123,7 @@ class Heartbeats:
         """Time to prove itself again for the coordinator; and what waited for it happens now."""
         if not self.enabled:
             return
-        self._context.arm("session", self._context.config.session_timeout_ms)
+        self.heartbeat.reset_session_timeout()
         if self._poll_overdue:
             self._membership.poll_interval_expired()
 
@@ -186,12 +183,12 @@ class Heartbeats:
             self.state = HeartbeatState.IDLE
 
     def _failed(self) -> None:
-        """The next try comes after the backoff, not after the interval (rule H7)."""
+        """The next try comes sooner."""
         self._ended()
         self._due = False
         if self.enabled:
-            self._context.arm("heartbeat", self._context.config.retry_backoff_ms)
+            self.heartbeat.fail_heartbeat()
 
     def _sign_of_life(self) -> None:
         if self.enabled:
-            self._context.arm("session", self._context.config.session_timeout_ms)
+            self.heartbeat.receive_heartbeat()

@@ -27,15 +27,21 @@ from groupspec.impl.core.messages import ErrorCode
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets
 from groupspec.impl.core.requests import Requests
+from groupspec.impl.core.scope import Scope
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import ORDER, Timers
 from groupspec.impl.trace import TraceSink
 
 
 class Parts:
-    """All parts of one core."""
+    """All parts of one core.
+
+    Attributes:
+        scope: Who drives it. To be set before `handle` and `advance`, by a driver in which more than one thread does.
+    """
 
     def __init__(self, config: Config, subscription: SubscriptionState, trace: TraceSink | None) -> None:
+        self.scope = Scope.ALL
         self.config = config
         self.subscription = subscription
         self.context = context = Context(config, subscription, trace)
@@ -80,17 +86,23 @@ class Parts:
         )
 
     def progress(self) -> None:
-        """Let every part do what has become possible, until nothing more does."""
+        """Let every part that may do what has become possible, until nothing more does."""
         before = -1
         while self.connection.state is not ConnectionState.DOWN and before != self.context.output_count():
             before = self.context.output_count()
-            self.commits.progress()
-            self.leaving.progress()
-            self.membership.progress()
+            in_call = self.scope is not Scope.HEARTBEAT
+            in_poll = in_call and self.scope is not Scope.CALL
+            if in_call:
+                self.commits.progress()
+                self.leaving.progress()
+            if in_poll:
+                self.membership.progress()
             self.heartbeats.progress()
-            self.offsets.progress()
-            self.metadata.progress()
-            self.fetching.progress()
+            if in_call:
+                self.offsets.progress()
+                self.metadata.progress()
+            if in_poll:
+                self.fetching.progress()
             self.connection.progress()
 
     # What the application does ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ kafka-python, wait for now > deadline).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 ORDER: Final = (
@@ -28,6 +29,9 @@ ORDER: Final = (
 The first four keep the order of Kafka's heartbeat thread: coordinator unknown, session expired, poll interval expired,
 heartbeat due (AbstractCoordinator.HeartbeatThread).
 """
+
+HEARTBEAT_TIMERS: Final = ("session", "poll_interval", "heartbeat")
+"""The three of Kafka's `Heartbeat`."""
 
 
 class Timers:
@@ -63,9 +67,9 @@ class Timers:
         """The timers whose deadline is reached, in firing order."""
         return [name for name, deadline_ms in self.armed().items() if is_expired(deadline_ms, now_ms)]
 
-    def next_deadline_ms(self) -> int | None:
-        """The earliest deadline; None if no timer runs."""
-        return min(self._deadlines_ms.values(), default=None)
+    def next_deadline_ms(self, names: Collection[str] = ORDER) -> int | None:
+        """The earliest deadline of these timers; None if none of them runs."""
+        return min((at_ms for name, at_ms in self._deadlines_ms.items() if name in names), default=None)
 
     def expire_now(self, name: str, now_ms: int) -> None:
         """Make a running timer due at once: how a test has timers expire in any order. KeyError if it does not run."""
