@@ -43,6 +43,7 @@ class ErrorCode(IntEnum):
     GROUP_AUTHORIZATION_FAILED = 30
     UNSUPPORTED_VERSION = 35
     INVALID_REQUEST = 42
+    GROUP_ID_NOT_FOUND = 69
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 76
     MEMBER_ID_REQUIRED = 79
@@ -131,13 +132,23 @@ class HeartbeatRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class LeavingMember:
+    """One member that leaves; with an instance id and no member id it is an administrator who removes it."""
+
+    member_id: str
+    group_instance_id: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveGroupRequest:
-    """Gone, of one's own will."""
+    """Gone, of one's own will. `others`: further members, which version 3 and later can name."""
 
     group_id: str
     member_id: str
     group_instance_id: str | None
     reason: str = ""
+    others: tuple[LeavingMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +282,20 @@ class HeartbeatResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftMember:
+    """What LeaveGroup says of one of several members."""
+
+    member_id: str
+    group_instance_id: str | None
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveGroupResponse:
-    """The answer to LeaveGroup."""
+    """The answer to LeaveGroup. Of one member `error` says everything; several have their own in `members`."""
 
     error: ErrorCode
+    members: tuple[LeftMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

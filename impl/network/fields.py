@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import timedelta
+from types import UnionType
 from typing import Any, Final, TypeVar, get_type_hints
 
 from groupspec.impl.core.messages import ErrorCode, Request, TopicPartition
@@ -145,7 +146,7 @@ def _plain(name: str, attribute: str, kind: object, default: object) -> Field:
     return Field(name, attribute, read)
 
 
-def value(name: str, kind: type[Any]) -> Field:
+def value(name: str, kind: type[Any] | UnionType) -> Field:
     """A field by itself: one of a pair, or all that is said about a partition."""
     return _plain(name, "", kind, MISSING)
 

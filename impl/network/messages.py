@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from types import UnionType
+from typing import Any, Final
 from uuid import UUID
 
 from groupspec.impl.core import messages
@@ -106,7 +107,47 @@ def _asked_group(response: object, context: Context) -> str:
     return getattr(context.request, "group_id", "")
 
 
+def _of_first_leaver(name: str, kind: type[Any] | UnionType) -> Field:
+    """What new versions have in a list of members, old ones in the request itself."""
+    plain = value(name, kind)
+
+    def read(struct: Struct, context: Context) -> object:
+        return plain.read(_leavers(struct)[0], context)
+
+    return Field(name, name, read)
+
+
+def _leavers(struct: Struct) -> list[Struct]:
+    leavers = struct.structs("members", around=struct) if "members" in struct else [struct]
+    if not leavers:
+        raise UnencodableMessage("a LeaveGroup in which nobody leaves")
+    return leavers
+
+
+_LEAVER: Final = record(messages.LeavingMember)
+_LEFT: Final = record(messages.LeftMember)
+
+
+def _write_leavers(request: messages.LeaveGroupRequest, context: Context) -> object:
+    if context.version < 3 and request.others:
+        raise UnencodableMessage(f"LeaveGroup version {context.version} can name one member only")
+    first = messages.LeavingMember(request.member_id, request.group_instance_id, request.reason)
+    return [_LEAVER.write(each, context) for each in (first, *request.others)]
+
+
+def _read_other_leavers(struct: Struct, context: Context) -> object:
+    return tuple(_LEAVER.read(each, context) for each in _leavers(struct)[1:])
+
+
+def _read_left_members(struct: Struct, context: Context) -> object:
+    """Of one member the error of the answer says everything."""
+    left = struct.structs("members")
+    return tuple(_LEFT.read(each, context) for each in left) if len(left) > 1 else ()
+
+
 def _write_left_members(response: messages.LeaveGroupResponse, context: Context) -> object:
+    if response.members:
+        return [_LEFT.write(each, context) for each in response.members]
     if response.error not in MEMBERS_OWN_ERRORS:
         return []
     return [
@@ -119,12 +160,13 @@ def _write_left_members(response: messages.LeaveGroupResponse, context: Context)
 
 
 def _write_left(response: messages.LeaveGroupResponse, context: Context) -> ErrorCode:
-    own = context.version >= 3 and response.error in MEMBERS_OWN_ERRORS
+    own = context.version >= 3 and response.error in MEMBERS_OWN_ERRORS and not response.members
     return ErrorCode.NONE if own else response.error
 
 
 def _read_left(struct: Struct, context: Context) -> ErrorCode:
-    codes = (part.get("error_code", 0) for part in (struct, *struct.structs("members")))
+    left = struct.structs("members")
+    codes = (part.get("error_code", 0) for part in (struct, *(left if len(left) == 1 else ())))
     return known_error(next(filter(None, codes), 0))
 
 
@@ -244,11 +286,17 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
     ),
     "Heartbeat": Exchange(record(messages.HeartbeatRequest), record(messages.HeartbeatResponse)),
     "LeaveGroup": Exchange(
-        record(messages.LeaveGroupRequest, inside="members"),
+        record(
+            messages.LeaveGroupRequest,
+            _of_first_leaver("member_id", str),
+            _of_first_leaver("group_instance_id", str | None),
+            _of_first_leaver("reason", str),
+            Field("members", "others", _read_other_leavers, _write_leavers),
+        ),
         record(
             messages.LeaveGroupResponse,
             Field("error_code", "error", _read_left, _write_left),
-            derived("members", _write_left_members),
+            Field("members", "members", _read_left_members, _write_left_members),
         ),
     ),
     "OffsetCommit": Exchange(

@@ -24,6 +24,8 @@ from groupspec.impl.core.messages import (
     JoinGroupRequest,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    LeavingMember,
+    LeftMember,
     MetadataRequest,
     OffsetFetchResponse,
     TopicPartition,
@@ -149,6 +151,34 @@ def test_the_members_own_error_stands_beside_the_member_in_new_versions_of_leave
         assert read.error_code == on_top
         assert decode_response("LeaveGroup", 5, encoded) == (7, LeaveGroupResponse(error))
     assert [member.member_id for member in read.members] == []
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_several_leave_with_one_request(version: int) -> None:
+    others = (LeavingMember("m-2", "i", "r" if version >= 5 else ""), LeavingMember("", "j"))
+    request = LeaveGroupRequest("g", "m-1", None, others=others)
+    encoded = encode_request(request, version, 7, "client")
+    read = _kafka_python("LeaveGroup", "Request").decode(encoded, version=version, header=True)  # type: ignore[attr-defined]
+    assert [(member.member_id, member.group_instance_id) for member in read.members] == [
+        ("m-1", None),
+        ("m-2", "i"),
+        ("", "j"),
+    ]
+    assert decode_request(encoded)[1] == request
+    left = LeaveGroupResponse(
+        ErrorCode.NONE,
+        (LeftMember("m-1", None, ErrorCode.NONE), LeftMember("m-2", "i", ErrorCode.FENCED_INSTANCE_ID)),
+    )
+    assert decode_response("LeaveGroup", version, encode_response(left, version, 7, request=request)) == (7, left)
+
+
+def test_old_versions_of_leave_group_name_one_member_and_new_ones_at_least_one() -> None:
+    request = LeaveGroupRequest("g", "m-1", None, others=(LeavingMember("m-2", None),))
+    with pytest.raises(UnencodableMessage, match="version 2 can name one member only"):
+        encode_request(request, 2, 7, "client")
+    nobody = b"\0\x0d\0\3\0\0\0\7\0\1c\0\1g\0\0\0\0"
+    with pytest.raises(MalformedMessage, match="nobody leaves"):
+        decode_request(nobody)
 
 
 def test_a_new_find_coordinator_names_the_group_that_was_asked_for() -> None:

@@ -1,0 +1,45 @@
+"""Timers by key. Nothing runs by itself: whoever has the clock takes the timers that are due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from itertools import count
+
+Action = Callable[[], None]
+
+
+class Timers:
+    """Each key has one timer at most. Timers that are due together run in the order of their deadlines, then of age."""
+
+    def __init__(self) -> None:
+        self._timers: dict[Hashable, tuple[int, int, Action]] = {}
+        self._numbers = count()
+
+    def start(self, key: Hashable, deadline_ms: int, action: Action) -> None:
+        """Start this timer, or start it anew."""
+        self._timers[key] = (deadline_ms, next(self._numbers), action)
+
+    def stop(self, key: Hashable) -> None:
+        """Stop this timer; one that does not run stays stopped."""
+        self._timers.pop(key, None)
+
+    def stop_if(self, chosen: Callable[[Hashable], bool]) -> None:
+        """Stop every timer whose key is chosen."""
+        for key in [key for key in self._timers if chosen(key)]:
+            del self._timers[key]
+
+    def runs(self, key: Hashable) -> bool:
+        """Whether this timer runs."""
+        return key in self._timers
+
+    def next_deadline_ms(self) -> int | None:
+        """The earliest deadline; None if no timer runs."""
+        return min((deadline_ms for deadline_ms, _, _ in self._timers.values()), default=None)
+
+    def take_due(self, now_ms: int) -> tuple[int, Action] | None:
+        """The first timer that is due: its deadline and its action. It runs no more. None: no timer is due."""
+        key = min(self._timers, key=lambda each: self._timers[each][:2], default=None)
+        if key is None or self._timers[key][0] > now_ms:
+            return None
+        deadline_ms, _, action = self._timers.pop(key)
+        return deadline_ms, action
