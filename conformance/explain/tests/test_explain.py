@@ -141,8 +141,7 @@ def test_a_rule_leads_to_everything_about_it(tmp_path: Path, capsys: Captured) -
 
 
 def test_each_rule_is_cited_by_the_function_of_the_reference_that_keeps_it() -> None:
-    of_several_members = {"G3", "G6"}  # the reference's broker has one client, and waits for nobody
-    assert {rule.id for rule in RULES.values() if not code.citing(rule.id)} == of_several_members
+    assert [rule.id for rule in RULES.values() if not code.citing(rule.id)] == []
 
 
 def test_each_answer_leads_to_the_function_that_takes_it() -> None:
