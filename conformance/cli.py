@@ -31,7 +31,7 @@ from click.shell_completion import shell_complete
 
 from groupspec.conformance.endings import as_problem, chain
 from groupspec.conformance.errors import EXIT_INTERNAL, EXIT_NOBODY_READS, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
-from groupspec.conformance.missing import outdated_install
+from groupspec.conformance.missing import ONLY_IN_A_CHECKOUT, in_checkout, outdated_install, require_checkout_for
 from groupspec.spec.problems import SpecError
 
 
@@ -59,6 +59,7 @@ class LazyGroup(click.Group):
         """
         known = self.list_commands(ctx)
         if cmd_name in known:
+            require_checkout_for(cmd_name, self._first_line(cmd_name))
             command = importlib.import_module(f"{self.package}.{cmd_name}").command
             assert isinstance(command, click.Command), f"{cmd_name}.command is not a click command"
             return command
@@ -71,8 +72,14 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of `--help`, made from the first line of each module's docstring without importing it."""
+        apart = frozenset() if in_checkout() else ONLY_IN_A_CHECKOUT
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._first_line(name)) for name in self.list_commands(ctx)])
+            formatter.write_dl(
+                [
+                    (name, ("(only in a checkout) " if name in apart else "") + self._first_line(name))
+                    for name in self.list_commands(ctx)
+                ]
+            )
 
     def _first_line(self, name: str) -> str:
         """The first line of a module's docstring, less a leading `groupspec x`."""

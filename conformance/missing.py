@@ -1,7 +1,7 @@
 """What was imported and is not installed: which extra of groupspec brings it, or that only a checkout has it.
 
-A plain `pip install groupspec` brings what `conform` and `trace why` need. Other parts need large libraries, which
-extras bring; and what verifies the specification itself is in no wheel (setup.py says what is left out).
+A plain `pip install .` in a checkout brings what `conform` and `trace why` need. Other parts need large libraries,
+which extras bring; and what verifies the specification itself is in no wheel (setup.py says what is left out).
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ EXTRAS: Final = {
 }
 """Extra of groupspec: the modules that it brings, by the names under which they are imported."""
 
+ONLY_IN_A_CHECKOUT: Final = frozenset({"bench", "book", "demo", "generate", "test", "verify"})
+"""Commands that need what is in no wheel."""
+
 
 MAX_NAMED: Final = 5
+_IN_A_CHECKOUT: Final = "in a checkout: make install, then . .venv/bin/activate, then the same command"
 
 
 def has(extra: str) -> bool:
@@ -43,7 +47,7 @@ def require(extra: str, purpose: str) -> None:
 
 
 def _lack(what: str, extra: str, where: str = "") -> UsageProblem:
-    advice = f"pip install 'groupspec[{extra}]'"
+    advice = f"in a checkout of groupspec: pip install '.[{extra}]'"
     return UsageProblem(what, where, allowed=f"groupspec with its extra {extra}", next_step=advice)
 
 
@@ -65,16 +69,30 @@ def as_problem(error: ImportError) -> UsageProblem | None:
         name = f"{name}.{module[1]}"
     if name.startswith("groupspec.") and not in_checkout():
         return UsageProblem(
-            "this part of groupspec is not installed: it verifies the specification itself",
+            "this part of groupspec is not installed",
             where=f"there is no module {name}",
             allowed="a checkout of groupspec's repository",
-            next_step="in a checkout: make install, then . .venv/bin/activate, then the same command",
+            next_step=_IN_A_CHECKOUT,
         )
     library = name.partition(".")[0]
     extra = next((extra for extra, modules in EXTRAS.items() if library in modules), None)
     if extra is None:
         return None
     return _lack(f"this needs {library}, which is not installed", extra, f"there is no module {name}")
+
+
+def require_checkout_for(command: str, purpose: str) -> None:
+    """Makes sure that a command finds all that it needs.
+
+    Raises:
+        UsageProblem: this is no checkout, and the command needs one.
+    """
+    if command in ONLY_IN_A_CHECKOUT and not in_checkout():
+        raise UsageProblem(
+            f"`groupspec {command}` works only in a checkout ({purpose.rstrip('.')})",
+            allowed="a checkout of groupspec's repository",
+            next_step=_IN_A_CHECKOUT,
+        )
 
 
 def outdated_install() -> UsageProblem | None:

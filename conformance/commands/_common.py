@@ -82,7 +82,10 @@ def _tried(context: click.Context, option: click.Parameter, file: Path | None) -
     if is_stdout(file):
         file = STDOUT
     else:
+        is_new = not file.parent.exists()
         require_writable(file)
+        if is_new:
+            remark(f"groupspec: made the folder {file.parent} for --json")
     context.meta[JSON_FILE] = file
 
 

@@ -14,7 +14,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 
-WITH_PIP = "pip install 'groupspec[clients]'"
+WITH_PIP = "pip install '.[clients]'"
 
 
 @click.group("clients")

@@ -122,7 +122,7 @@ def command(
         from groupspec.conformance.reports.html import conform_page
 
         write_text(report / "report.html", conform_page(report))
-        without = "" if missing.has("traces") else " (with groupspec[traces] it says in which state a rule was broken)"
+        without = "" if missing.has("traces") else " (with the extra traces it says in which state a rule was broken)"
         say(f"report: {report / 'report.html'}{without}")
     if campaign.stopped:
         return EXIT_INCONCLUSIVE

@@ -154,7 +154,7 @@ def _client_checks() -> Iterator[Check]:
                 name=f"client {name}" if built else IN_PYTHON[name].distribution,
                 used_for=f"`groupspec conform {name}`: the wire kit on that client",
                 lack_costs=f"{name} cannot be judged; all other clients can",
-                remedy=f"groupspec clients install {name}" if built else "pip install 'groupspec[clients]'",
+                remedy=f"groupspec clients install {name}" if built else "pip install '.[clients]'",
                 how=f"client {name}" if built else "",
             )
 

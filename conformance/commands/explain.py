@@ -26,6 +26,7 @@ FOLDED = 4
 """More bare names than these stand beside each other, and not below each other."""
 MAX_RULES_IN_FULL = 6
 """More rules than these are named without their statements."""
+_BOOK = "`groupspec book`" if in_checkout() else "`groupspec book` in a checkout"
 
 
 @click.command()
@@ -48,7 +49,7 @@ def command(name: str, everything: bool) -> None:
             allowed="ids, cells and terms that groupspec prints; error codes and states of Kafka"
             + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout"),
             next_step=" or ".join(f"did you mean {one!r}?" for one in nearest(name))
-            or "`groupspec table` shows states and events; `groupspec book` writes a site with a search",
+            or f"`groupspec table` shows states and events; {_BOOK} is a site with a search",
         )
     most = None if everything else SHOWN_FOR_A_LINE if found[0].kind == log_lines.KIND else SHOWN
     if len(found) > 1 and is_name(name):
@@ -87,7 +88,7 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
     known = [f"{each.verdict} {each.client} {each.version} in {each.cases}; {each.told}" for each in told.deviations]
     yield from _list("known deviations of clients (docket)", known, most)
     yield from _list("pictures", told.pictures())
-    yield from _list("in the book (`groupspec book`)", [told.page] if told.page else [])
+    yield from _list(f"in the book ({_BOOK})", [told.page] if told.page else [])
 
 
 def _kills(told: Explanation) -> Iterator[str]:

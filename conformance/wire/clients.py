@@ -71,7 +71,7 @@ def find_client(argument: str) -> Client:
         raise UsageProblem(
             f"the client {argument} is not installed",
             where=f"there is no module {client.package} for {sys.executable}",
-            next_step="pip install 'groupspec[clients]'",
+            next_step="pip install '.[clients]'",
         )
     return client
 

@@ -84,7 +84,7 @@ def build(source: str, optimise: str = "") -> Path:
             "there is no C compiler on this machine",
             "PATH, $CC",
             "cc, gcc or clang, or the wheel ziglang",
-            "install one (pip install 'groupspec[verify]')",
+            "install one (pip install '.[verify]')",
         )
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         text, made = Path(folder, "model.c"), Path(folder, "model.so")

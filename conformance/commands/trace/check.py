@@ -92,10 +92,10 @@ def _lines(verdict: Verdict, judged: Sequence[str], not_judged: Sequence[str]) -
             f"{verdict.unjudged_members:,} members do not begin with a config event: their states and timers "
             "were not judged"
         )
+    yield from _logs_among(verdict.quarantine)
     yield from not_read(verdict.quarantined)
     for line in verdict.quarantine[:MAX_SHOWN]:
         yield f"    {line.file}:{line.line}: {line.reason}: {line.problem}"
-    yield from _logs_among(verdict.quarantine)
     yield from inputs.told(verdict.left_out)
     if verdict.incomplete and not verdict.violations:
         yield "not everything was read, so that no violation was found proves nothing: exit code 4"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,16 +13,17 @@ import click
 from groupspec.conformance.commands._common import Steps, json_option, results, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.traces.dialects import Clock
-from groupspec.conformance.traces.dialects.reading import log_files, size_bytes
+from groupspec.conformance.traces.dialects.reading import STANDARD_INPUT, log_files, size_bytes
 from groupspec.conformance.traces.dialects.times import since
 from groupspec.conformance.traces.why import Question, as_json, explain_logs
 from groupspec.conformance.traces.why_text import show
 
 
 @click.command("why")
-@click.argument("group")
-@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option("--all-groups", is_flag=True, help="Rank all groups of the logs; what would be GROUP is a PATH.")
+@click.argument("words", nargs=-1, metavar="(GROUP | --all-groups) PATH...")
+@click.option(
+    "--all-groups", is_flag=True, help="Rank all groups of the logs; there is no GROUP then."
+)
 @click.option("--timezone", "zone_name", default="UTC", help="The time zone that the logs print: a name, or +02:00.")
 @click.option(
     "--since",
@@ -44,8 +46,7 @@ from groupspec.conformance.traces.why_text import show
 @click.option("--brief", is_flag=True, help="Leave the log lines out.")
 @json_option
 def command(
-    group: str,
-    paths: tuple[Path, ...],
+    words: tuple[str, ...],
     all_groups: bool,
     zone_name: str,
     since_text: str | None,
@@ -71,11 +72,8 @@ def command(
     breaks no rule.
     """
     clock = Clock(_zone(zone_name))
-    asked = None if all_groups else group
+    asked, paths = _asked(words, all_groups)
     question = Question(asked, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)
-    paths = (Path(group), *paths) if all_groups else paths
-    if not paths:
-        raise click.UsageError("Missing argument 'PATH…'.")
     files = log_files(paths)
     started = time.perf_counter()
     with Steps("reading logs (MiB)", size_bytes(files) >> 20) as steps:
@@ -84,6 +82,32 @@ def command(
     show(answer, results(), clock.zone, evidence=not brief, last=last)
     write_json("trace-why", as_json(answer, seconds))
     return EXIT_INCONCLUSIVE if answer.doubts() else EXIT_OK
+
+
+def _asked(words: Sequence[str], all_groups: bool) -> tuple[str | None, list[Path]]:
+    """The group, None for all of them, and the paths.
+
+    Raises:
+        UsageProblem: one is missing, or the words look as if they were meant for something else.
+    """
+    group, paths = (None, words) if all_groups else (next(iter(words), None), words[1:])
+    if not paths or (group is None and not all_groups):
+        raise UsageProblem(
+            "which log is to be read?" if words or all_groups else "which group, and which log?",
+            allowed="(GROUP | --all-groups) PATH...",
+            next_step="pass the log of the broker that coordinates the group; - is standard input",
+        )
+    first, *others = (Path(each) for each in paths)
+    if first != STANDARD_INPUT and not first.exists():
+        if all_groups and others:
+            raise UsageProblem("with --all-groups give no GROUP, only PATHs", where=str(first))
+        if group is not None and Path(group).exists():
+            raise UsageProblem(
+                f"there is no such file or folder: {first}",
+                allowed="(GROUP | --all-groups) PATH...",
+                next_step=f"did you swap them? groupspec trace why {first} {group}",
+            )
+    return group, [first, *others]
 
 
 def _zone(name: str) -> tzinfo:

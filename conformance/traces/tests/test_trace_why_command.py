@@ -375,6 +375,16 @@ def test_paths_that_are_not_there_are_refused(tmp_path: Path) -> None:
     assert "has no files" in refused(GROUP, tmp_path)
 
 
+def test_group_and_path_that_are_missing_or_swapped_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    file.write_text("")
+    assert "which log is to be read?" in refused("--all-groups")
+    assert "which log is to be read?" in refused(GROUP)
+    assert "(GROUP | --all-groups) PATH..." in refused()
+    assert "with --all-groups give no GROUP" in refused("--all-groups", "orders", file)
+    assert f"did you swap them? groupspec trace why orders {file}" in refused(file, "orders")
+
+
 def test_a_result_that_cannot_be_written_is_refused(log: BrokerLog, tmp_path: Path) -> None:
     file = tmp_path / "server.log"
     file.write_text(log.text())

@@ -106,7 +106,7 @@ def test_the_list_says_what_is_there_and_what_the_rest_takes(
     assert listed["kgo"]["installed"] is True
     assert listed["java"]["installed"] is False
     assert "Maven" in listed["java"]["needs"]
-    assert "pip install 'groupspec[clients]'" in listed["aiokafka"]["needs"]
+    assert "pip install '.[clients]'" in listed["aiokafka"]["needs"]
     assert "groupspec clients install java" in " ".join(capsys.readouterr().out.split())
 
 
