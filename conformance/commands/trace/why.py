@@ -21,9 +21,7 @@ from groupspec.conformance.traces.why_text import show
 
 @click.command("why")
 @click.argument("words", nargs=-1, metavar="(GROUP | --all-groups) PATH...")
-@click.option(
-    "--all-groups", is_flag=True, help="Rank all groups of the logs; there is no GROUP then."
-)
+@click.option("--all-groups", is_flag=True, help="Rank all groups of the logs; there is no GROUP then.")
 @click.option("--timezone", "zone_name", default="UTC", help="The time zone that the logs print: a name, or +02:00.")
 @click.option(
     "--since",
