@@ -104,10 +104,10 @@ class Note:
 class Explanation:
     """Everything found about one group.
 
-    holes     what the logs leave out of its history
-    since_ms  from when on was asked for; 0: all
-    before    how many rebalances the logs have before that
-    before_ms  when the last of them began
+    holes                what the logs leave out of its history
+    since_ms, until_ms   the period that was asked for
+    before, after        how many rebalances the logs have outside of it
+    before_ms, after_ms  when the last before it and the first after it began
     """
 
     group: str
@@ -117,6 +117,9 @@ class Explanation:
     since_ms: int = 0
     before: int = 0
     before_ms: int = 0
+    until_ms: int = 0
+    after: int = 0
+    after_ms: int = 0
 
     @property
     def expulsions(self) -> int:
@@ -141,11 +144,12 @@ class Explanation:
         known = [rebalance.duration_ms for rebalance in self.rebalances if rebalance.duration_ms >= 0]
         return sum(known) if known else -1
 
-    def only_since(self, first_ms: int) -> None:
-        """Leave out what was before."""
+    def only(self, first_ms: int, last_ms: int) -> None:
+        """Leave out what was before or after that period."""
         before = [rebalance for rebalance in self.rebalances if rebalance.at_ms < first_ms]
-        self.since_ms, self.before = first_ms, len(before)
-        self.before_ms = before[-1].at_ms if before else 0
-        self.rebalances = self.rebalances[len(before) :]
-        self.notes = [note for note in self.notes if note.at_ms >= first_ms]
-        self.holes = [hole for hole in self.holes if hole.before_ms >= first_ms]
+        after = [rebalance for rebalance in self.rebalances if rebalance.at_ms > last_ms]
+        self.since_ms, self.before, self.before_ms = first_ms, len(before), before[-1].at_ms if before else 0
+        self.until_ms, self.after, self.after_ms = last_ms, len(after), after[0].at_ms if after else 0
+        self.rebalances = self.rebalances[len(before) : len(self.rebalances) - len(after)]
+        self.notes = [note for note in self.notes if first_ms <= note.at_ms <= last_ms]
+        self.holes = [hole for hole in self.holes if first_ms <= hole.before_ms and hole.after_ms <= last_ms]

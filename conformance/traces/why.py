@@ -61,11 +61,13 @@ class Question:
     group                 the group's id; None: all groups that the logs name
     max_poll_interval_ms  max.poll.interval.ms of its members; logs do not say it
     since                 from the time of the last line to the first that is wanted (milliseconds since 1970)
+    until                 the same to the last that is wanted
     """
 
     group: str | None
     max_poll_interval_ms: int = 300_000
     since: Callable[[int], int] = lambda _: 0
+    until: Callable[[int], int] = lambda last_ms: last_ms
 
 
 def explain_logs(
@@ -103,7 +105,8 @@ def _no_group(logs: Logs) -> str:
 def explain(question: Question, events: Sequence[LogEvent]) -> list[Explanation]:
     """Explain every rebalance of the groups asked for; `events` are those of all groups, in the order of time.
 
-    What happened before `since` is read, since it may be the cause, and left out of the explanation.
+    What happened before `since` or after `until` is read, as it may be the cause or the end of a rebalance, and left
+    out of the explanation.
     """
     groups = {event.group for event in events} - {""} if question.group is None else {question.group}
     by_group: dict[str, list[LogEvent]] = {group: [] for group in sorted(groups)}
@@ -111,19 +114,22 @@ def explain(question: Question, events: Sequence[LogEvent]) -> list[Explanation]
         for group in [event.group] if event.group else by_group:  # what names none is of the whole broker
             if group in by_group:
                 by_group[group].append(event)
-    first_ms = question.since(max((own[-1].at_ms for own in by_group.values() if own), default=0))
-    found = [_explain(group, own, question.max_poll_interval_ms, first_ms) for group, own in by_group.items()]
+    end_ms = max((own[-1].at_ms for own in by_group.values() if own), default=0)
+    wanted_ms = question.since(end_ms), question.until(end_ms)
+    found = [_explain(group, own, question.max_poll_interval_ms, wanted_ms) for group, own in by_group.items()]
     return sorted(found, key=_rank)
 
 
-def _explain(group: str, events: Sequence[LogEvent], max_poll_interval_ms: int, first_ms: int) -> Explanation:
+def _explain(
+    group: str, events: Sequence[LogEvent], max_poll_interval_ms: int, wanted_ms: tuple[int, int]
+) -> Explanation:
     cooperative = any(_proves_cooperative(event) for event in events)
     missing = find_holes(events)
     story = RebalanceExplainer(group, MemberNames(events, missing), cooperative, max_poll_interval_ms, missing)
     for event in events:
         story.read(event)
     found = story.finish()
-    found.only_since(first_ms)
+    found.only(*wanted_ms)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -27,8 +28,9 @@ from groupspec.conformance.traces.why_text import show
     "--since",
     "since_text",
     metavar="TIME",
-    help="Only rebalances since then: '2026-03-01 12:00', or 2h before the last line.",
+    help="Only rebalances since then: '2026-03-01 12:00', 14:03 on the last line's day, or 2h before the last line.",
 )
+@click.option("--until", "until_text", metavar="TIME", help="Only rebalances that began by then.")
 @click.option(
     "--last",
     default=20,
@@ -48,6 +50,7 @@ def command(
     all_groups: bool,
     zone_name: str,
     since_text: str | None,
+    until_text: str | None,
     last: int,
     max_poll_interval_ms: int,
     brief: bool,
@@ -71,7 +74,11 @@ def command(
     """
     clock = Clock(_zone(zone_name))
     asked, paths = _asked(words, all_groups)
-    question = Question(asked, max_poll_interval_ms, since(since_text, clock) if since_text else lambda _: 0)
+    question = Question(asked, max_poll_interval_ms)
+    if since_text:
+        question = replace(question, since=since(since_text, clock))
+    if until_text:
+        question = replace(question, until=since(until_text, clock, "--until"))
     files = log_files(paths)
     started = time.perf_counter()
     with Steps("reading logs (MiB)", size_bytes(files) >> 20) as steps:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -133,33 +133,44 @@ def _spelled(offset: timedelta) -> str:
 
 
 _DURATION: Final = re.compile(r"(\d+)\s*([smhd])")
+_TIME_OF_DAY: Final = re.compile(r"\d\d?:\d\d(:\d\d)?")
 _UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def since(text: str, clock: Clock) -> Callable[[int], int]:
-    """Reads `--since`: a time, or a duration that counts back from the last line.
+def since(text: str, clock: Clock, option: str = "--since") -> Callable[[int], int]:
+    """Reads `--since` or `--until`: a time, a time of the last line's day, or how long before the last line.
 
     Args:
-        text: `2026-03-01 12:00`, `2026-03-01T12:00:00+01:00`, `2026-03-01`, or `90s`, `30m`, `2h`, `7d`.
+        text: `2026-03-01 12:00`, `2026-03-01T12:00:00+01:00`, `2026-03-01`, `14:03`, or `90s`, `30m`, `2h`, `7d`.
         clock: Its zone is that of a time without one.
+        option: For the message.
 
     Returns:
-        From the time of the last line to the first that is wanted, both in milliseconds since 1970.
+        From the time of the last line to the one that is meant, both in milliseconds since 1970.
 
     Raises:
-        UsageProblem: `text` is neither.
+        UsageProblem: `text` is none of these.
     """
     duration = _DURATION.fullmatch(text.strip())
     if duration:
         length_ms = int(duration[1]) * _UNIT_MS[duration[2]]
         return lambda last_ms: last_ms - length_ms
     try:
+        if _TIME_OF_DAY.fullmatch(text.strip()):
+            at = time.fromisoformat(text.strip().zfill(5 if text.count(":") == 1 else 8))
+            return lambda last_ms: _on_the_day_of(last_ms, at, clock.zone)
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageProblem(
             f"{text!r} is no time",
-            where="--since",
-            allowed="a time such as '2026-03-01 12:00', or how long before the last line: 30m, 2h, 7d",
+            where=option,
+            allowed="a time such as '2026-03-01 12:00', or 14:03 on the last line's day, or how long before the last "
+            "line: 30m, 2h, 7d",
         ) from None
     first_ms = round((moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).timestamp() * 1000)
     return lambda _: first_ms
+
+
+def _on_the_day_of(last_ms: int, at: time, zone: tzinfo) -> int:
+    day = datetime.fromtimestamp(last_ms / 1000, zone).date()
+    return round(datetime.combine(day, at, zone).timestamp() * 1000)

@@ -179,6 +179,9 @@ def test_a_time_without_a_date_is_not_guessed(stamp: str) -> None:
         ("2026-03-01 12:00", lambda _: AT_MS - 123),
         ("2026-03-01T13:00:00+01:00", lambda _: AT_MS - 123),
         ("2026-03-01", lambda _: AT_MS - 123 - 12 * 3_600_000),
+        ("12:00", lambda _: AT_MS - 123),
+        ("9:30", lambda _: AT_MS - 123 - 9_000_000),
+        ("11:59:58", lambda _: AT_MS - 123 - 2_000),
     ],
 )
 def test_since_is_a_time_or_a_duration_before_the_last_line(text: str, expected: Callable[[int], int]) -> None:
@@ -188,3 +191,5 @@ def test_since_is_a_time_or_a_duration_before_the_last_line(text: str, expected:
 def test_since_refuses_what_is_no_time() -> None:
     with pytest.raises(UsageProblem, match="is no time"):
         since("yesterday", Clock())
+    with pytest.raises(UsageProblem, match="'25:00' is no time"):
+        since("25:00", Clock())

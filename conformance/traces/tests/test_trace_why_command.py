@@ -290,6 +290,9 @@ def test_the_last_rebalances_are_shown_and_all_are_counted(
     assert "join (#1, #2): " in shown, "what to change is said of all"
     run(GROUP, file, "--since", "30s")
     assert "1 rebalance(s)" in capsys.readouterr().out
+    run(GROUP, file, "--until", "30s")
+    assert "2 rebalance(s)" in capsys.readouterr().out
+    assert "is no time" in refused(GROUP, file, "--until", "soon")
 
 
 def test_only_the_events_of_the_group_asked_for_are_kept(log: BrokerLog, tmp_path: Path) -> None:
