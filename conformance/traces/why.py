@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +28,7 @@ _LOGGERS: Final = "the loggers org.apache.kafka.coordinator.group (Kafka 3: kafk
 
 
 _NAMED_GROUPS: Final = 5
+_NEAREST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,20 @@ def explain_logs(
         raise InconclusiveProblem(
             f"the logs have nothing about {of_group}",
             where=", ".join(logs.parsed),
-            found=", ".join(f"{name} ({count} lines)" for name, count in sorted(groups.items())) or _no_group(logs),
+            found=_named(groups, question.group or "") or _no_group(logs),
             next_step="check the group's id, and pass the log of the broker that coordinates the group"
             if groups
             else f"pass the log of the broker that coordinates the group, with {_LOGGERS} at level INFO",
         )
     return Answer(found, logs)
+
+
+def _named(groups: Counter[str], asked: str) -> str:
+    """The groups of the logs for a message; of many those that are most like the one asked for."""
+    few = len(groups) <= _NAMED_GROUPS
+    shown = sorted(groups) if few else get_close_matches(asked, sorted(groups), _NEAREST, cutoff=0)
+    listed = ", ".join(f"{name} ({groups[name]} lines)" for name in shown)
+    return listed if few else f"did you mean {listed}? and {len(groups) - len(shown)} more"
 
 
 def _no_group(logs: Logs) -> str:
@@ -192,7 +203,10 @@ def _fields(thing: object, names: str) -> dict[str, object]:
     return {name: getattr(thing, name) for name in names.split()}
 
 
-_ACCOUNT: Final = "dialect variant lines understood harmless other continuation not_understood cut_off samples"
+_ACCOUNT: Final = (
+    "dialect variant lines understood harmless other continuation not_understood without_time cut_off cut_at zoned "
+    "samples"
+)
 _REBALANCE: Final = (
     "number group generation old_generation at_ms cause member alternatives follow_up outcome members duration_ms"
 )

@@ -52,8 +52,10 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found, zone)}{sure}")
     if answer.logs.repeated:
         console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
-    if found.rebalances and found.before:
-        console.print(f"Since {_time(found.since_ms, zone)}; {found.before} before are left out.")
+    if found.rebalances or found.before:
+        console.print(_zone(answer, zone))
+    if found.rebalances and (found.before or found.after):
+        console.print(_left_out(found, zone))
     shown = found.rebalances[-last:]
     if len(shown) < len(found.rebalances):
         console.print(f"Below: the last {len(shown)} of {len(found.rebalances)} (--last 0 shows all).")
@@ -94,14 +96,25 @@ def _show_ranking(found: list[Explanation], console: Console, most: int) -> None
 
 def _summary(found: Explanation, zone: tzinfo) -> str:
     rebalances = found.rebalances
-    if not rebalances and found.before:
-        since = f"no rebalance since {_time(found.since_ms, zone)}"
-        return f"{since}; the logs have {found.before} before, the last at {_time(found.before_ms, zone)}"
+    if not rebalances and (found.before or found.after):
+        return f"no rebalance in the period asked for. {_left_out(found, zone)}"
     if not rebalances:
         return "no rebalance in these logs"
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
     second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
     return f"{len(rebalances)} rebalance(s){second}, {_in_all(found)}: {escape(', '.join(_begun(rebalances)))}"
+
+
+def _left_out(found: Explanation, zone: tzinfo) -> str:
+    """The period that was asked for, and what the logs have outside of it."""
+    said = []
+    if found.before:
+        before = f"{found.before} before are left out, the last at {_time(found.before_ms, zone)}"
+        said.append(f"Since {_time(found.since_ms, zone)}: {before}.")
+    if found.after:
+        after = f"{found.after} behind are left out, the first at {_time(found.after_ms, zone)}"
+        said.append(f"Until {_time(found.until_ms, zone)}: {after}.")
+    return " ".join(said)
 
 
 def _begun(rebalances: list[Rebalance]) -> list[str]:
@@ -205,6 +218,14 @@ def _what_took_means(shown: list[Rebalance]) -> str:
     return f"took: from its beginning to the leader's assignment{silence}{settings}."
 
 
+def _zone(answer: Answer, zone: tzinfo) -> str:
+    """In which zone times are printed, and whether it mattered for reading them."""
+    if not all(parsed.zoned for parsed in answer.logs.parsed.values() if parsed.events):
+        return f"Times are those of {zone} (--timezone), in which those of the logs were read."
+    unused = "" if str(zone) == "UTC" else ", so --timezone had no use in reading them"
+    return f"Times are those of {zone}; the lines of the logs tell their own zone{unused}."
+
+
 def _time(at_ms: int, zone: tzinfo) -> str:
     moment = datetime.fromtimestamp(at_ms / 1000, zone)
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{at_ms % 1000:03d}"
@@ -235,7 +256,11 @@ def _show_logs(answer: Answer, console: Console) -> None:
     for file, parsed in answer.logs.parsed.items():
         console.print(Text(f"  {file}: {_account(parsed)}"))
         for place in parsed.samples:
-            console.print(Text(f"    not understood, line {place.line}: {place.text}", "yellow"))
+            what = "without date and time" if place.line in parsed.untimed else "not understood"
+            console.print(Text(f"    {what}, line {place.line}: {place.text}", "yellow"))
+        if parsed.cut_at:
+            cut = f"they end after {parsed.cut_at} characters, as the longest line: something cuts long lines off"
+            console.print(Text(f"    {cut}", "yellow"))
     for left in answer.logs.skipped:
         console.print(Text(f"  {left.file}: {left.why}", "yellow"))
 
@@ -243,6 +268,8 @@ def _show_logs(answer: Answer, console: Console) -> None:
 def _account(parsed: ParsedLog) -> str:
     kind = [parsed.dialect, parsed.variant] if parsed.variant else [parsed.dialect]
     parts = [*kind, f"{parsed.lines} lines", f"{parsed.understood} events"]
-    if parsed.not_understood:
-        parts.append(f"{parsed.not_understood} not understood")
+    if parsed.without_time:
+        parts.append(f"{parsed.without_time} without date and time")
+    if parsed.not_understood > parsed.without_time:
+        parts.append(f"{parsed.not_understood - parsed.without_time} not understood")
     return ", ".join(parts)

@@ -17,6 +17,8 @@ from typing import Final
 from groupspec.conformance.traces.dialects.times import Clock
 
 SAMPLES: Final = 5
+# So many lines that are not understood and end where no line goes on: something cuts lines.
+_SAME_LENGTH: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,13 @@ class ParsedLog:
     harmless         lines of this dialect that are known and say nothing about a group's membership
     other            well-formed lines of other parts of the program, or about groups that were not asked for
     continuation     lines without a time stamp (stack traces, wrapped messages)
-    not_understood   lines that should have meant something; `samples` keeps the first few
+    not_understood   lines that should have meant something; `samples` keeps the first few, of the group asked for first
     in_doubt         those of them that may concern the group asked for: the answer is not sure
+    without_time     those of `in_doubt` in whose lines no date and time can be read
+    untimed          the numbers of the samples among them
+    zoned            whether the lines print times with a zone of their own, or seconds since 1970
+    longest          the length of the longest line
+    lengths          the lengths of the lines that were not understood
     groups           every group that the log names, with its number of events; `events` holds only those asked for
     has_info         whether any line is of level INFO, at which the coordinator tells of its groups
     cut_off          why the log ended before its end ("" when it did not): a truncated archive
@@ -84,18 +91,33 @@ class ParsedLog:
     continuation: int = 0
     not_understood: int = 0
     in_doubt: int = 0
+    without_time: int = 0
+    untimed: set[int] = field(default_factory=set)
+    zoned: bool = False
+    longest: int = 0
+    lengths: Counter[int] = field(default_factory=Counter)
     groups: Counter[str] = field(default_factory=Counter)
     has_info: bool = False
     cut_off: str = ""
     samples: list[LogLine] = field(default_factory=list)
 
-    def puzzle(self, place: LogLine, group: str | None) -> None:
+    def puzzle(self, place: LogLine, group: str | None, length: int, timed: bool) -> None:
         """Count one line that was not understood, and keep it if it is among the first; `group`: the one asked for."""
-        self.not_understood += 1
         concerns = group is None or group in place.text
+        self.samples.insert(self.in_doubt if concerns else len(self.samples), place)
+        del self.samples[SAMPLES:]
+        self.not_understood += 1
         self.in_doubt += concerns
-        if len(self.samples) < SAMPLES:
-            self.samples.append(place)
+        self.lengths[length] += 1
+        if not timed:
+            self.without_time += concerns
+            self.untimed.add(place.line)
+
+    @property
+    def cut_at(self) -> int:
+        """After how many characters lines were cut off on their way here; 0: they were not."""
+        [(length, count)] = self.lengths.most_common(1) or [(0, 0)]
+        return length if count >= _SAME_LENGTH and length == self.longest else 0
 
 
 @dataclass(frozen=True, slots=True)

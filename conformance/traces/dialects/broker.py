@@ -44,7 +44,10 @@ _BROKER_LINE: Final = re.compile(
     r"[(\"](?:(?:kafka|k)\.(?!clients|consumer|c\.)[\w.$]+|(?:org\.apache\.kafka|o\.a\.k)\."
     r"(?:coordinator|controller|server|storage|raft|metadata|image|network|security|s|r|i|m)\.[\w.$]+)[)\"]"
 )
-_NAMED_GROUP: Final = re.compile(r"(?:\bgroup |\[Group(?:Id)?[ =])([^\s\]]+)")
+# Not "Elected as the group coordinator for", nor "offsets and group metadata from".
+_NAMED_GROUP: Final = re.compile(
+    r"(?:\bgroup (?!coordinator (?:for|with)\b|metadata from\b)(?:metadata for )?|\[Group(?:Id)?[ =])([^\s\]]+)"
+)
 _FOR_DEVELOPERS: Final = re.compile(r"\b(?:DEBUG|TRACE)\b")
 _INFO: Final = re.compile(r"\bINFO\b|level\W{1,5}info\b|\"level\": ?6\b")
 _NOT_PROVIDED: Final = {"not provided", "null", "none", ""}
@@ -107,6 +110,7 @@ class BrokerCoordinatorLog(Dialect):
         log = ParsedLog(dialect=self.name)
         for number, line in enumerate(lines, start=1):
             log.lines += 1
+            log.longest = max(log.longest, len(line.rstrip("\r\n")))
             log.has_info = log.has_info or _INFO.search(line) is not None
             if _MARKS[0] in line or _MARKS[1] in line:
                 _read_line(LogLine(file, number, line), clock, group, log)
@@ -131,20 +135,26 @@ def _read_line(whole: LogLine, clock: Clock, group: str | None, log: ParsedLog) 
         return
     head = line.text[: prefix.start()]
     place = replace(whole, text=message_in(line.text, prefix.end()))
-    at_ms = clock.read(head) or clock.read(line.stamp)
+    stamp = head if clock.read(head) else line.stamp
+    at_ms = clock.read(stamp)
+    if not log.events and at_ms is not None:
+        log.zoned = clock.has_zone(stamp)
+    length = len(whole.text.rstrip("\r\n"))
     event = None if at_ms is None else read_message(place.text, at_ms, place)
     if event is not None:
         log.groups.update([event.group] if event.group else [])
         if group is None or event.group in {group, ""}:
             log.events.append(replace(event, source=prefix["java"] or prefix["scala"] or prefix["store"] or ""))
         if event.kind == "rebalance" and event.reason == "other":
-            log.puzzle(place, group)
+            log.puzzle(place, group, length, timed=True)
         else:
             log.understood += 1
     elif at_ms is not None and _is_harmless(place.text, prefix, f"{head} {line.level}"):
         log.harmless += 1
+    elif at_ms is None:
+        log.puzzle(replace(whole, text=line.text), group, length, timed=False)
     else:
-        log.puzzle(place, group)
+        log.puzzle(place, group, length, timed=True)
 
 
 def _is_harmless(message: str, prefix: re.Match[str], head: str) -> bool:

@@ -33,6 +33,10 @@ _MIN_SCORE: Final = 0.05
 _LINES_BETWEEN_WORDS: Final = 10_000
 _MIB: Final = 1 << 20
 _EMPTY: Final = "the file is empty"
+_NO_TIME: Final = (
+    "no date and time that can be read, and without them there is no order: Kafka's own layout `[%d] %p %m (%c)%n` "
+    "prints both, or let the collector put its time stamp in front"
+)
 STANDARD_INPUT: Final = Path("-")
 _GZIP: Final = b"\x1f\x8b"
 _OTHER_PACKINGS: Final = {
@@ -74,8 +78,13 @@ class Logs:
 
     def doubts(self) -> list[str]:
         """Why the logs may not have told everything about the group; nothing: they have."""
-        unread = sum(parsed.in_doubt for parsed in self.parsed.values())
-        doubts = [f"{unread} coordinator line(s) that may concern the group were not understood"] if unread else []
+        doubts = []
+        untimed = sum(parsed.without_time for parsed in self.parsed.values())
+        if untimed:
+            doubts.append(f"{untimed} coordinator line(s) that may concern the group have {_NO_TIME}")
+        unread = sum(parsed.in_doubt for parsed in self.parsed.values()) - untimed
+        if unread:
+            doubts.append(f"{unread} coordinator line(s) that may concern the group were not understood")
         doubts += [f"{file} ends early: {parsed.cut_off}" for file, parsed in self.parsed.items() if parsed.cut_off]
         return doubts + [f"{left.file}: {left.why}" for left in self.skipped if left.unreadable]
 

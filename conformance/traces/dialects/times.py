@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 from functools import cache
 from typing import Final
@@ -65,6 +65,13 @@ class Clock:
             if matches := list(form.finditer(head)):
                 return self._moment(matches[-1])
         return None
+
+    def has_zone(self, head: str) -> bool:
+        """Whether the time stamp in `head` means the same in every zone that a user can give."""
+        try:
+            return len({replace(self, zone=timezone(timedelta(hours=hours))).read(head) for hours in (0, 1)}) == 1
+        except UsageProblem:  # an abbreviation that only the user's zone explains
+            return False
 
     def _moment(self, found: re.Match[str]) -> int | None:
         said = found.groupdict()

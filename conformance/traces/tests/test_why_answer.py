@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from groupspec.conformance.commands.trace.why import command as why
+from groupspec.conformance.errors import InconclusiveProblem
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
 from groupspec.conformance.traces.why import Answer, Question, explain_logs
@@ -146,3 +147,86 @@ def test_the_arrow_between_generations_is_one_that_the_terminal_has(
     show(answered(restless, tmp_path), Console(file=out), UTC, evidence=False)
     out.seek(0)
     assert arrow in out.read()
+
+
+def test_the_zone_of_the_printed_times_is_named(
+    restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(GROUP, file, "--brief", "--timezone", "Europe/Berlin")
+    assert "Times are those of Europe/Berlin (--timezone), in which those of the logs" in capsys.readouterr().out
+    file.write_text("\n".join(line.replace("] INFO", "+0100] INFO") for line in restless.lines))
+    run(GROUP, file, "--brief", "--timezone", "Asia/Tokyo")
+    shown = capsys.readouterr().out
+    assert "Times are those of Asia/Tokyo; the lines of the logs tell their own zone, so --timezone had no use" in shown
+    run(GROUP, file, "--brief")
+    assert "Times are those of UTC; the lines of the logs tell their own zone.\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("part", ["2026-03-01 ", "[2026-03-01 12:0"])
+def test_lines_without_date_and_time_are_called_so_and_shown_whole(
+    part: str, restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    restless.lines = [line.replace(part, "") for line in restless.lines]
+    if part.startswith("["):
+        restless.lines = [line.split("] ", 1)[1] for line in restless.lines]
+    file.write_text(restless.text())
+    assert run(GROUP, file) == 4
+    shown = capsys.readouterr().out
+    assert "0 events, 37 without date and time" in shown
+    assert f"    without date and time, line 1: {restless.lines[0][:60]}" in shown
+    assert "37 coordinator line(s) that may concern the group have no date and time that can be read" in shown
+    assert "Kafka's own layout `[%d] %p %m (%c)%n` prints both" in shown
+
+
+def test_of_lines_not_understood_those_of_the_group_are_shown_first(
+    restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(9):
+        restless.say(f"The moon rose over another one, {number}.")
+    restless.say(f"The sun rose over {GROUP}.")
+    file.write_text(restless.text())
+    run(GROUP, file)
+    samples = [line for line in capsys.readouterr().out.splitlines() if "not understood, line" in line]
+    assert len(samples) == 5
+    assert "The sun rose" in samples[0]
+
+
+def test_lines_that_all_end_at_one_length_were_cut_off(
+    restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text("\n".join(line[:150] for line in restless.lines))
+    assert run(GROUP, file) == 4
+    assert (
+        "they end after 150 characters, as the longest line: something cuts long lines off" in capsys.readouterr().out
+    )
+
+
+def test_a_broker_that_is_elected_coordinator_or_reads_metadata_names_no_group(tmp_path: Path) -> None:
+    file = tmp_path / "server.log"
+    lines = [
+        ("GroupCoordinator 1]:", "Elected as the group coordinator for partition 3 in epoch 0"),
+        (
+            "GroupMetadataManager brokerId=1]",
+            "Scheduling loading of offsets and group metadata from __consumer_offsets-3",
+        ),
+        ("GroupMetadataManager brokerId=1]", "Finished loading offsets and group metadata from __consumer_offsets-3"),
+        ("GroupMetadataManager brokerId=1]", "Loading group metadata for payments with generation 3"),
+        ("GroupCoordinator 1]:", "Member m-1 in group metadata has failed, removing it from the group"),
+        ("GroupCoordinator 1]:", f"Member m-1 in group {GROUP} has failed, removing it from the group"),
+    ]
+    file.write_text("".join(f"[2026-03-01 12:00:00,000] INFO [{who} {what} (kafka.x.Y)\n" for who, what in lines))
+    logs = explain_logs(Question(GROUP), [file], Clock()).logs
+    assert set(logs.groups()) == {"payments", "metadata", GROUP}
+
+
+def test_of_many_groups_the_nearest_are_named(tmp_path: Path) -> None:
+    log = BrokerLog()
+    log.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.")
+    names = ["invoices", *(f"zz-{number:03d}" for number in range(100))]
+    file = tmp_path / "server.log"
+    file.write_text("".join(log.text().replace(GROUP, name) for name in names))
+    with pytest.raises(InconclusiveProblem) as refusal:
+        run("invoice", file)
+    assert "did you mean invoices (1 lines), " in str(refusal.value)
+    assert "? and 98 more" in str(refusal.value)
+    assert len(str(refusal.value)) < 500
