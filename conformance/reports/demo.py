@@ -232,7 +232,8 @@ def exit_code(found: Results) -> int:
         return EXIT_CONFORMANCE_FAILURE
     codes = {step.exit_code for step in found.steps if step.status == "failed"}
     if codes:
-        return EXIT_USAGE if codes == {EXIT_USAGE} else EXIT_INTERNAL
+        told = next((code for code in (EXIT_USAGE, EXIT_INCONCLUSIVE) if code in codes), EXIT_INTERNAL)
+        return told if codes <= {EXIT_USAGE, EXIT_INCONCLUSIVE} else EXIT_INTERNAL
     return EXIT_INCONCLUSIVE if "INCONCLUSIVE" in verdicts else EXIT_OK
 
 

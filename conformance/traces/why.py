@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from groupspec.conformance.errors import InconclusiveProblem
+from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.traces import causes, holes
 from groupspec.conformance.traces.dialects import Clock, LogEvent
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
@@ -118,6 +118,9 @@ def explain(question: Question, events: Sequence[LogEvent]) -> list[Explanation]
 
     What happened before `since` or after `until` is read, as it may be the cause or the end of a rebalance, and left
     out of the explanation.
+
+    Raises:
+        UsageProblem: `since` is later than `until`.
     """
     groups = {event.group for event in events} - {""} if question.group is None else {question.group}
     by_group: dict[str, list[LogEvent]] = {group: [] for group in sorted(groups)}
@@ -126,8 +129,12 @@ def explain(question: Question, events: Sequence[LogEvent]) -> list[Explanation]
             if group in by_group:
                 by_group[group].append(event)
     end_ms = max((own[-1].at_ms for own in by_group.values() if own), default=0)
-    wanted_ms = question.since(end_ms), question.until(end_ms)
-    found = [_explain(group, own, question.max_poll_interval_ms, wanted_ms) for group, own in by_group.items()]
+    first_ms, last_ms = question.since(end_ms), question.until(end_ms)
+    if first_ms > last_ms and last_ms < end_ms:
+        raise UsageProblem("--since is later than --until: no time is left between them")
+    found = [
+        _explain(group, own, question.max_poll_interval_ms, (first_ms, last_ms)) for group, own in by_group.items()
+    ]
     return sorted(found, key=_rank)
 
 

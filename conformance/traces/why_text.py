@@ -52,10 +52,10 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found, zone)}{sure}")
     if answer.logs.repeated:
         console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
-    if found.rebalances or found.before:
+    if found.rebalances or found.before or found.after:
         console.print(_zone(answer, zone))
     if found.rebalances and (found.before or found.after):
-        console.print(_left_out(found, zone))
+        console.print(f"Only {_left_out(found, zone)}.")
     shown = found.rebalances[-last:]
     if len(shown) < len(found.rebalances):
         console.print(f"Below: the last {len(shown)} of {len(found.rebalances)} (--last 0 shows all).")
@@ -97,7 +97,7 @@ def _show_ranking(found: list[Explanation], console: Console, most: int) -> None
 def _summary(found: Explanation, zone: tzinfo) -> str:
     rebalances = found.rebalances
     if not rebalances and (found.before or found.after):
-        return f"no rebalance in the period asked for. {_left_out(found, zone)}"
+        return f"no rebalance {_left_out(found, zone)}"
     if not rebalances:
         return "no rebalance in these logs"
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
@@ -107,14 +107,14 @@ def _summary(found: Explanation, zone: tzinfo) -> str:
 
 def _left_out(found: Explanation, zone: tzinfo) -> str:
     """The period that was asked for, and what the logs have outside of it."""
-    said = []
+    period, outside = [], []
     if found.before:
-        before = f"{found.before} before are left out, the last at {_time(found.before_ms, zone)}"
-        said.append(f"Since {_time(found.since_ms, zone)}: {before}.")
+        period.append(f"since {_time(found.since_ms, zone)}")
+        outside.append(f"{found.before} before, the last at {_time(found.before_ms, zone)}")
     if found.after:
-        after = f"{found.after} behind are left out, the first at {_time(found.after_ms, zone)}"
-        said.append(f"Until {_time(found.until_ms, zone)}: {after}.")
-    return " ".join(said)
+        period.append(f"until {_time(found.until_ms, zone)}")
+        outside.append(f"{found.after} behind, the first at {_time(found.after_ms, zone)}")
+    return f"{' '.join(period)}; the logs have {', and '.join(outside)}"
 
 
 def _begun(rebalances: list[Rebalance]) -> list[str]:

@@ -34,7 +34,7 @@ def test_each_part_is_a_process_and_a_failing_one_stops_only_what_needs_it(tmp_p
     assert steps["wire"].status == "ok"
     assert (tmp_path / "wire.json").exists()
     assert steps["log"].status == "failed"
-    assert steps["log"].exit_code == EXIT_USAGE
+    assert steps["log"].exit_code == EXIT_INCONCLUSIVE
     assert "the logs have nothing about group nobody" in steps["log"].said
     assert steps["traces"].status == "left out"
 
@@ -77,10 +77,20 @@ def _found(step: Step, *verdicts: str, failures: tuple[str, ...] = ()) -> Result
         (_found(_step("wire"), "PASS", failures=("state after poll",)), EXIT_CONFORMANCE_FAILURE),
         (_found(_step("wire"), "PASS", "INCONCLUSIVE"), EXIT_INCONCLUSIVE),
         (_found(_step("log", 2), "PASS"), EXIT_USAGE),
+        (_found(_step("log", 4), "PASS"), EXIT_INCONCLUSIVE),
         (_found(_step("log", 3), "PASS"), EXIT_INTERNAL),
         (_found(_step("log", 3), "FAIL"), EXIT_CONFORMANCE_FAILURE),
     ],
-    ids=["all well", "reference fails", "suite diverges", "inconclusive", "no Java", "internal", "both"],
+    ids=[
+        "all well",
+        "reference fails",
+        "suite diverges",
+        "inconclusive",
+        "no Java",
+        "no such group",
+        "internal",
+        "both",
+    ],
 )
 def test_the_exit_code_is_the_references(found: Results, code: int) -> None:
     assert exit_code(found) == code

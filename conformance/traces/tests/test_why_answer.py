@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from groupspec.conformance.commands.trace.why import command as why
-from groupspec.conformance.errors import InconclusiveProblem
+from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
 from groupspec.conformance.traces.why import Answer, Question, explain_logs
@@ -136,7 +136,20 @@ def test_a_time_after_the_last_rebalance_says_what_was_before(file: Path, capsys
     assert "no rebalance since 2026-03-02 00:00:00.000" in shown
     assert "the logs have 8 before, the last at 2026-03-01 12:07:3" in shown
     run(GROUP, file, "--since", "2026-03-01 12:05")
-    assert "Since 2026-03-01 12:05:00.000; " in capsys.readouterr().out
+    assert "Only since 2026-03-01 12:05:00.000; the logs have " in capsys.readouterr().out
+
+
+def test_what_is_behind_the_period_is_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(GROUP, file, "--until", "9:00") == 0
+    shown = capsys.readouterr().out
+    assert "no rebalance until 2026-03-01 09:00:00.000; the logs have 8 behind, the first at 2026-03-01 12:0" in shown
+    run(GROUP, file, "--since", "12:05", "--until", "12:06")
+    shown = capsys.readouterr().out
+    assert "Only since 2026-03-01 12:05:00.000 until 2026-03-01 12:06:00.000; the logs have " in shown
+    assert " before, the last at 2026-03-01 12:0" in shown
+    assert " behind, the first at 2026-03-01 12:0" in shown
+    with pytest.raises(UsageProblem, match="--since is later than --until"):
+        run(GROUP, file, "--since", "12:06", "--until", "12:05")
 
 
 @pytest.mark.parametrize(("encoding", "arrow"), [("utf-8", "7 → 8"), ("ascii", "7 -> 8")])
