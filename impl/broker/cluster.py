@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from groupspec.impl.broker.coordinators import Coordinators
 from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.topics import Topics
+from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import Broker, ErrorCode, Request
 from groupspec.impl.network.answers import answer_with_error
@@ -41,7 +43,10 @@ class Caller:
 
 
 class Cluster:
-    """All that the nodes share. Node ids are 1, 2, ... in the order of `addresses`."""
+    """All that the nodes share. Node ids are 1, 2, ... in the order of `addresses`.
+
+    With `settings`, groups are kept by `coordinators`, which answer later; without, each by a `Group` for one client.
+    """
 
     def __init__(
         self,
@@ -49,8 +54,10 @@ class Cluster:
         nodes: int,
         version_caps: Mapping[str, int],
         note: Callable[[str], object],
+        settings: Settings | None = None,
     ) -> None:
         self.topics = Topics(partition_counts, nodes)
+        self.coordinators = None if settings is None else Coordinators(nodes, settings, self.topics.partitions_of)
         self.topic_ids = TopicIds(self.topics.names)
         self.coordinator = 1
         self.addresses: list[Broker] = []
@@ -115,7 +122,7 @@ class Cluster:
 
     def refuse(self, request: Request, error: ErrorCode, client_id: str) -> Answer:
         """Say this error because a script wants it, and let the group's state follow."""
-        if isinstance(request, MemberRequest):
+        if isinstance(request, MemberRequest) and self.coordinators is None:
             group = self.group(request.group_id)
             if isinstance(request, messages.JoinGroupRequest) and error is ErrorCode.MEMBER_ID_REQUIRED:
                 return answer_with_error(replace(request, member_id=group.hand_out_id(client_id)), error)

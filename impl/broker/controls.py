@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from groupspec.impl.broker.actions import Script
 from groupspec.impl.broker.cluster import Cluster
+from groupspec.impl.broker.coordinators import Answers
 from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.log import WireEvent, WireLog
 from groupspec.impl.broker.phantom import Phantom
+from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import Broker, TopicPartition
 from groupspec.impl.runtime import Lock
 
@@ -18,14 +20,20 @@ class Controls(Script):
     """All methods may be called from any thread; requests wait for as long as one of them works."""
 
     def __init__(
-        self, nodes: int, topics: Mapping[str, int], version_caps: Mapping[str, int], lock: Lock, log: WireLog
+        self,
+        nodes: int,
+        topics: Mapping[str, int],
+        version_caps: Mapping[str, int],
+        lock: Lock,
+        log: WireLog,
+        groups: Settings | None = None,
     ) -> None:
         if nodes < 1:
             raise ValueError(f"a broker needs at least one node, not {nodes}")
         super().__init__(lock)
         self._nodes = nodes
         self.log = log
-        self._cluster = Cluster(topics, nodes, version_caps, self.note)
+        self._cluster = Cluster(topics, nodes, version_caps, self.note, groups)
 
     # What a scenario sees --------------------------------------------------------------------------------------------
 
@@ -63,15 +71,35 @@ class Controls(Script):
 
     @coordinator.setter
     def coordinator(self, node: int) -> None:
+        self.begin_move(node)
+        self.end_move()
+
+    def begin_move(self, node: int) -> None:
+        """The groups move to this node, which begins to load them: until `end_move`, with groups of several members."""
         if not 1 <= node <= self._nodes:
             raise ValueError(f"node {node} does not exist; there are 1 to {self._nodes}")
         with self._lock:
             self._cluster.coordinator = node
+            coordinators = self._cluster.coordinators
+            answers = coordinators.begin_move(node, self.log.now_ms()) if coordinators else {}
         self.note(f"node {node} coordinates from now on")
+        self._deliver(answers)
+
+    def end_move(self) -> None:
+        """The node that coordinates has loaded the groups."""
+        with self._lock:
+            coordinators = self._cluster.coordinators
+            answers = coordinators.end_move(self.log.now_ms()) if coordinators else {}
+        self._deliver(answers)
+
+    def _deliver(self, answers: Answers) -> None:
+        """Requests that waited have their answers."""
 
     @contextlib.contextmanager
     def group(self, group_id: str) -> Iterator[Group]:
         """A group's state, to look at and to change; requests wait as long as the `with` lasts."""
+        if self._cluster.coordinators is not None:
+            raise ValueError(f"group {group_id!r} has several members; only a group for one client can be changed")
         with self._lock:
             yield self._cluster.group(group_id)
 

@@ -81,6 +81,10 @@ class WireLog:
         """What broke the broker itself; None as long as nothing did."""
         return self._failure
 
+    def now_ms(self) -> int:
+        """The time by the clock that stamps the events."""
+        return self._now_us() // 1_000
+
     def listen(self, listener: Callable[[WireEvent], None]) -> None:
         """Call this with every event from now on, in the broker's thread. It must be quick, and not raise."""
         with self._condition:

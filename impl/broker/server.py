@@ -30,11 +30,15 @@ from groupspec.impl.broker.actions import (
     Reply,
     ReplyAfter,
 )
-from groupspec.impl.broker.cluster import Caller, MemberRequest
+from groupspec.impl.broker.cluster import Caller, GroupRequest, MemberRequest
 from groupspec.impl.broker.controls import Controls
+from groupspec.impl.broker.coordinators import Answers
+from groupspec.impl.broker.held_answers import HeldAnswers
 from groupspec.impl.broker.log import BrokerFailure, Kind, WireEvent, WireLog
 from groupspec.impl.broker.ticks import Ticks
 from groupspec.impl.broker.topics import is_worth_answering
+from groupspec.impl.coordinator import context
+from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
 from groupspec.impl.network.answers import error_of
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
@@ -67,6 +71,10 @@ class ScriptedBroker(Controls):
 
     `topics` are names and partition counts. `version_caps` are highest versions by API. `lifetime_s` is how long it
     lives at most. Nodes have the ids 1 to `nodes`; node 1 coordinates all groups until `coordinator` says otherwise.
+
+    With `groups`, groups have any number of members and are kept by `groupspec.impl.coordinator` with these settings;
+    an error that a script makes the broker say is said only. Without, a group has one client at a time, is the script's
+    to change, and follows what the script says.
     """
 
     def __init__(
@@ -76,9 +84,11 @@ class ScriptedBroker(Controls):
         *,
         version_caps: Mapping[str, int] | None = None,
         lifetime_s: float = DEFAULT_LIFETIME_S,
+        groups: Settings | None = None,
     ) -> None:
         log = WireLog(threading.Condition(), _now_us)
-        super().__init__(nodes, topics or {}, version_caps or {}, threading.RLock(), log)
+        super().__init__(nodes, topics or {}, version_caps or {}, threading.RLock(), log, groups)
+        self._held: HeldAnswers | None = None
         self._lifetime_s = lifetime_s
         self._connections: dict[int, _Connection] = {}
         self._numbers = count(1)
@@ -169,6 +179,11 @@ class ScriptedBroker(Controls):
         self._stop = asyncio.Event()
         self._ticks = Ticks(_now_us())
         self._tasks.add(self._loop.create_task(self._tick()))
+        if self._cluster.coordinators is not None:
+            self._held = HeldAnswers(self._cluster.coordinators, self._lock, _now_ms)
+            timers = self._loop.create_task(self._held.run_timers())
+            timers.add_done_callback(self._failed_task)
+            self._tasks.add(timers)
         servers = []
         try:
             for node in range(1, self._nodes + 1):
@@ -190,6 +205,11 @@ class ScriptedBroker(Controls):
     def _fail_in_loop(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """What a transport or a callback raises, asyncio itself would only log."""
         self.log.fail(context.get("exception") or RuntimeError(context["message"]))
+
+    def _failed_task(self, task: asyncio.Task[None]) -> None:
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            self.log.fail(failure)
 
     async def _tick(self) -> None:
         while True:
@@ -319,7 +339,7 @@ class ScriptedBroker(Controls):
     def _parked(self, request: Request) -> Iterator[None]:
         """While a member's request waits, its session does not end."""
         group = self._cluster.group(request.group_id) if isinstance(request, MemberRequest) else None
-        if group is None:
+        if group is None or self._held is not None:
             yield
             return
         group.parked += 1
@@ -340,7 +360,14 @@ class ScriptedBroker(Controls):
         with self._lock:
             return self._cluster.refuse(request, error, event.client_id)
 
+    def _deliver(self, answers: Answers) -> None:
+        held = self._held
+        if held is not None:
+            self._in_loop(lambda: held.deliver(answers))
+
     async def _default(self, request: Request, event: WireEvent) -> Answer:
+        if self._held is not None and isinstance(request, GroupRequest):
+            return await self._held.ask(request, event.node, context.Caller(event.version, event.client_id))
         deadline_ms = _now_ms() + request.max_wait_ms if isinstance(request, FetchRequest) else 0
         while True:
             appended = self._appended

@@ -97,6 +97,10 @@ class Coordinator:
 
     # Partitions ------------------------------------------------------------------------------------------------------
 
+    def has(self, partition: int) -> bool:
+        """Whether this coordinator has the partition, or reads it."""
+        return partition in self._partitions
+
     def load(self, partition: int) -> None:
         """Begin to read a partition, which is this coordinator's from now on."""
         self._partitions[partition] = _Partition()

@@ -1,0 +1,89 @@
+"""The group coordinators of a cluster: one on each node, one log, and the node that has the groups.
+
+Without any I/O. Topics that do not exist are refused here, as a broker does before its coordinator sees a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from groupspec.impl.coordinator.context import Answered, Caller, GroupRequest, GroupResponse, Handle, Output
+from groupspec.impl.coordinator.coordinator import Coordinator, settle
+from groupspec.impl.coordinator.log import Log
+from groupspec.impl.coordinator.settings import Settings
+from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest, OffsetCommitResponse, TopicPartition
+
+Answers = Mapping[Handle, GroupResponse]
+"""What is answered now, by the request's handle."""
+
+
+class Coordinators:
+    """`partitions_of(topic)` tells how many there are (0: no such topic). Node 1 has all groups at first."""
+
+    def __init__(self, nodes: int, settings: Settings, partitions_of: Callable[[str], int]) -> None:
+        self._partitions = range(settings.offsets_partitions)
+        self._log = Log(settings.offsets_partitions)
+        self._nodes = [Coordinator(settings) for _ in range(nodes)]
+        self._partitions_of = partitions_of
+        self._unknown: dict[Handle, dict[TopicPartition, ErrorCode]] = {}
+        self._node = 1
+        self.begin_move(1, 0)
+        self.end_move(0)
+
+    def ask(self, handle: Handle, request: GroupRequest, node: int, caller: Caller, now_ms: int) -> Answers:
+        """A request that reaches this node; its own answer may be among these, or come later, or never."""
+        if isinstance(request, OffsetCommitRequest):
+            unknown = {
+                partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                for partition in request.offsets
+                if not 0 <= partition.partition < self._partitions_of(partition.topic)
+            }
+            if unknown and len(unknown) == len(request.offsets):
+                return {handle: OffsetCommitResponse(unknown)}
+            self._unknown[handle] = unknown
+            known = {partition: offset for partition, offset in request.offsets.items() if partition not in unknown}
+            request = replace(request, offsets=known)
+        coordinator = self._nodes[node - 1]
+        return self._settle(coordinator, coordinator.handle(handle, request, caller, now_ms), now_ms)
+
+    def advance(self, now_ms: int) -> Answers:
+        """Time has passed."""
+        coordinator = self._nodes[self._node - 1]
+        return self._settle(coordinator, coordinator.advance(now_ms), now_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        """When `advance` has something to do next."""
+        return self._nodes[self._node - 1].next_deadline_ms()
+
+    def begin_move(self, node: int, now_ms: int) -> Answers:
+        """The groups leave the node that has them, and this one begins to read the log."""
+        before, self._node = self._nodes[self._node - 1], node
+        answers: dict[Handle, GroupResponse] = {}
+        for partition in self._partitions:
+            if before.has(partition):
+                answers |= self._settle(before, before.unload(partition, now_ms), now_ms)
+            self._nodes[node - 1].load(partition)
+        return answers
+
+    def end_move(self, now_ms: int) -> Answers:
+        """The node has read the log, and serves the groups from now on."""
+        coordinator = self._nodes[self._node - 1]
+        answers: dict[Handle, GroupResponse] = {}
+        for partition in self._partitions:
+            outputs = coordinator.loaded(partition, self._log.read(partition), now_ms)
+            answers |= self._settle(coordinator, outputs, now_ms)
+        return answers
+
+    def _settle(self, coordinator: Coordinator, outputs: list[Output], now_ms: int) -> Answers:
+        return {
+            output.handle: self._with_unknown(output)
+            for output in settle(coordinator, outputs, self._log, now_ms)
+            if isinstance(output, Answered)
+        }
+
+    def _with_unknown(self, answered: Answered) -> GroupResponse:
+        unknown = self._unknown.pop(answered.handle, {})
+        if isinstance(answered.response, OffsetCommitResponse) and unknown:
+            return replace(answered.response, errors={**answered.response.errors, **unknown})
+        return answered.response
