@@ -105,9 +105,7 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield GeneratedFile("conformance/generated/tables/schema.json", _table_schema)
     yield GeneratedFile("conformance/generated/expiry.md", expiry_markdown)
     yield GeneratedFile("conformance/generated/judges.md", judges_markdown)
-    for model, name, produce in model_texts():
-        if model == COMMITTED:
-            yield GeneratedFile(f"conformance/{name}", produce)
+    yield from model_files(COMMITTED)
     yield GeneratedFile(MODELS, _models, _asked(model_counts.is_current))
     yield _page(MODELS, lambda _: model_counts.page(list(model_counts.recorded(ROOT / MODELS).values())))
     yield from _findings()
@@ -118,6 +116,12 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile(SCORES, _scores, score_files.problems)
         yield _page(SCORES, lambda text: scores_markdown(score_files.read_scores(text)))
     yield from _vectors()
+
+
+def model_files(pattern: str = "*") -> Iterator[GeneratedFile]:
+    """The TLA+ and Promela of the models whose names match."""
+    for model, name, produce in model_texts(pattern):
+        yield GeneratedFile(f"conformance/{name}", produce, committed=model == COMMITTED)
 
 
 def _pictures() -> Iterator[GeneratedFile]:
@@ -160,9 +164,7 @@ def _hashed_files() -> Iterator[GeneratedFile]:
         name = f"conformance/generated/tables/{table.label}.json"
         yield GeneratedFile(name, partial(_table, table), committed=False)
         yield GeneratedFile(f"diagrams/generated/{table.label}.dot", partial(dot, table), committed=False)
-    for model, name, produce in model_texts():
-        if model != COMMITTED:
-            yield GeneratedFile(f"conformance/{name}", produce, committed=False)
+    yield from (file for file in model_files() if not file.committed)
 
 
 def _hashes() -> str:

@@ -5,6 +5,23 @@ that the class can be run, asked and drawn by the library like any other, and it
 for: whether a transition is a change, an event ignored for a stated reason, or something that no correct peer does;
 the rules it rests on; and its place in the file, from which its id is made.
 
+**What a row means.** A row stands in one state, or a tuple of them, and is about one event, or a tuple: that makes a
+row of the table for each pair. Its kind is the function that makes it:
+
+- `row`: the machine reacts. It goes to the target (None: it stays), and does its effects;
+- `ignored`: nothing happens, for a reason that `because` names (`vocabulary.IGNORED_REASONS`);
+- `error`: no correct peer, application or machine brings the event about in that state; `rule` says why.
+
+`when` is the guard: an expression over the variables and the inputs of the event, as they are before the row fires;
+empty for always. The rows of a state and event exclude each other and leave nothing out, so their order means nothing,
+and `groupspec table --check` proves it for each value of the variables. Protocol and profile (`eager`, `deployed`) are
+variables too, which a table that is compiled for one of each has no more.
+
+`do` names effects (`terms.Effect`), done in order. The assignments of one effect happen all at once, over the values
+that the effects before it left. What the effects emit goes out in their order when all is assigned and the state has
+changed: to other machines of the member, which handle it at once and to the end, or out of the member (a request, a
+callback).
+
 Everything is a string or a name. A function given as a guard or an action could be run, but not read, compared,
 counted or turned into another language: the compiler refuses it.
 

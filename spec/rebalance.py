@@ -46,7 +46,7 @@ its poll interval expire (`polled`, rule J7); a retry backoff runs (`join_backof
 (rule D4). When the last of them ends, `join_needed` is emitted. In PREPARING_REBALANCE a JoinGroup is in flight exactly
 if none of the three holds.
 
-Rows T1 to T11 below are those of Kafka's AbstractCoordinator (see `KAFKA_TRANSITIONS`).
+`KAFKA_TRANSITIONS`, at the end, names the cells of Kafka's AbstractCoordinator's own transitions.
 
 Sources: threading refactor proposal (Apache Kafka wiki), "Rebalance States", "Test Plan"; KIP-62; KIP-429; KIP-394;
 Kafka AbstractCoordinator (JoinGroupResponseHandler, SyncGroupResponseHandler, HeartbeatResponseHandler,
@@ -679,25 +679,46 @@ class Rebalance(StateMachine):
 
 KAFKA_TRANSITIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "T1": ("UNJOINED.join_needed", "PARTITION_REVOKED.join_needed", "PREPARING_REBALANCE.join_needed"),
-        "T2": ("PREPARING_REBALANCE.join_accepted",),
-        "T3": ("UNJOINED.join_accepted", "COMPLETING_REBALANCE.join_accepted", "STABLE.join_accepted"),
-        "T4": ("COMPLETING_REBALANCE.sync_accepted",),
-        "T5": ("UNJOINED.sync_accepted", "PREPARING_REBALANCE.sync_accepted", "STABLE.sync_accepted"),
-        "T6": ("PREPARING_REBALANCE.join_unknown_member", "COMPLETING_REBALANCE.sync_unknown_member",
-               "STABLE.heartbeat_unknown_member", "STABLE.heartbeat_fenced"),
-        "T7": ("COMPLETING_REBALANCE.sync_illegal_generation", "STABLE.heartbeat_illegal_generation"),
-        "T8": ("STABLE.commit_unknown_member", "STABLE.commit_illegal_generation",
-               "PREPARE_REVOCATION.commit_unknown_member", "PREPARING_REBALANCE.commit_unknown_member"),
-        "T9": ("STABLE.poll_limit_reached", "STABLE.leave_requested", "UNJOINED.leave_needed"),
-        "T10": ("ASSIGNING_PARTITIONS.heartbeat_unknown_member", "ASSIGNING_PARTITIONS.partitions_assigned"),
-        "T11": ("PREPARING_REBALANCE.join_member_id_required",),
+        "initiateJoinGroup": (
+            "UNJOINED.join_needed",
+            "PARTITION_REVOKED.join_needed",
+            "PREPARING_REBALANCE.join_needed",
+        ),
+        "JoinGroup NONE": ("PREPARING_REBALANCE.join_accepted",),
+        "JoinGroup NONE, too late": (
+            "UNJOINED.join_accepted",
+            "COMPLETING_REBALANCE.join_accepted",
+            "STABLE.join_accepted",
+        ),
+        "SyncGroup NONE": ("COMPLETING_REBALANCE.sync_accepted",),
+        "SyncGroup NONE, too late": (
+            "UNJOINED.sync_accepted",
+            "PREPARING_REBALANCE.sync_accepted",
+            "STABLE.sync_accepted",
+        ),
+        "identity cleared": (
+            "PREPARING_REBALANCE.join_unknown_member",
+            "COMPLETING_REBALANCE.sync_unknown_member",
+            "STABLE.heartbeat_unknown_member",
+            "STABLE.heartbeat_fenced",
+        ),
+        "generation cleared": ("COMPLETING_REBALANCE.sync_illegal_generation", "STABLE.heartbeat_illegal_generation"),
+        "generation cleared by a commit": (
+            "STABLE.commit_unknown_member",
+            "STABLE.commit_illegal_generation",
+            "PREPARE_REVOCATION.commit_unknown_member",
+            "PREPARING_REBALANCE.commit_unknown_member",
+        ),
+        "maybeLeaveGroup": ("STABLE.poll_limit_reached", "STABLE.leave_requested", "UNJOINED.leave_needed"),
+        "cleared before the join is applied": (
+            "ASSIGNING_PARTITIONS.heartbeat_unknown_member",
+            "ASSIGNING_PARTITIONS.partitions_assigned",
+        ),
+        "MEMBER_ID_REQUIRED": ("PREPARING_REBALANCE.join_member_id_required",),
     }
-)  # fmt: skip
-"""Kafka's own member transitions, T1 to T11, and the cells that hold them.
+)
+"""Kafka's own transitions of a member, and the cells that hold them.
 
-T1 initiateJoinGroup. T2 JoinGroup NONE. T3 JoinGroup NONE that nobody waits for. T4 SyncGroup NONE. T5 SyncGroup NONE
-that nobody waits for. T6 identity cleared. T7 generation cleared. T8 the same, from a commit. T9 maybeLeaveGroup. T10 a
-join that succeeded, but whose identity is gone when it is applied. T11 MEMBER_ID_REQUIRED. Source: Kafka
-AbstractCoordinator, MemberState.
+NONE is the answer that succeeded; it is too late where nobody waits for it any more. An error clears the member's
+identity (id and generation) or its generation alone. Source: Kafka AbstractCoordinator, MemberState.
 """

@@ -58,7 +58,7 @@ def _tested() -> str:
 def finding_pages(found: Iterable[Counterexample] | None = None) -> Iterator[Page]:
     """The list of what exploration found, and a page for each: the sentence, the run as a picture, what is done."""
     shown = list(counterexamples() if found is None else found)
-    yield page("findings", "Flaws found in the proposal", findings=[each.finding for each in shown])
+    yield page("findings", "Flaws found", findings=[each.finding for each in shown])
     for each in shown:
         place = address("finding", each.finding.id)
         yield page("finding", each.finding.title, place, finding=each.finding, shown=each)

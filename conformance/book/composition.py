@@ -50,7 +50,7 @@ def composition_pages(catalogue: Mapping[str, Model]) -> Iterator[Page]:
     about = inspect.cleandoc(composition.__doc__ or "").split("\n\n")
     yield page(
         "composition",
-        "Models of whole groups",
+        "Models",
         families=families(catalogue),
         messages=messages(catalogue),
         count=len(catalogue),

@@ -67,7 +67,7 @@ def differences_page() -> Iterator[Page]:
     """Where the sources disagree."""
     yield page(
         "differences",
-        "Where the sources disagree",
+        "Sources that disagree",
         intro=module_prose(differences, heading=True, labels=_DIFFERENCE_LABELS),
         entries=list(DIFFERENCES.values()),
         cells={entry.id: [(cell, _cell_places(cell)) for cell in entry.rows] for entry in DIFFERENCES.values()},

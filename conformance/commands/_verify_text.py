@@ -8,7 +8,10 @@ from groupspec.conformance.engines import EngineRun
 from groupspec.conformance.engines.explorer import ENGINE as EXPLORER
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.spec.compiler import REBALANCES
-from groupspec.spec.explorer import Trace
+from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.composition.machines import name_of
+from groupspec.spec.explorer import Trace, branches_taken
+from groupspec.spec.explorer.interpreter import Taken
 
 ROW = "  {:<18}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
 RUN_FIELDS = ("engine", "version", "model", "outcome", "problem", "states", "edges", "depth", "seconds")
@@ -81,11 +84,28 @@ def _says(run: EngineRun, judgement: Judgement) -> str:
 
 def _path(judgement: Judgement, name: str, traces: Mapping[str, Trace]) -> list[str]:
     if name in traces:
-        return str(traces[name]).splitlines()[1:]
+        return list(_steps(traces[name]))
     for run in judgement.runs:
         if name in run.traces:
             return [f"{run.engine}: {' -> '.join(run.traces[name])}"]
     return ["no state of that kind was found" if judgement.complete else "`--engine explorer` gives a shortest path"]
+
+
+def _steps(trace: Trace) -> Iterator[str]:
+    """Each step with what it changes; below it the rows that fired in it, in order, each with file and line."""
+    _, *steps = str(trace).splitlines()
+    for step, fired in zip(steps, branches_taken(trace), strict=True):
+        yield step
+        yield from (f"       {row}" for taken in fired if (row := _row(taken)))
+
+
+def _row(taken: Taken) -> str:
+    """`rebalance.STABLE.stopped.1 [L1]  spec/rebalance.py:312`; empty if it is no row of a machine."""
+    row_id = taken.note.partition(" ")[0]
+    for table in whole_tables().values():
+        if row_id in table.places and taken.procedure == name_of(table.name, row_id.split(".")[1]):
+            return f"{table.name}.{taken.note}  {table.places[row_id]}"
+    return ""
 
 
 def as_json(judged: Sequence[Judgement]) -> dict[str, object]:

@@ -53,11 +53,16 @@ def command(name: str, everything: bool) -> None:
         )
     most = None if everything else SHOWN_FOR_A_LINE if found[0].kind == log_lines.KIND else SHOWN
     if len(found) > 1 and is_name(name):
-        say(f"{len(found)} things have this name: {', '.join(f'{one.kind} {one.name}' for one in found)}", "")
+        say(f"{len(found)} things have this name:", *map(_in_a_line, found), "")
     for place, explanation in enumerate(found):
         say(*([""] if place else []), *_lines(explanation, most))
     first, *others = [{**explanation.data(), "others": []} for explanation in found]
     write_json("explain", {**first, "others": others})
+
+
+def _in_a_line(told: Explanation) -> str:
+    """The first words of what it means, to choose by."""
+    return textwrap.shorten(f"- {told.kind} {told.title or told.name}: {told.statement}", 118, placeholder=" ...")
 
 
 def _lines(told: Explanation, most: int | None) -> Iterator[str]:

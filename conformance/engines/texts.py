@@ -6,6 +6,7 @@ members are left out: their texts say the same with other numbers, and are made 
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
@@ -21,9 +22,9 @@ COMMITTED = "base-eager-deployed-2"
 """The model whose texts are committed."""
 
 
-def model_texts() -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Each file: the model's name, its path in `conformance`, and what makes its text."""
-    for name in composition.models():
+def model_texts(pattern: str = "*") -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Each file of the models whose names match: model, path in `conformance`, and what makes its text."""
+    for name in fnmatch.filter(composition.models(), pattern):
         model = _model(name)
         if model.scope.family == "base" and model.sizes["members"] > MAX_MEMBERS:
             continue

@@ -27,6 +27,8 @@ _ERROR: Final = re.compile(r"[A-Z]_[A-Z]|\w(Exception|Error)$")
 _MISSPELT: Final = 0.8
 """How alike two names are that differ in a letter or two; below that they must share a word: not Stabilized, DISABLED.
 """
+_CELL: Final = re.compile(r"(?:\w+: )?([\w.]+) x (\w+)")
+"""A state and an event, as tables and their problems name a cell: `STABLE x stopped`."""
 _SOUGHT: Final = re.compile(r"[\w.:/-]+")
 
 
@@ -85,6 +87,8 @@ def _is_no_cause(thing: Named) -> bool:
 def _things(name: str) -> list[Named]:
     if name in names():
         return list(names()[name])
+    if (cell := _CELL.fullmatch(name.strip())) and (things := _things(f"{cell[1]}.{cell[2]}")):
+        return things
     found = _by_folded()
     return next((found[form] for form in _forms(name) if form in found), [])
 

@@ -27,7 +27,25 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize("word", [*WORDS, "equivalent mutant", "idle mutant"])
+@pytest.mark.parametrize("word", [*WORDS, "equivalent mutant", "idle mutant", "engine", "fold", "score"])
 def test_a_word_that_groupspec_prints_is_a_term(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", word]) == 0
     assert capsys.readouterr().out.startswith(f"term {word}\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "term"),
+    [
+        *((word, "mutant") for word in ("killed", "survived")),
+        *((word, f"{word} mutant") for word in ("equivalent", "undecided", "untried")),
+        *((word, "property") for word in ("invariant", "reachable", "recoverable", "leads_to", "violated as expected")),
+        *((word, "engine") for word in ("explorer", "TLC", "edges", "depth", "not decided", "not expressed")),
+        *((word, "row") for word in ("guard", "when", "transition", "effects of a row")),
+        ("folded", "fold"),
+    ],
+)
+def test_words_of_verify_its_scores_and_machine_files_lead_to_their_term(
+    word: str, term: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", word]) == 0
+    assert f"term {term}\n" in capsys.readouterr().out

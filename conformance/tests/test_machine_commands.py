@@ -207,6 +207,33 @@ def test_a_missing_file_and_one_that_nothing_generates_are_named(copied: Path, c
     assert "old.md" in told
 
 
+def test_the_texts_of_one_model_are_written_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    assert cli.main(["generate", "--model", "open-part*"]) == 0
+    written = sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file())
+    assert written[0] == "conformance/generated/promela/open-partition.pml"
+    assert {file.partition(".")[0] for file in written[1:]} <= {
+        "conformance/generated/tla/OpenPartition",
+        "conformance/generated/tla/OpenPartitionLive",
+    }
+    assert f"{len(written)} generated files, {len(written)} written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "open-comit"], "allowed: open-commit"),
+        (["--model", "open-commit", "--check"], "--check looks at all files"),
+        (["--model", "base-eager-deployed-3"], "models of three members are not written"),
+    ],
+)
+def test_what_generate_cannot_do_is_refused_with_what_it_can(arguments: list[str], said: str, capsys: Captured) -> None:
+    assert cli.main(["generate", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_changed_hash_is_named_and_its_file_is_written_though_it_is_not_committed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

@@ -6,6 +6,7 @@ The models are toys that are put in the catalogue's place; the specification's o
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +71,23 @@ def test_a_violation_fails_with_the_shortest_way_to_it(tmp_path: Path, capsys: C
     assert "one-holder is violated: at most one client holds the lock" in out
     assert "1. ask(i=1): " in out
     assert told(tmp_path / "v.json")["models"][0]["new_violations"] == ["one-holder"]
+
+
+def test_each_step_of_a_violation_names_the_rows_that_fired_with_their_places(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Those of the overlay too: the published profile violates what the deployed one keeps."""
+    monkeypatch.setattr(composition, "expected_violations", lambda name: frozenset())
+    assert cli.main(["verify", "--model", "base-eager-published-2"]) == 1
+    out = capsys.readouterr().out
+    first = out[out.index("  1. subscribes(i=1)") : out.index("  2. ")].rstrip().splitlines()[1:]
+    assert [line.split()[0] for line in first] == [
+        "rebalance.UNJOINED.subscribed_to_topics.1",
+        "rebalance.UNJOINED.application_polled.1",
+        "rebalance.UNJOINED.join_needed.1",
+    ]
+    assert all(re.search(r"  spec/rebalance\.py:\d+$", line) for line in first)
+    assert re.search(r"join_accepted\.\d+ \[.*\]  spec/published/rebalance\.py:\d+\n", out)
 
 
 def test_a_violation_that_is_expected_passes_and_must_be_found(

@@ -9,7 +9,7 @@ from groupspec.spec.explorer.exploration import (
     TraceStep,
 )
 from groupspec.spec.explorer.explore import explore
-from groupspec.spec.explorer.interpreter import replay
+from groupspec.spec.explorer.interpreter import branches_taken, replay
 from groupspec.spec.explorer.variants import equivalents, explore_variants
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Progress",
     "Trace",
     "TraceStep",
+    "branches_taken",
     "equivalents",
     "explore",
     "explore_variants",

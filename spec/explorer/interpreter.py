@@ -10,11 +10,19 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
+from groupspec.spec.compiler.writing import notes_of
 from groupspec.spec.explorer.exploration import ExplorerProblem, Trace, TraceStep
 from groupspec.spec.explorer.layout import State
+
+
+class Taken(NamedTuple):
+    """A branch that was taken: the procedure (or action) that it is part of, and its note."""
+
+    procedure: str
+    note: str
 
 
 def initial_state(model: Model) -> State:
@@ -45,12 +53,27 @@ def enabled(model: Model, state: State, only: str | None = None) -> Iterator[tup
                     yield action.name, arguments
 
 
-def apply(model: Model, state: State, action: str, arguments: Mapping[str, int]) -> State:
-    """The state after an action, which must be possible; the one given is not changed."""
+def apply(
+    model: Model, state: State, action: str, arguments: Mapping[str, int], taken: list[Taken] | None = None
+) -> State:
+    """The state after an action, which must be possible; the one given is not changed.
+
+    The branches that are taken on the way are appended to `taken`, as far as they have a note.
+    """
     after = copy.deepcopy(state)
     body = next(known.body for known in model.actions if known.name == action)
-    _run(model, after, body, dict(arguments))
+    _run(model, after, body, dict(arguments), action, [] if taken is None else taken)
     return after
+
+
+def branches_taken(trace: Trace) -> list[list[Taken]]:
+    """For each step of a trace what fired in it, in order: in a model of machines, their rows."""
+    found: list[list[Taken]] = []
+    state = trace.initial
+    for step in trace.steps:
+        found.append([])
+        state = apply(trace.model, state, step.action, step.arguments, found[-1])
+    return found
 
 
 def replay(model: Model, steps: Sequence[tuple[str, Mapping[str, int]]]) -> Trace:
@@ -75,7 +98,9 @@ def replay(model: Model, steps: Sequence[tuple[str, Mapping[str, int]]]) -> Trac
     return Trace(model, first, tuple(done))
 
 
-def _run(model: Model, state: State, block: Block, names: dict[str, object]) -> None:
+def _run(
+    model: Model, state: State, block: Block, names: dict[str, object], procedure_name: str, taken: list[Taken]
+) -> None:
     for statement in block:
         match statement:
             case Set():
@@ -83,20 +108,22 @@ def _run(model: Model, state: State, block: Block, names: dict[str, object]) -> 
                 for (target, _), value in zip(statement.assignments, values, strict=True):
                     _assign(model, state, target, value, names)
             case If():
-                for condition, body in statement.branches:
+                for (condition, body), note in zip(statement.branches, notes_of(statement), strict=False):
                     if holds(model, state, condition, names):
-                        _run(model, state, body, names)
+                        if note:
+                            taken.append(Taken(procedure_name, note))
+                        _run(model, state, body, names, procedure_name, taken)
                         break
                 else:
-                    _run(model, state, statement.otherwise, names)
+                    _run(model, state, statement.otherwise, names, procedure_name, taken)
             case For():
                 for index in model.indices(statement.over):
-                    _run(model, state, statement.body, {**names, statement.index: index})
+                    _run(model, state, statement.body, {**names, statement.index: index}, procedure_name, taken)
             case Call():
                 procedure = model.procedure(statement.procedure)
                 formal = [*(name for name, _ in procedure.indices), *(name for name, _ in procedure.inputs)]
                 actual = [_value(model, state, text, names) for text in statement.arguments]
-                _run(model, state, procedure.body, dict(zip(formal, actual, strict=True)))
+                _run(model, state, procedure.body, dict(zip(formal, actual, strict=True)), procedure.name, taken)
 
 
 def _assign(model: Model, state: State, target: str, value: object, names: Mapping[str, object]) -> None:

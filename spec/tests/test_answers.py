@@ -1,4 +1,4 @@
-"""Every answer that Kafka's classic client knows has a row, and Kafka's own transitions T1 to T11 have theirs."""
+"""Every answer that Kafka's classic client knows has a row, and Kafka's own transitions have theirs."""
 
 from __future__ import annotations
 
@@ -78,4 +78,4 @@ def test_kafkas_own_transition_has_its_cells(transition: str) -> None:
 
 
 def test_kafka_has_eleven_transitions() -> None:
-    assert list(KAFKA_TRANSITIONS) == [f"T{number}" for number in range(1, 12)]
+    assert len(KAFKA_TRANSITIONS) == 11

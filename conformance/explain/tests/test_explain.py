@@ -345,10 +345,12 @@ def test_many_names_stand_beside_each_other(capsys: Captured) -> None:
 
 def test_namesakes_are_counted_and_named_first(capsys: Captured) -> None:
     assert cli.main(["explain", "callbacks-alternate"]) == 0
-    first = capsys.readouterr().out.partition("\n")[0]
-    assert first == "2 things have this name: rule C1, property (invariant) callbacks-alternate"
+    first, rule, claim, *_ = capsys.readouterr().out.split("\n")
+    assert first == "2 things have this name:"
+    assert rule.startswith("- rule C1 callbacks-alternate: ")
+    assert claim.startswith("- property (invariant) callbacks-alternate: ")
     assert cli.main(["explain", "late"]) == 0
-    assert capsys.readouterr().out.startswith("3 things have this name: ")
+    assert capsys.readouterr().out.startswith("3 things have this name:\n- ")
     assert cli.main(["explain", "Attempt to heartbeat failed since group is rebalancing"]) == 0
     assert "have this name" not in capsys.readouterr().out
 
@@ -368,3 +370,11 @@ def test_a_property_is_told_with_the_changed_rows_that_only_it_notices() -> None
     assert "rebalance/STABLE.rejoin_requested.1/ignore/row (open-member-eager-deployed)" in str(
         explain("announced-is-pursued")[0].sections
     )
+
+
+@pytest.mark.parametrize("pair", ["STABLE x rejoin_requested", "rebalance.STABLE x rejoin_requested"])
+def test_a_state_and_an_event_are_a_cell_however_they_are_joined(pair: str, capsys: Captured) -> None:
+    assert cli.main(["explain", pair]) == 0
+    told = capsys.readouterr().out
+    assert cli.main(["explain", pair.replace(" x ", ".")]) == 0
+    assert capsys.readouterr().out == told
