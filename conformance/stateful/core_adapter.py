@@ -62,7 +62,7 @@ ANSWERED_BY_ITSELF: Final = (MetadataRequest, ListOffsetsRequest, LeaveGroupRequ
 
 TIMER_OF: Final = {event: timer for timer, event in TIMERS.items()}
 NEVER_MS = 2**31 - 1
-"""For timers that no event of the machines stands for."""
+"""The interval of timers that no event of the machines stands for: time never passes so far."""
 
 _NEVER_SENT = 10**9
 _NOTHING_ASSIGNED = (
@@ -120,7 +120,7 @@ class CoreAdapter(ScriptedCore):
         """The timers that are due next expire, in their own order."""
         self.record.clear()
         deadline_ms = self.core.next_deadline_ms()
-        if deadline_ms is not None:
+        if deadline_ms is not None and deadline_ms < NEVER_MS:
             self.now_ms = max(self.now_ms, deadline_ms)
             self.timers_fire()
         return list(self.record)

@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from groupspec.conformance.stateful.core_adapter import ANSWERED_BY_ITSELF, TIMER_OF, CoreAdapter, settings_for
+from groupspec.conformance.stateful.core_adapter import (
+    ANSWERED_BY_ITSELF,
+    NEVER_MS,
+    TIMER_OF,
+    CoreAdapter,
+    settings_for,
+)
 from groupspec.conformance.stateful.translation import EVENTS_OF, Observation, is_asked, probe
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import events as impl
@@ -86,7 +92,8 @@ class DriverAdapter(CoreAdapter):
     def pass_time(self) -> list[Observation]:
         """The clock jumps to the next deadline."""
         self.record.clear()
-        if self._is_started:
+        deadline_ms = self.driven.runtime.next_deadline_ms() if self._is_started else None
+        if deadline_ms is not None and deadline_ms < NEVER_MS:
             self.driven.runtime.advance_to_next_deadline()
         return list(self.record)
 
