@@ -26,6 +26,8 @@ STDOUT = Path("-")
 JSON_FILE = "groupspec: where --json points"
 """Key of click's `Context.meta`."""
 WIDTH_OF_A_FILE = 1000
+_CHECKED_ANYWAY = 1 << 20
+"""So long a result, in characters, is held against its schema where it is not written, too."""
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -82,10 +84,7 @@ def _tried(context: click.Context, option: click.Parameter, file: Path | None) -
     if is_stdout(file):
         file = STDOUT
     else:
-        is_new = not file.parent.exists()
         require_writable(file)
-        if is_new:
-            remark(f"groupspec: made the folder {file.parent} for --json")
     context.meta[JSON_FILE] = file
 
 
@@ -97,26 +96,30 @@ def _json_file() -> Path | None:
 def write_json(command: str, result: Mapping[str, object], file: Path | None = None) -> None:
     """Writes `result` to `file`, or else to where `--json` points, if it keeps the schema of `command`.
 
-    The check is made even without a file, so that a result that breaks its schema is found by whoever made it. The
-    schema's name is `command`: `doctor`, `trace-check`, ...
+    The check is made even without a file, so that a result that breaks its schema is found by whoever made it, unless
+    the result is so large that the check would take seconds. The schema's name is `command`: `doctor`,
+    `trace-check`, ...
 
     Raises:
         InternalProblem: the result breaks the schema, or there is no schema of that name.
         UsageProblem: the file cannot be written.
     """
+    file = file or _json_file()
     text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if file is None and len(text) > _CHECKED_ANYWAY:
+        return
     if problem := _first_schema_problem(command, json.loads(text)):
         raise InternalProblem(
             f"the JSON result of `groupspec {command}` breaks its own schema",
             where=problem,
             next_step="report it with the command line; the run's other output is not affected",
         )
-    file = file or _json_file()
     if file == STDOUT:
         sys.stdout.write(text)
         sys.stdout.flush()
     elif file is not None:
         write_text(file, text)
+        remark(f"groupspec: the JSON result is in {file}")
 
 
 def _first_schema_problem(command: str, result: object) -> str:

@@ -151,10 +151,19 @@ def test_a_result_that_keeps_its_schema_is_written_whole(tmp_path: Path) -> None
     assert [entry.name for entry in file.parent.iterdir()] == ["doctor.json"]
 
 
-def test_a_folder_that_is_made_for_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for said in (f"groupspec: made the folder {tmp_path / 'new'} for --json\n", ""):
-        assert cli.main(["explain", "H2", "--json", str(tmp_path / "new" / "told.json")]) == 0
-        assert capsys.readouterr().err == said
+def test_where_the_json_is_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "new" / "told.json"
+    assert cli.main(["explain", "H2", "--json", str(file)]) == 0
+    assert capsys.readouterr().err == f"groupspec: the JSON result is in {file}\n"
+    assert cli.main(["explain", "H2", "--json", "-"]) == 0
+    assert "the JSON result is in" not in capsys.readouterr().err
+
+
+def test_a_large_result_that_nobody_asked_for_is_not_checked_for_seconds(tmp_path: Path) -> None:
+    large = {"found": [{"name": 7}] * 100_000, "missing": []}
+    write_json("doctor", large)
+    with pytest.raises(InternalProblem, match=r"breaks its own schema"):
+        write_json("doctor", large, tmp_path / "doctor.json")
 
 
 def test_a_result_that_breaks_its_schema_is_our_defect_and_is_not_written(tmp_path: Path) -> None:

@@ -47,6 +47,13 @@ LEFT_WITHOUT_A_WORD: Final = (
     "or take fewer records a poll."
 )
 
+DIED_AND_STARTED_ANEW: Final = (
+    "A process went without leaving the group (killed, out of memory, crashed) and was started anew under the same "
+    "client id. The new one's join began a rebalance, which stood still until the session of the dead one had ended. "
+    "Let it close the consumer on SIGTERM, and find out why it died. A static member (group.instance.id) that is back "
+    "in time takes its place again without a rebalance; a shorter session.timeout.ms makes the wait shorter."
+)
+
 # What clients say when they leave. Clients that say nothing cannot be told apart here.
 _LEAVE_WORDS: Final[tuple[tuple[Cause, str], ...]] = (
     ("poll_timeout", r"poll timeout|poll interval|max\.poll|poll\(\)"),

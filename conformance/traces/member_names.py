@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 from groupspec.conformance.traces.dialects import LogEvent
@@ -83,15 +82,21 @@ def _shared_clients(events: Iterable[LogEvent], holes: Sequence[Hole]) -> frozen
         lost_ms = next((hole.after_ms for hole in holes if hole.after_ms >= life.last_ms), None)
         if lost_ms is not None:  # how it went is missing: perhaps it was expelled
             life.last_ms, life.ended, life.expelled = lost_ms, True, True
-    return frozenset(
-        client
-        for client, of_client in lives.items()
-        if any(_side_by_side(one, other, last_ms) for one, other in combinations(of_client.values(), 2))
-    )
+    return frozenset(client for client, of_client in lives.items() if _any_side_by_side(of_client.values(), last_ms))
 
 
-def _side_by_side(one: _Life, other: _Life, last_ms: int) -> bool:
-    """Whether two members lived at the same time, and not as a dead one and its successor."""
-    ends_ms = min(life.last_ms if life.ended else last_ms for life in (one, other))
-    overlap_ms = ends_ms - max(one.first_ms, other.first_ms)
-    return overlap_ms > (RESTART_MS if one.expelled or other.expelled else 0)
+def _any_side_by_side(lives: Iterable[_Life], last_ms: int) -> bool:
+    """Whether any two lived at the same time, and not as a dead one and its successor."""
+    alive: list[_Life] = []  # when the next one begins; the others cannot overlap with it
+    for later in sorted(lives, key=lambda life: life.first_ms):
+        alive = [life for life in alive if _ends_ms(life, last_ms) > later.first_ms]
+        for life in alive:
+            overlap_ms = min(_ends_ms(life, last_ms), _ends_ms(later, last_ms)) - later.first_ms
+            if overlap_ms > (RESTART_MS if life.expelled or later.expelled else 0):
+                return True
+        alive.append(later)
+    return False
+
+
+def _ends_ms(life: _Life, last_ms: int) -> int:
+    return life.last_ms if life.ended else last_ms

@@ -18,7 +18,7 @@ from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.traces import causes, holes
 from groupspec.conformance.traces.dialects import Clock, LogEvent
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
-from groupspec.conformance.traces.findings import Explanation, Rebalance
+from groupspec.conformance.traces.findings import Contribution, Explanation, Rebalance
 from groupspec.conformance.traces.holes import find_holes
 from groupspec.conformance.traces.member_names import MemberNames
 from groupspec.conformance.traces.story import RebalanceExplainer
@@ -165,11 +165,24 @@ def advice(rebalance: Rebalance) -> str:
     """What to change so that this rebalance does not come again."""
     if rebalance.follow_up:
         return "The second half of the rebalance before it (cooperative): nothing of its own to cure."
-    first = rebalance.contributions[0]
+    first, waited_for = rebalance.contributions[0], waited_for_the_dead(rebalance)
+    if waited_for is not None and waited_for.member == rebalance.member:
+        return causes.DIED_AND_STARTED_ANEW
+    if waited_for is not None:
+        return causes.TOLD[waited_for.cause].advice
     if rebalance.cause == "leave" and rebalance.alternatives and first.back_after_ms >= 0:
         return causes.LEFT_WITHOUT_A_WORD
     told = causes.TOLD[rebalance.cause]
     return (told.consumer_protocol_advice if rebalance.consumer_protocol else "") or told.advice
+
+
+def waited_for_the_dead(rebalance: Rebalance) -> Contribution | None:
+    """The silent member whose session had to end before the rebalance could; None: there was none.
+
+    What made it long is then to be cured, whatever began it.
+    """
+    silent = (part for part in rebalance.contributions if (part.role, part.cause) == ("waited_for", "session_timeout"))
+    return next(silent, None)
 
 
 def as_json(answer: Answer, seconds: float) -> dict[str, object]:

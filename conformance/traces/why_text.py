@@ -16,7 +16,7 @@ from rich.text import Text
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.dialects import ParsedLog
 from groupspec.conformance.traces.findings import EXPULSIONS, Contribution, Explanation, Rebalance
-from groupspec.conformance.traces.why import Answer, advice
+from groupspec.conformance.traces.why import Answer, advice, waited_for_the_dead
 
 # Piped output is read in editors and tickets: it gets more room than the 80 columns of no terminal.
 _PIPED_WIDTH = 130
@@ -48,7 +48,7 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
         _show_ranking(answer.explanations, console, last)
     missing = _missing_before(found)
     doubts = answer.doubts()
-    sure = "" if found.rebalances or not doubts else " that could be read (see below)"
+    sure = (" (not sure: see the end)" if found.rebalances else " that could be read (see the end)") if doubts else ""
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found, zone)}{sure}")
     if answer.logs.repeated:
         console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
@@ -193,7 +193,7 @@ def _contribution(part: Contribution) -> str:
     words = {
         "began": "begun by {cause} of {member}",
         "merged": "also {cause} of {member}",
-        "waited_for": "waited for {member}",
+        "waited_for": "waited for {member} ({cause})",
     }
     return words[part.role].format(cause=part.cause, member=part.member)
 
@@ -243,12 +243,17 @@ def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
     first: dict[tuple[str, str], list[str]] = {}
     for rebalance in rebalances:
         if not rebalance.follow_up:
-            first.setdefault((rebalance.cause, advice(rebalance)), []).append(f"#{rebalance.number}")
+            first.setdefault((_label(rebalance), advice(rebalance)), []).append(f"#{rebalance.number}")
     if first:
         console.print("\n[bold]What to change[/]")
-    for (cause, text), numbers in first.items():
+    for (label, text), numbers in first.items():
         more = f" and {len(numbers) - _NUMBERS} before" if len(numbers) > _NUMBERS else ""
-        console.print(Text(f"  {cause} ({', '.join(numbers[-_NUMBERS:])}{more}): ", "bold").append(text, "not bold"))
+        console.print(Text(f"  {label} ({', '.join(numbers[-_NUMBERS:])}{more}): ", "bold").append(text, "not bold"))
+
+
+def _label(rebalance: Rebalance) -> str:
+    waited_for = waited_for_the_dead(rebalance)
+    return f"{rebalance.cause}, waited for {waited_for.cause}" if waited_for is not None else rebalance.cause
 
 
 def _show_logs(answer: Answer, console: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from datetime import UTC
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from rich.console import Console
 
 from groupspec.conformance.commands.trace.why import command as why
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
-from groupspec.conformance.traces.dialects import Clock
+from groupspec.conformance.traces import member_names
+from groupspec.conformance.traces.dialects import Clock, LogEvent, LogLine
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
 from groupspec.conformance.traces.why import Answer, Question, explain_logs
 from groupspec.conformance.traces.why_text import show
@@ -243,3 +245,57 @@ def test_of_many_groups_the_nearest_are_named(tmp_path: Path) -> None:
     assert "did you mean invoices (1 lines), " in str(refusal.value)
     assert "? and 98 more" in str(refusal.value)
     assert len(str(refusal.value)) < 500
+
+
+@pytest.mark.parametrize(("newcomer", "life"), [("b", 1), ("c", 0)])
+def test_a_join_that_waits_for_a_dead_member_is_cured_at_the_dead_one(
+    newcomer: str, life: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process that is killed and started anew: its successor joins before its session has ended."""
+    log = BrokerLog()
+    log.join("a", 0, 1)
+    log.join("b", 1, 2)
+    log.arrive(newcomer, life, after_ms=20_000)
+    added = f"Adding new member {member_id(newcomer, life)} with group instance id null; client reason: not provided"
+    log.prepare(2, added)
+    log.say(f"Member {member_id('b')} in group {GROUP} has failed, removing it from the group.", 38_000)
+    log.form(3, 2, after_ms=10)
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    assert run(GROUP, file, "--brief") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"2 join {newcomer} 38.0 s+ waited for b (session_timeout)" in shown
+    assert "join (#1, #2): Expected when instances start" in shown
+    again = "A process went without leaving the group (killed"
+    remedy = again if newcomer == "b" else "Find out why the member went silent: killed"
+    assert f"join, waited for session_timeout (#3): {remedy}" in shown
+
+
+def test_doubts_are_announced_in_the_headline(
+    restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    restless.say(f"The sun rose over {GROUP}.")
+    file.write_text(restless.text())
+    assert run(GROUP, file) == 4
+    assert "(not sure: see the end)" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_lives_that_follow_on_each_other_are_not_all_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    lives, compared = 500, Counter[str]()
+    ends_ms = member_names._ends_ms
+
+    def counted(life: member_names._Life, last_ms: int) -> int:
+        compared["lives"] += 1
+        return ends_ms(life, last_ms)
+
+    monkeypatch.setattr(member_names, "_ends_ms", counted)
+    story = [
+        LogEvent(
+            kind, 100_000 * life + after_ms, LogLine("server.log", 1, ""), GROUP, member_ids=(member_id("b", life),)
+        )
+        for life in range(lives)
+        for kind, after_ms in (("joining", 0), ("session_expired", 110_000))
+    ]
+    names = member_names.MemberNames(sorted(story, key=lambda event: event.at_ms))
+    assert not names.shared
+    assert 0 < compared["lives"] < 10 * lives

@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
+from groupspec.conformance.commands.trace.why import command as why
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.findings import Rebalance
 from groupspec.conformance.traces.why import Question, explain_logs
@@ -151,6 +152,9 @@ def test_causes_and_members_are_right_on_recorded_logs(capsys: pytest.CaptureFix
         Console().print("\n", table)
     assert correct / total >= REQUIRED
     assert not missing, "actions whose rebalance was not found"
+    guide = (CAPTURES.parents[1] / "book" / "guides" / "operator.md").read_text(encoding="utf-8")
+    assert f"all {correct} rebalances are right" in " ".join(guide.split())
+    assert f"{correct} of {total} rebalances are right" in " ".join((why.help or "").split())
 
 
 def test_a_static_member_that_returns_in_time_causes_no_rebalance() -> None:
