@@ -16,8 +16,8 @@ from groupspec.spec.explorer.interpreter import Taken
 ROW = "  {:<18}{:>14}{:>16}{:>7}{:>10}{:>13}   {}"
 RUN_FIELDS = ("engine", "version", "model", "outcome", "problem", "states", "edges", "depth", "seconds")
 EDGES_DIFFER = (
-    "states are compared, edges are not: TLC counts a successor once for each way to it, SPIN one edge more for a "
-    "state without any"
+    "states are compared, edges are not: TLC counts one as often as its guard has disjuncts that hold, SPIN one more "
+    "for a state in which nothing can happen"
 )
 SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
