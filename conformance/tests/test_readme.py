@@ -25,6 +25,7 @@ from groupspec.spec.explorer import explore
 from groupspec.spec.rules import RULES
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FEASIBLE = ROOT / "conformance" / "generated" / "feasible"
 RESULTS = ROOT / "conformance" / "benchmarks" / "results.json"
 TEXTS = [README, *(file.read_text(encoding="utf-8") for file in guides.FILES)]
 COMMANDS = [line for text in TEXTS for line in re.findall(r"(?m)^    groupspec ([^#\n]+)", text)]
@@ -43,6 +44,31 @@ def test_the_counts_are_counted() -> None:
     on_the_wire = {rule for scenario in SCENARIOS.values() for rule in scenario.rules}
     assert f"with {len(RULES)} rules" in README.replace("\n", " ")
     assert f"each of the {len(on_the_wire)} rules that a run on the wire can break" in README
+
+
+def test_the_figures_of_what_is_driven_are_those_of_the_lists_of_what_is_feasible() -> None:
+    feasible = [json.loads(file.read_text(encoding="utf-8")) for file in FEASIBLE.glob("*.json")]
+    transitions, pairs = (sum(len(each[f"feasible_{what}"]) for each in feasible) for what in ("transitions", "pairs"))
+    assert f"core, background driver | {transitions:,} of {transitions:,}, each |" in README
+    assert f"core | {pairs:,} of {pairs:,} in" in README
+
+
+def test_files_have_about_as_many_lines_as_is_said() -> None:
+    """Of harnesses to copy from: the numbers are round, the files no more than a tenth longer."""
+    folder = ROOT / "conformance" / "wire" / "harnesses"
+    protocol = (folder.parent / "PROTOCOL.md").read_text(encoding="utf-8")
+    lines = {
+        file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in folder.rglob("*.*") if file.is_file()
+    }
+    assert "one file of about 300 lines in Java" in protocol
+    assert "Java and Go, some 300 lines each" in README
+    assert all(270 <= length <= 330 for name, length in lines.items() if name.endswith((".java", ".go")))
+    python = [length for name, length in lines.items() if name.endswith("_client.py")]
+    assert "in Python 60 to 120 lines, on a base of 330" in protocol
+    assert "Python, some 90 lines each on a base of 330" in " ".join(README.split())
+    assert min(python) >= 60
+    assert max(python) <= 120
+    assert 320 <= lines["base.py"] <= 340
 
 
 def test_an_environment_is_activated_once_and_then_commands_are_called_by_their_names() -> None:

@@ -115,6 +115,14 @@ def test_a_member_written_from_the_book_alone_passes_all_and_each_planted_bug_is
     planted = {(rebalance, bug) for rebalance, bug, _, _ in rows if bug}
     assert len({bug for _, bug in planted}) >= 8
     assert all(int(failed) for _, bug, failed, _ in rows if bug)
+    table = re.findall(r"(?m)^\| `([a-z-]+)` \| (.*) \| (.*) \|$", (VECTORS / "README.md").read_text(encoding="utf-8"))
+    failing = {(rebalance, bug): f"{int(failed):,}" for rebalance, bug, failed, _ in rows if bug}
+    assert {bug for bug, _, _ in table} == {bug for _, bug in planted}
+    for bug, *figures in table:
+        shown = dict(zip(("eager", "cooperative"), figures, strict=True))
+        assert (
+            failing.items() >= {(each, bug): said for each, said in shown.items() if not said.startswith("(")}.items()
+        )
 
 
 JOINS = ["subscribed_to_topics", "application_polled"]
