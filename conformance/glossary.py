@@ -19,12 +19,14 @@ class Term(Record, frozen=True):
         name: As it is looked up.
         means: One or two sentences; rules named in it are links.
         also: Other forms in which prose has it.
+        rules: Of a kind of member: what binds it and not every one, or binds it in another way.
         linked: Whether prose links it; not, where the word is an everyday one, too.
     """
 
     name: str
     means: str
     also: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
     linked: bool = True
 
     @property

@@ -9,6 +9,7 @@ rebalanced.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection
 from typing import Final
 
@@ -16,8 +17,10 @@ from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
 from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.spec.compiler.member import Member
 from groupspec.spec.compiler.tables import whole_tables
-from groupspec.spec.rules import RULES
+from groupspec.spec.rules import APPLIES_TO, LEVELS, RULES
 
+WIDTH: Final = 120
+"""Columns of prose in committed files."""
 STATELESS: Final = ("T-ILLEGAL-TRANSITION",)
 """Trace rules that need a source whose traces the projected table explains: the reference and the wire kit."""
 OF_STATES: Final = ("reference", "wire")
@@ -43,6 +46,15 @@ def judges_markdown() -> str:
         "*trace*: the rules of",
         "`groupspec trace check` for a member's trace and a group's. A broker's log judges no rule "
         "(`groupspec trace why`).",
+        "",
+        *textwrap.wrap(
+            "*level*: how strictly a rule binds; "
+            + "; ".join(f"*{name}* ({means})" for name, means in LEVELS.items())
+            + ". *binds*: whom; "
+            + "; ".join(f"*{name}* ({means})" for name, means in APPLIES_TO.items())
+            + ".",
+            WIDTH,
+        ),
         "",
         "| rule | level | binds | suite | wire | trace |",
         "|---|---|---|---|---|---|",

@@ -42,6 +42,24 @@ CHAPTERS: Final[Mapping[str, str]] = MappingProxyType(
 """What the letter of a rule's id stands for."""
 
 
+APPLIES_TO: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "any": "any client: it follows from the protocol",
+        "java_style": "clients with an API like Java's: a pull consumer with poll() and a rebalance listener",
+        "internal": "parts that are visible only inside the reference",
+        "broker": "the group coordinator, on the broker",
+    }
+)
+"""Whom a rule binds."""
+LEVELS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "must": "breaking it is FAIL",
+        "should": "present-day behaviour that older clients legitimately lack: breaking it is DEVIATION",
+    }
+)
+"""How strictly."""
+
+
 class Rule(Record, frozen=True):
     """One normative rule.
 

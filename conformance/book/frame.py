@@ -13,7 +13,7 @@ from markupsafe import Markup
 from groupspec import conformance
 from groupspec.conformance.book import composition, text
 from groupspec.conformance.book.claims import notices
-from groupspec.conformance.book.rule_pages import BINDS, BINDS_LONG
+from groupspec.conformance.book.rule_pages import BINDS
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.sources import source
 from groupspec.conformance.explain.vocabulary import OUTGOING, kind_of, words
@@ -23,7 +23,7 @@ from groupspec.conformance.vectors import VectorEvent
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.known_bugs import KNOWN_BUGS
-from groupspec.spec.rules import RULES
+from groupspec.spec.rules import APPLIES_TO, RULES
 from groupspec.spec.terms import Value
 
 KINDS: Final = {
@@ -50,7 +50,7 @@ def book_environment() -> Environment:
         "BUGS": KNOWN_BUGS,
         "REASONS": vocabulary.IGNORED_REASONS,
         "BINDS": BINDS,
-        "BINDS_LONG": BINDS_LONG,
+        "BINDS_LONG": APPLIES_TO,
         "KINDS": KINDS,
         "KINDS_LONG": KINDS_LONG,
         "word": text.word,

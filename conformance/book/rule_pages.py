@@ -29,12 +29,6 @@ BINDS: Final = {
     "internal": "the reference's parts",
     "broker": "the coordinator",
 }
-BINDS_LONG: Final = {
-    "any": "any client: it follows from the protocol",
-    "java_style": "clients with an API like Java's: a pull consumer with poll() and a rebalance listener",
-    "internal": "parts that are visible only inside the reference",
-    "broker": "the group coordinator, on the broker",
-}
 
 
 @cache

@@ -139,14 +139,21 @@ def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
 
 def _list() -> None:
     console = results()
-    scenarios = Table(title="Scenarios", title_justify="left")
+    scenarios = Table(
+        title="Scenarios",
+        title_justify="left",
+        caption="* judged in some of the variants: `groupspec explain SCENARIO/VARIANT` shows the rules of one",
+        caption_justify="left",
+    )
     for name in ("scenario", "variants", "about", "rules"):
         scenarios.add_column(
             name, overflow="fold", no_wrap=name == "scenario"
         )  # an id is never cut: it is to be copied
     for each in SCENARIOS.values():
         variants = ", ".join(variant.name or PLAIN_NAME for variant in each.variants)
-        scenarios.add_row(each.id, variants, each.title, " ".join(each.rules))
+        in_some = {rule for variant in each.variants for rule in variant.not_judged.split()}
+        judged = " ".join(f"{rule}*" if rule in in_some else rule for rule in each.rules)
+        scenarios.add_row(each.id, variants, each.title, judged)
     console.print(scenarios)
     clients = Table("client", "harness", title="Built-in clients", title_justify="left")
     for client in IN_PYTHON.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import click
 
@@ -28,27 +29,34 @@ MAX_RULES_IN_FULL = 6
 """More rules than these are named without their statements."""
 _BOOK = "`groupspec book`" if in_checkout() else "`groupspec book` in a checkout"
 
+NAMES: Final = (
+    "a rule (J3, poll-resets-timer), a state, an event, a row, a Kafka error (ILLEGAL_GENERATION), an API (JoinGroup), "
+    "a client's exception (CommitFailedException), a setting (max.poll.interval.ms), a KIP, a scenario or one case of "
+    "it, a checker of the wire, a trace rule (T-HEARTBEAT-GAP), a known bug (BUG-41), a property, a model, a mutant, a "
+    "function of the reference (rebalance_announced), a class of Apache Kafka that a rule cites, a term, ... or a line "
+    "of a log"
+)
+"""What can be explained, for --help and for who asks for something else."""
 
-@click.command()
+
+@click.command(
+    help="Explain a name that groupspec prints or that Kafka says: what it means, and what rests on it.\n\n"
+    f"It may be {NAMES}.\n\nExample: groupspec explain J3"
+)
 @click.argument("name", metavar="NAME", type=Known("name", names, refused=False))
 @click.option("--all", "everything", is_flag=True, help=f"Every row and test, not only the first {SHOWN} of each.")
 @json_option
 def command(name: str, everything: bool) -> None:
-    """Explain a name that groupspec prints or that Kafka says: what it means, and what rests on it.
-
-    It may be a rule (J3, member-id-required), a state, an event, a row, a Kafka error (ILLEGAL_GENERATION), an API
-    (JoinGroup), a client's exception (CommitFailedException), a setting (max.poll.interval.ms), a KIP, a scenario, a
-    trace rule (T-HEARTBEAT-GAP), a known bug (BUG-41), a property, a model, a mutant, a term, ... or a line of a log.
-
-    Example: groupspec explain J3
-    """
+    """Prints everything that has this name."""
     found = explain(name)
     if not found:
+        near = nearest(name)
         raise UsageProblem(
             f"there is nothing called {name!r}",
-            allowed="ids, cells and terms that groupspec prints; error codes and states of Kafka"
-            + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout"),
-            next_step=" or ".join(f"did you mean {one!r}?" for one in nearest(name))
+            allowed=""
+            if near
+            else NAMES + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout"),
+            next_step=" or ".join(f"did you mean {one!r}?" for one in near)
             or f"`groupspec table` shows states and events; {_BOOK} is a site with a search",
         )
     most = None if everything else SHOWN_FOR_A_LINE if found[0].kind == log_lines.KIND else SHOWN

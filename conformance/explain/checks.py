@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Final
@@ -11,12 +12,14 @@ from groupspec.conformance.explain.explanation import Explanation, Kind, section
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.traces.causes import TOLD
 from groupspec.conformance.traces.quarantine import REASONS
-from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.case import PLAIN_NAME, Variant
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.rules import CHECKERS, Checker
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases
 from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.known_bugs import KNOWN_BUGS
+from groupspec.spec.rules import RULES
 
 _FINDINGS_ARE: Final = {
     "violation": "a rule of the specification was broken",
@@ -26,7 +29,9 @@ _FINDINGS_ARE: Final = {
 
 
 def _case_names() -> dict[str, str]:
-    return themselves((*SCENARIOS, *(case.selector for case in all_cases())))
+    """Scenarios and cases; ID/plain is the only case of a scenario that has no other."""
+    plain = {f"{scenario}/{PLAIN_NAME}": scenario for scenario in SCENARIOS}
+    return plain | themselves((*SCENARIOS, *(case.selector for case in all_cases())))
 
 
 def _scenario(name: str) -> Explanation:
@@ -79,6 +84,22 @@ def _feature(name: str) -> Explanation:
     return Explanation("feature of clients", name, says, sources=("conformance/wire/PROTOCOL.md",), sections=told)
 
 
+def _checkers() -> dict[str, Checker]:
+    return {each.check.__name__: each for checkers in CHECKERS.values() for each in checkers}
+
+
+def _checker(name: str) -> Explanation:
+    """A function that judges a rule by a run's log."""
+    check = _checkers()[name].check
+    return Explanation(
+        "checker on the wire",
+        name,
+        inspect.cleandoc(check.__doc__ or ""),
+        sources=(f"{check.__module__.removeprefix('groupspec.').replace('.', '/')}.py",),
+        rules=tuple(rule for rule in RULES if any(each.check is check for each in CHECKERS.get(rule, ()))),
+    )
+
+
 def _cause(name: str) -> Explanation:
     sources = ("groupspec trace why", "conformance/traces/causes.toml")
     told = sections({"what to change": TOLD[name].advice})
@@ -107,6 +128,7 @@ KINDS = (
     Kind("trace rule", lambda: themselves(rule.id for rule in trace_rules.RULES), _trace_rule),
     Kind("verdict", lambda: themselves(VERDICTS), _verdict),
     Kind("feature of clients", lambda: themselves(FEATURES), _feature),
+    Kind("checker on the wire", lambda: themselves(_checkers()), _checker),
     Kind("cause of a rebalance", lambda: themselves(TOLD), _cause),
     Kind("reason why a trace line is quarantined", lambda: themselves(REASONS), _quarantine),
     Kind("client", lambda: themselves(BUILT_IN), _client),

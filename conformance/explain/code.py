@@ -65,6 +65,12 @@ def constructing(name: str) -> tuple[SourcePlace, ...]:
     return tuple(place for place in _lines_with(re.compile(rf"(?<!class )\b{name}\(")) if place.file.startswith(CORE))
 
 
+def summary(place: SourcePlace) -> str:
+    """The first line of the docstring of a function or class."""
+    told = next((ast.get_docstring(each) for each, name in _functions(place.file) if name == place.name), None)
+    return (told or "").partition("\n")[0]
+
+
 def defining(name: str) -> tuple[SourcePlace, ...]:
     """The classes and functions of this name."""
     return _defined().get(name, ())

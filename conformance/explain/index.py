@@ -13,10 +13,11 @@ from functools import cache
 from importlib import import_module
 from typing import Final, TypeAlias
 
-from groupspec.conformance.explain import checks, machines, protocol, rules, terms, vocabulary
+from groupspec.conformance.explain import checks, code, machines, protocol, rules, terms, vocabulary
 from groupspec.conformance.explain.explanation import Explanation, Kind
 from groupspec.conformance.explain.log_lines import read_line
 from groupspec.conformance.missing import in_checkout
+from groupspec.spec.rules import RULES
 
 _OF_CLIENTS: Final = re.compile(r"^(rdkafkaresperr|kerr|err)|(exception|error)$")
 """What clients put before or behind the name of an error: IllegalGenerationException, kerr.IllegalGeneration."""
@@ -63,6 +64,8 @@ def explain(name: str) -> list[Explanation]:
     if things := _things(name):
         # Who asks for a word that `trace why` prints as a cause wants that first.
         return [kind.explain(own) for kind, own in sorted(dict.fromkeys(things), key=_is_no_cause)]
+    if told := _in_the_reference(name):
+        return told
     told, meant = read_line(name)
     things = [thing for each in meant for thing in _causes(_things(each))]
     # What a known line names besides is the program that wrote it; errors are worth more words.
@@ -73,6 +76,17 @@ def explain(name: str) -> list[Explanation]:
 def is_name(text: str) -> bool:
     """Whether something is called so, however it is spelt; a line of a log is no name."""
     return bool(_things(text))
+
+
+def _in_the_reference(name: str) -> list[Explanation]:
+    """Functions and classes of the reference that are called so, with or without their class."""
+    *_, own = name.split(".")
+    places = [place for place in code.defining(own) if name in (own, place.name)]
+    if not places:
+        return []
+    said = "; ".join(f"{place.name}: {code.summary(place)}" for place in places)
+    rules = tuple(rule for rule in RULES if set(places) & set(code.citing(rule)))
+    return [Explanation("function of the reference", name, said, code=tuple(places), rules=rules)]
 
 
 def _causes(things: list[Named]) -> list[Named]:

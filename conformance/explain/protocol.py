@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -241,10 +242,37 @@ def _citation(cited: str) -> Explanation:
     )
 
 
+_IN_KAFKA: Final = re.compile(r"\b(?:[A-Z][a-z]+\w*(?:\.\w+)+|(?:[A-Z][a-z]+){2,}\b)")
+"""A class of Apache Kafka, with or without one of its methods."""
+
+
+@cache
+def _classes() -> Mapping[str, tuple[str, ...]]:
+    """Every class and method of Apache Kafka that a rule cites: the rules."""
+    found: dict[str, tuple[str, ...]] = {}
+    for rule in RULES.values():
+        for cited in _IN_KAFKA.findall(" ".join(source for source in rule.sources if source.startswith("Kafka "))):
+            for name in accumulate(cited.split("."), "{}.{}".format):
+                if "." in name or _IN_KAFKA.fullmatch(name):
+                    found[name] = tuple(dict.fromkeys((*found.get(name, ()), rule.id)))
+    return found
+
+
+def _class(name: str) -> Explanation:
+    return Explanation(
+        "class or method of Apache Kafka",
+        name,
+        "cited as a source: what Kafka's own code does there",
+        sources=(f"https://github.com/search?q=repo%3Aapache%2Fkafka+{name.rpartition('.')[2]}&type=code",),
+        rules=_classes()[name],
+    )
+
+
 KINDS = (
     Kind("Kafka error", _error_names, _error),
     Kind("API", _apis, _api),
     Kind("exception of clients", _exception_names, _exception),
     Kind("setting", _setting_names, _setting),
+    Kind("class or method of Apache Kafka", lambda: themselves(_classes()), _class),
     Kind("KIP or issue", _citations, _citation),
 )

@@ -7,11 +7,11 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from groupspec.conformance.explain import code
 from groupspec.conformance.explain.addresses import address
-from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace
+from groupspec.conformance.explain.explanation import Explanation, Kind, SourcePlace, sections, themselves
 from groupspec.conformance.explain.machines import rows_where
 from groupspec.conformance.kills import kills, why_none
 from groupspec.conformance.missing import in_checkout
@@ -19,7 +19,9 @@ from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import docket
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.spec.differences import DIFFERENCES
-from groupspec.spec.rules import RULES
+from groupspec.spec.rules import APPLIES_TO, LEVELS, RULES
+
+_STRICTLY: Final = ("spec/rules.py", "RFC 2119")
 
 
 def _names() -> dict[str, str]:
@@ -77,4 +79,21 @@ def tests_of(rule: str) -> tuple[SourcePlace, ...]:
     return tuple(place for place in tests() if rule in place.name.split("_"))
 
 
-KINDS = (Kind("rule", _names, explain_rule),)
+def _bound(name: str) -> Explanation:
+    """A word of the column `binds`."""
+    told = {"rules": ", ".join(rule.id for rule in RULES.values() if rule.applies_to == name)}
+    said = f"the rules of this kind bind {APPLIES_TO[name]}"
+    return Explanation("whom a rule binds", name, said, "rules.html", sources=_STRICTLY, sections=sections(told))
+
+
+def _level(name: str) -> Explanation:
+    """A word of the column `level`."""
+    told = {"rules": ", ".join(rule.id for rule in RULES.values() if rule.level == name)}
+    return Explanation("level of a rule", name, LEVELS[name], "rules.html", sources=_STRICTLY, sections=sections(told))
+
+
+KINDS = (
+    Kind("rule", _names, explain_rule),
+    Kind("whom a rule binds", lambda: themselves(APPLIES_TO), _bound),
+    Kind("level of a rule", lambda: themselves(LEVELS), _level),
+)

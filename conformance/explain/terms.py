@@ -26,7 +26,8 @@ def _term_names() -> dict[str, str]:
 
 def _term(name: str) -> Explanation:
     term = TERMS[name]
-    rules = tuple(rule for rule in RULES if f"rule {rule})" in term.means or f"rules {rule}" in term.means)
+    named = (rule for rule in RULES if f"rule {rule})" in term.means or f"rules {rule}" in term.means)
+    rules = tuple(dict.fromkeys((*named, *term.rules)))
     place = address("word", term.anchor)
     return Explanation("term", name, term.means, place, rules=rules, sections=sections({"also": ", ".join(term.also)}))
 

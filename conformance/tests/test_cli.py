@@ -244,3 +244,11 @@ def test_a_list_that_is_piped_cuts_no_id(capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert "\u2026" not in out
     assert "close-while-stable" in out
+
+
+def test_a_rule_that_only_some_variants_of_a_scenario_judge_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["conform", "--list"]) == 0
+    cells = [line.split("│")[-2].split() for line in capsys.readouterr().out.splitlines() if line.startswith("│ ")]
+    shown = {word for cell in cells for word in cell}
+    assert {"H1*", "H2*", "H2", "H7*", "W1"} <= shown
+    assert "W1*" not in shown

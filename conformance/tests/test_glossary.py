@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupspec.conformance import cli
+from groupspec.conformance.glossary import TERMS
+from groupspec.spec.rules import RULES
 
 WORDS = [
     "flaps",
@@ -49,3 +51,12 @@ def test_words_of_verify_its_scores_and_machine_files_lead_to_their_term(
 ) -> None:
     assert cli.main(["explain", word]) == 0
     assert f"term {term}\n" in capsys.readouterr().out
+
+
+def test_the_terms_are_in_alphabetical_order() -> None:
+    assert list(TERMS) == sorted(TERMS, key=str.lower)
+
+
+def test_the_rules_of_a_term_exist_and_are_in_order() -> None:
+    for term in TERMS.values():
+        assert list(term.rules) == [rule for rule in RULES if rule in term.rules], term.name

@@ -23,8 +23,11 @@ from groupspec.conformance.explain.lab import claimed, notices
 from groupspec.conformance.explain.log_lines import MESSAGES
 from groupspec.conformance.explain.machines import functions_for
 from groupspec.conformance.scores.files import committed
+from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
+from groupspec.conformance.wire.case import PLAIN_NAME, Case
+from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.impl.core import dispatch, errors
 from groupspec.impl.core.config import Config
 from groupspec.spec.compiler.tables import whole_tables
@@ -296,6 +299,53 @@ def test_a_misspelling_is_answered_with_the_nearest_names_and_no_list(wrong: str
 def test_what_is_nothing_like_a_name_is_told_where_to_look(capsys: Captured) -> None:
     assert cli.main(["explain", "xqzw"]) == 2
     assert "groupspec table" in capsys.readouterr().err
+
+
+def test_what_is_nothing_like_a_name_is_told_what_can_be_explained_as_help_tells_it(capsys: Captured) -> None:
+    assert cli.main(["explain", "--help"]) == 0
+    helped = " ".join(capsys.readouterr().out.split())
+    assert cli.main(["explain", "xqzw"]) == 2
+    (allowed,) = re.findall("allowed: (.*)", capsys.readouterr().err)
+    assert f"It may be {allowed}." in helped
+    assert all(each in allowed for each in ("API", "setting", "exception", "KIP", "log"))
+
+
+def test_every_case_can_be_named_as_conform_takes_it() -> None:
+    for scenario in SCENARIOS.values():
+        for variant in scenario.variants:
+            (told,) = explain(f"{scenario.id}/{variant.name or PLAIN_NAME}")
+            assert told.rules == Case(scenario, variant).rules
+
+
+def test_the_words_of_the_table_of_judges_are_explained() -> None:
+    rows = [line.strip("| ").split(" | ") for line in judges_markdown().splitlines() if re.match(r"\| [A-Z]\d", line)]
+    words = {name for row in rows for cell in row for name in cell.split(", ")} - {"-"}
+    assert len(words) > len(RULES)
+    assert [name for name in words if not explain(name)] == []
+    assert "J3" in explain("should")[0].sections["rules"][0].split(", ")
+
+
+def test_a_function_that_is_named_as_the_reference_has_it_is_explained() -> None:
+    (told,) = explain("rebalance_announced")
+    (of_heartbeats,) = explain("Heartbeats.rebalance_announced")
+    assert of_heartbeats.code[0] in told.code
+    assert {"Heartbeats.rebalance_announced", "Membership.rebalance_announced"} < {each.name for each in told.code}
+    assert of_heartbeats.rules == ("H1",)
+    for function in ("heartbeats.py:140", "Nothing.rebalance_announced"):
+        assert explain(function) == []
+
+
+def test_classes_of_kafka_that_sources_name_are_explained() -> None:
+    (told,) = explain("AbstractCoordinator.HeartbeatThread")
+    assert {"D2", "H5", "P2"} <= set(told.rules)
+    assert set(told.rules) < set(explain("AbstractCoordinator")[0].rules)
+    assert [one.kind for one in explain("Heartbeat")] == ["API"]
+
+
+def test_what_binds_a_cooperative_member_is_told_with_the_word() -> None:
+    named = [rule.id for rule in RULES.values() if rule.id[0] == "K" or "cooperative" in rule.statement.lower()]
+    (told,) = (one for one in explain("cooperative") if one.kind == "term")
+    assert list(told.rules) == named
 
 
 def test_what_a_maker_of_models_claims_is_what_the_model_claims() -> None:
