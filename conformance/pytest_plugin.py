@@ -1,6 +1,7 @@
 """The kit inside a client's own pytest run. Loaded by pytest itself, where groupspec is installed.
 
-In `pyproject.toml` the client, a built-in name or a program that speaks the harness protocol (wire/PROTOCOL.md):
+In `pyproject.toml` the client, a built-in name or a program that speaks the harness protocol (wire/PROTOCOL.md), which
+is started in the folder of that file:
 
     [tool.pytest.ini_options]
     groupspec_client = "cmd:./build/my-harness"
@@ -24,16 +25,18 @@ And one test for each run of the vectors, for a client whose core does no input 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from groupspec.conformance.errors import UsageProblem, did_you_mean
+from groupspec.conformance.errors import UsageProblem, did_you_mean, require_known
 
 if TYPE_CHECKING:
     from groupspec.conformance.vectors.reading import VectorFile, VectorStep
-    from groupspec.conformance.wire.campaign import Row
+    from groupspec.conformance.wire.campaign import ClientResult, Row
     from groupspec.spec.terms import Value
 
 CLIENT = "groupspec_client"
@@ -53,20 +56,42 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each case, or each run of the vectors."""
-    if "groupspec_case" in metafunc.fixturenames:
-        from groupspec.conformance.wire.scenarios import find_cases
+    """A test for each case, or each run of the vectors.
 
-        marker = metafunc.definition.get_closest_marker("groupspec")
-        try:
-            cases = find_cases(marker.args if marker else ())
-        except UsageProblem as problem:
-            raise pytest.Collector.CollectError(str(problem)) from problem
-        metafunc.parametrize("groupspec_case", [case.selector for case in cases])
-    if "groupspec_run" in metafunc.fixturenames:
-        marker = metafunc.definition.get_closest_marker("groupspec_vectors")
-        runs = list(vector_runs(*marker.args, **marker.kwargs) if marker else vector_runs("member", "eager"))
-        metafunc.parametrize("groupspec_run", runs, ids=str)
+    Raises:
+        CollectError: a marker names what there is not.
+    """
+    kit = metafunc.definition.get_closest_marker("groupspec")
+    vectors = metafunc.definition.get_closest_marker("groupspec_vectors")
+    try:
+        _require_keywords(kit, "allowed")
+        _allowed(kit)
+        if "groupspec_case" in metafunc.fixturenames:
+            from groupspec.conformance.wire.scenarios import find_cases
+
+            cases = find_cases(kit.args if kit else ())
+            metafunc.parametrize("groupspec_case", [case.selector for case in cases])
+        if "groupspec_run" in metafunc.fixturenames:
+            _require_keywords(vectors, "subject", "rebalance")
+            runs = list(vector_runs(*vectors.args, **vectors.kwargs) if vectors else vector_runs("member", "eager"))
+            metafunc.parametrize("groupspec_run", runs, ids=str)
+    except UsageProblem as problem:
+        raise pytest.Collector.CollectError(str(problem)) from problem
+
+
+def _require_keywords(marker: pytest.Mark | None, *known: str) -> None:
+    for name in marker.kwargs if marker else ():
+        require_known(name, known, f"keyword of the marker {marker.name}" if marker else "")
+
+
+def _allowed(marker: pytest.Mark | None) -> frozenset[str]:
+    """The ids of the rules that a marker allows to be broken."""
+    named = marker.kwargs.get("allowed", ()) if marker else ()
+    if not named:
+        return frozenset()
+    from groupspec.conformance.wire.verdicts import rule_named
+
+    return frozenset(map(rule_named, [named] if isinstance(named, str) else named))
 
 
 @dataclass(frozen=True)
@@ -91,14 +116,15 @@ def vector_runs(subject: str, rebalance: str = "any") -> Iterable[VectorRun]:
     """Every run of the vectors that ship with groupspec.
 
     Raises:
-        UsageError: there are none of that subject and protocol.
+        UsageProblem: there are none of that subject and protocol.
     """
     from groupspec.conformance.vectors.reading import read_vectors, vector_files
 
     [*found] = (file for file in vector_files() if file.name.startswith(f"{subject}.{rebalance}."))
     if not found:
         known = [file.name.removesuffix(".deployed.ndjson.gz") for file in vector_files()]
-        raise pytest.UsageError(f"there are no vectors {subject}.{rebalance}; there are: {', '.join(known)}")
+        meant = did_you_mean(f"{subject}.{rebalance}", known)
+        raise UsageProblem(f"there are no vectors {subject}.{rebalance}", allowed=known, next_step=meant)
     vectors: VectorFile = read_vectors(found[0])
     return (VectorRun(p.rows, vectors.states[p.start].config, (*p.run, *(p.back or ()))) for p in vectors.pairs)
 
@@ -110,10 +136,12 @@ class ClientUnderTest:
     Attributes:
         name: A built-in name, or cmd:COMMAND LINE.
         allowed: Rules that it may break.
+        folder: Where its program is started.
     """
 
     name: str
     allowed: frozenset[str] = field(default_factory=frozenset)
+    folder: Path = field(default_factory=Path)
 
     def check(self, case: str) -> list[Row]:
         """Runs one case, and again if a rule was broken that is not allowed to be, until that is certain or flaps.
@@ -127,21 +155,23 @@ class ClientUnderTest:
         """
         from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 
-        rows = self._judged(case, confirm=False)
+        judged = self._judged(case, confirm=False)
+        rows, ends = list(judged.rows), _stderr(judged)
         if once := self._broken(rows):
-            again = self._broken(self._judged(case, confirm=True))
-            raise AssertionError("\n".join(_told(row) for row in again or once))
+            again = self._broken(list(self._judged(case, confirm=True).rows))
+            raise AssertionError("\n".join(_told(row) for row in again or once) + ends)
         if {row.judgement.verdict for row in rows} == {Verdict.UNSUPPORTED}:
             pytest.skip(rows[0].judgement.reason)
         if not {row.judgement.verdict for row in rows} & {Verdict.PASS, *BROKEN}:
-            raise AssertionError(f"nothing was judged: {rows[0].judgement.reason}")
+            raise AssertionError(f"nothing was judged: {rows[0].judgement.reason}{ends}")
         return rows
 
-    def _judged(self, case: str, confirm: bool) -> list[Row]:
+    def _judged(self, case: str, confirm: bool) -> ClientResult:
         from groupspec.conformance import judge
 
-        [client] = judge(self.name, [case], jobs=1, confirm=confirm).clients
-        return list(client.rows)
+        with chdir(self.folder):
+            [client] = judge(self.name, [case], jobs=1, confirm=confirm).clients
+        return client
 
     def _broken(self, rows: list[Row]) -> list[Row]:
         from groupspec.conformance.wire.verdicts import BROKEN
@@ -155,23 +185,18 @@ def _told(row: Row) -> str:
     return f"{row.judgement.verdict.value} {RULES[row.rule].title}: {row.judgement.reason}\n  replay: {row.replay}"
 
 
+def _stderr(client: ClientResult) -> str:
+    """The end of what the client's process wrote there, if it broke off."""
+    lines = [line for crash in client.crashes for line in crash.stderr.splitlines()]
+    return "".join(f"\n  stderr: {line}" for line in lines)
+
+
 @pytest.fixture
 def groupspec_client(request: pytest.FixtureRequest) -> ClientUnderTest:
-    """The client that --groupspec-client or the ini-file names."""
-    name = request.config.getoption(CLIENT) or request.config.getini(CLIENT)
+    """The client that --groupspec-client or the ini-file names, started where that was written."""
+    config = request.config
+    given = config.getoption(CLIENT)
+    name, folder = (given, config.invocation_params.dir) if given else (config.getini(CLIENT), config.rootpath)
     if not name:
         raise pytest.UsageError("no client: set groupspec_client in the ini-file, or give --groupspec-client CLIENT")
-    marker = request.node.get_closest_marker("groupspec")
-    return ClientUnderTest(name, frozenset(map(_rule, marker.kwargs.get("allowed", ()) if marker else ())))
-
-
-def _rule(name: str) -> str:
-    """The id of a rule that is given by its id or its name."""
-    from groupspec.spec.rules import RULES
-
-    ids = {each: rule.id for rule in RULES.values() for each in (rule.id, rule.name)}
-    if name not in ids:
-        raise pytest.UsageError(
-            f"there is no rule {name!r} to allow; {did_you_mean(name, ids) or 'see groupspec.spec.RULES'}"
-        )
-    return ids[name]
+    return ClientUnderTest(name, _allowed(request.node.get_closest_marker("groupspec")), folder)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import sys
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ import groupspec.conformance.vectors.reading
 import groupspec.impl
 import groupspec.spec
 import groupspec.spec.api
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.pytest_plugin import vector_runs
 from groupspec.conformance.tests.repository import ROOT
 
@@ -107,11 +110,51 @@ def test_a_scenario_or_a_rule_that_is_not_there_is_told_with_the_nearest(pyteste
     told = told_by(
         pytester, THE_KIT.replace('"C7"', '"callback-at-clos"'), "--groupspec-client=reference", "-k", "is_allowed"
     )
-    assert "there is no rule 'callback-at-clos' to allow; did you mean 'callback-at-close'?" in told
+    assert "there is no rule 'callback-at-clos' to allow" in told
+    assert "did you mean 'callback-at-close'?" in told
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        (THE_KIT.replace("allowed", "allow", 1), ("keyword of the marker groupspec 'allow'", "'allowed'?")),
+        (THE_KIT.replace('"C7"', '"C99"'), ("there is no rule 'C99' to allow",)),
+        (
+            THE_VECTORS.replace('"partition"', '"partiton"'),
+            ("no vectors partiton.any", "did you mean 'partition.any'?"),
+        ),
+        (THE_VECTORS.replace(")", ", rebalanc='any')", 1), ("there is no keyword", "did you mean 'rebalance'?")),
+    ],
+    ids=["keyword", "rule", "subject", "keyword of the vectors"],
+)
+def test_what_a_marker_names_and_there_is_not_is_refused_without_a_traceback(
+    pytester: pytest.Pytester, test: str, said: tuple[str, ...]
+) -> None:
+    told = told_by(pytester, test, "--groupspec-client=reference")
+    assert all(words in told for words in said)
+    assert "1 error" in told
+    assert "passed" not in told
+    assert "pytest_plugin.py" not in told
+
+
+ENDS_AT_ONCE = "import sys; sys.exit('no such broker')"
+
+
+@pytest.mark.realtime
+def test_the_client_of_the_ini_file_is_started_where_that_lies_and_its_stderr_is_told(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeini(f"[pytest]\ngroupspec_client = cmd:{sys.executable} my_harness.py\n")
+    (pytester.path / "my_harness.py").write_text(ENDS_AT_ONCE)
+    below = pytester.mkdir("tests")
+    (below / "test_it.py").write_text(THE_KIT)
+    monkeypatch.chdir(below)
+    told = str(pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider").stdout)
+    assert "nothing was judged: the harness was not ready: the client's process ended with exit code 1" in told
+    assert "stderr: no such broker" in told
+    assert Path.cwd() == below
 
 
 def test_vectors_that_are_not_there_are_answered_with_those_that_are() -> None:
-    with pytest.raises(
-        pytest.UsageError, match=r"there are no vectors members\.any; there are: commit\.any, group\.any"
-    ):
+    with pytest.raises(UsageProblem, match=r"there are no vectors members\.any\s+allowed: +commit\.any, group\.any"):
         vector_runs("members")
