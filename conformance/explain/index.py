@@ -79,10 +79,13 @@ def is_name(text: str) -> bool:
 
 
 def _in_the_reference(name: str) -> list[Explanation]:
-    """Functions and classes of the reference that are called so, with or without their class."""
+    """Functions and classes of the reference that are called so, with or without their class.
+
+    A word of plain English is none: logs are full of them.
+    """
     *_, own = name.split(".")
     places = [place for place in code.defining(own) if name in (own, place.name)]
-    if not places:
+    if not places or (name.isalpha() and name.islower()):
         return []
     said = "; ".join(f"{place.name}: {code.summary(place)}" for place in places)
     rules = tuple(rule for rule in RULES if set(places) & set(code.citing(rule)))

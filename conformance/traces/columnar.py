@@ -122,13 +122,13 @@ def judge(  # type: ignore[no-untyped-def]
                 found = _find(findings, found, i, Rule.STANDSTILL, 0, passed // 1000, -1, state)
                 r.term_at = -1  # its clock may have been set: not to be compared
             if session > 0 and due and silent - (r.hole_life if r.hole_life > session else 0) > session:
-                found = _find(findings, found, i, Rule.HEARTBEAT_GAP, session // 1000, silent // 1000, -1, state)
+                found = _find(findings, found, i, Rule.HEARTBEAT_GAP, session, silent, -1, state)
                 r.life_at = r.quiet_at = registers.NOT_BEFORE_THE_NEXT_US
             quiet = now - r.quiet_at
             none_out = r.answered[_HEARTBEAT] >= r.asked[_HEARTBEAT]
             least = min(bound, session) if session > 0 else bound
             if bound > 0 and due and none_out and quiet - (r.hole_quiet if r.hole_quiet > least else 0) > bound:
-                found = _find(findings, found, i, Rule.HEARTBEAT_RARE, bound // 1000, quiet // 1000, -1, state)
+                found = _find(findings, found, i, Rule.HEARTBEAT_RARE, bound, quiet, -1, state)
                 r.quiet_at = registers.NOT_BEFORE_THE_NEXT_US
             shows = not (r.source == _WIRE and r.static == YES)
             judged = e == Event.HEARTBEAT_SENT or (e == Event.POLL and shows)

@@ -30,7 +30,8 @@ class TraceRule(Record, frozen=True):
         id: Its name in findings.
         statement: What a trace must keep.
         text: How a finding is told; {a} and {b} are the two numbers that the columnar checker hands over, {p} the
-            partition, {us} their difference, {other} another member.
+            partition, {us} their difference, {other} another member; {bound_ms} and {ms} the two where they are
+            microseconds.
         spec_rules: Ids of `groupspec.spec.rules`; only violations have any.
         kind: As told above.
     """
@@ -50,7 +51,13 @@ KINDS: Final[dict[str, str]] = {rule.id: rule.kind for rule in RULES}
 
 def detail(code: int, a: int, b: int, partition: str = "", other: str = "") -> str:
     """A violation in words."""
-    return RULES[code].text.format(a=a, b=b, us=a - b, p=partition, other=other)
+    told = {"ms": _more_than(b, a), "bound_ms": a // 1000}
+    return RULES[code].text.format(a=a, b=b, us=a - b, p=partition, other=other, **told)
+
+
+def _more_than(us: int, bound_us: int) -> str:
+    """In milliseconds, with a tenth where without it no more would be seen than the bound."""
+    return str(us // 1000) if us // 1000 > bound_us // 1000 else f"{-(-us // 100) / 10}"
 
 
 class Violation(msgspec.Struct, frozen=True, order=True):

@@ -186,7 +186,7 @@ class ReferenceMember:
             self.term = None  # its clock may have been set: not to be compared
         silent_us = self.now - self.life_at
         if session_us and due and _beyond(silent_us, self.life_hole, session_us, session_us):
-            self._report("T-HEARTBEAT-GAP", session_us // 1000, silent_us // 1000)
+            self._report("T-HEARTBEAT-GAP", session_us, silent_us)
             self.life_at = self.quiet_at = NOT_BEFORE_THE_NEXT_US
         quiet_us = self.now - self.quiet_at
         none_out = self.answered["heartbeat"] >= self.asked["heartbeat"]
@@ -196,7 +196,7 @@ class ReferenceMember:
             and none_out
             and _beyond(quiet_us, self.quiet_hole, bound_us, min(bound_us, session_us or bound_us))
         ):
-            self._report("T-HEARTBEAT-RARE", bound_us // 1000, quiet_us // 1000)
+            self._report("T-HEARTBEAT-RARE", bound_us, quiet_us)
             self.quiet_at = NOT_BEFORE_THE_NEXT_US
         judged = self.line.event == "heartbeat_sent" or (self.line.event == "poll" and self._poll_expiry_would_show())
         standstill_us = session_us or NOT_BEFORE_THE_NEXT_US
