@@ -31,6 +31,10 @@ STYLES: Final = {
     Verdict.UNTESTABLE: "dim",
 }
 MOST_REASONS: Final = 5
+FLAPS: Final = (
+    "n of m: in n of the m cases; ~ flaps: some runs of a case broke the rule, others kept it (`in:` tells how many)"
+)
+"""What the marks in the matrix say."""
 TOLD: Final = (*BROKEN, Verdict.INCONCLUSIVE)
 
 
@@ -48,6 +52,8 @@ class Group:
 def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     """Prints it all."""
     console.print(_matrix(campaign))
+    if any(row.combined.flaps for client in campaign.clients for row in client.rows):
+        console.print(FLAPS, highlight=False, soft_wrap=True)
     for client in campaign.clients:
         for crash in client.crashes:
             broke_off = f"[{STYLES[Verdict.INCONCLUSIVE]}]BROKE OFF[/]"
@@ -116,7 +122,7 @@ def groups(client: ClientResult) -> list[Group]:
 
 def _tell(console: Console, campaign: Campaign, client: ClientResult, group: Group, report: Path | None) -> None:
     shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {RULES[group.rule].title}"
-    console.print(f"{shown} in {len(group.rows)} of {group.judged} cases", highlight=False)
+    console.print(f"{shown} in {_of_cases(len(group.rows), group.judged)}", highlight=False)
     for line in _lines(group, report, campaign.allows(group.rows[0])):
         console.print(f"  {line}", markup=False)
 
@@ -131,7 +137,7 @@ def _lines(group: Group, report: Path | None, allowed: bool) -> Iterator[str]:
         yield f"shows:  as {', '.join(f'{rule} ({n})' for rule, n in group.symptoms.items())} too"
     read = [row.docket for row in group.rows if row.docket]
     if read:
-        yield f"known deviation (docket): {len(read)} of {len(group.rows)} cases; {read[0].told}"
+        yield f"known deviation (docket): {_of_cases(len(read), len(group.rows))}; {read[0].told}"
     rule = RULES[group.rule]
     if group.verdict is not Verdict.INCONCLUSIVE:
         yield f"rule:   {rule.statement}"
@@ -140,6 +146,10 @@ def _lines(group: Group, report: Path | None, allowed: bool) -> Iterator[str]:
         yield f"log:    {report / first.folder / 'wire.txt'}"
         yield f"see:    {report / first.folder / 'sequence.svg'}"
     yield f"replay: {first.replay}"
+
+
+def _of_cases(count: int, every: int) -> str:
+    return f"{count} of {every} {'case' if every == 1 else 'cases'}"
 
 
 def _listed(words: Iterable[str], most: int = 8) -> str:

@@ -22,8 +22,8 @@ from groupspec.conformance.explain.index import explain, nearest
 from groupspec.conformance.explain.lab import claimed, notices
 from groupspec.conformance.explain.log_lines import MESSAGES
 from groupspec.conformance.explain.machines import functions_for
-from groupspec.conformance.scores.files import committed
 from groupspec.conformance.judges import judges_markdown
+from groupspec.conformance.scores.files import committed
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.wire.case import PLAIN_NAME, Case

@@ -91,7 +91,7 @@ def test_the_report_says_what_the_docket_explains(capsys: pytest.CaptureFixture[
     show(results(), campaign, None)
     shown = capsys.readouterr().out
     assert (
-        "known deviation (docket): 1 of 1 cases; read in its code: the client does so: kgo groupConsumer.handleJoinResp"
+        "known deviation (docket): 1 of 1 case; read in its code: the client does so: kgo groupConsumer.handleJoinResp"
         in shown
     )
     assert "1 DEVIATION (1 known); 1.0 s" in shown

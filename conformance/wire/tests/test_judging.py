@@ -114,6 +114,11 @@ def test_many_cases_of_one_rule_are_told_once_the_worst_first() -> None:
     assert shown.count("FAIL fake: H2 heartbeat-interval") == shown.count("FAIL fake: M1 commit-identity") == 1
     assert "rebalance-eager (3 of 4 runs, flaps)" in shown
     assert "2 of them flap" in shown
+    assert shown.count("FAIL 1 of 1 ~") == 2
+    assert "~ flaps: some runs of a case broke the rule, others kept it" in shown
+    certain = Console(record=True, width=400, file=io.StringIO())
+    show(certain, judged_again([late]), None)
+    assert "~" not in certain.export_text()
 
 
 def test_a_deviation_is_visible_in_junit_and_a_failure_names_its_log(tmp_path: Path) -> None:
