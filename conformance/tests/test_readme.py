@@ -13,6 +13,7 @@ import pytest
 
 from groupspec.conformance import cli
 from groupspec.conformance.book import guides
+from groupspec.conformance.book.page import CHAPTERS
 from groupspec.conformance.commands._verify_models import fitting
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.mutants import SpecMutant
@@ -39,6 +40,12 @@ def test_the_figures_are_those_of_the_committed_results() -> None:
     rows = [f"| {each['what']} | {each['figure']} | `{each['command']}` |" for each in committed]
     measured = README.partition("## Measured")[2]
     assert [line for line in measured.splitlines() if line.startswith("| ") and "| command |" not in line] == rows
+
+
+def test_a_page_of_the_book_that_a_text_names_has_that_title() -> None:
+    named = {title for text in TEXTS for title in re.findall(r"page \*([^*]+)\*", " ".join(text.split()))}
+    assert "Timeouts" in named
+    assert named <= {chapter.title for chapter in CHAPTERS}
 
 
 def test_the_counts_are_counted() -> None:
