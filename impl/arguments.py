@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.listener import NoListener, RebalanceListener
@@ -20,6 +20,7 @@ TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 INT64_MAX: Final = 2**63 - 1
 INT32_MAX: Final = 2**31 - 1
 
+F = TypeVar("F", bound=Callable[..., object] | None)
 Offsets = Mapping[TopicPartition, int | OffsetAndMetadata]
 
 
@@ -104,7 +105,15 @@ def listener(value: RebalanceListener | None, call: str) -> RebalanceListener:
     return value
 
 
-def callback(value: Callable[..., None] | None, call: str) -> None:
+def callback(value: F, call: str) -> F:
     """Something to call, or nothing; TypeError."""
     if value is not None and not callable(value):
-        raise TypeError(f"{call}: the callback {value!r} can't be called")
+        raise TypeError(f"{call}: {value!r} can't be called")
+    return value
+
+
+def times(values: Mapping[TopicPartition, int], call: str) -> dict[TopicPartition, int]:
+    """A time for each partition, in milliseconds since 1970; TypeError, ValueError."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{call}: {values!r} is no dict of partitions and times")
+    return {partition(of, call): whole_number(value, f"{call}: time of {of}") for of, value in values.items()}

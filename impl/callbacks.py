@@ -138,6 +138,12 @@ class Callbacks:
         if error is not None:
             raise error
 
+    def is_due(self) -> bool:
+        """Whether `serve` has something to run."""
+        with self._lock:
+            waiting = bool(self._waiting)
+        return waiting or self.has_commit_callbacks() or self._driver.has_consumer_events()
+
     def has_error(self) -> bool:
         """Whether there is one, for calls that wait and run no callbacks."""
         self._fetch()

@@ -19,7 +19,7 @@ from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.journal import Journal
-from groupspec.impl.records import RecordDecoder, Records
+from groupspec.impl.records import RecordDecoder
 from groupspec.impl.runtime import Runtime, ThreadingRuntime
 from groupspec.impl.threads.background import DriverFactory
 from groupspec.impl.threads.call_guard import CallGuard
@@ -57,7 +57,7 @@ class Calls:
         self._driver = driver(Core(self._config, self._subscription, trace), transport, self._runtime)
         self._call_guard = CallGuard(self._runtime)
         self._callbacks = Callbacks(self._driver, self._subscription, self._call_guard, self._runtime.lock("callbacks"))
-        self._records = Records(self._subscription, decoder)
+        self._decoder = decoder
 
     def _limit_ms(self, timeout_ms: int | None, call: str) -> int:
         """How long this call may take: default_api_timeout_ms unless its caller says otherwise."""

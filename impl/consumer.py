@@ -23,11 +23,12 @@ from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.core import events
 from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
+from groupspec.impl.core.events import GroupMetadata
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.listener import RebalanceListener
-from groupspec.impl.partition_calls import PartitionCalls
-from groupspec.impl.records import ConsumerRecord, RecordDecoder
+from groupspec.impl.partition_calls import OffsetAndTimestamp, PartitionCalls
+from groupspec.impl.records import ConsumerRecord, ConsumerRecords, Deserializer, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.threads.background import BackgroundDriver, DriverFactory
 from groupspec.impl.threads.call_guard import ConcurrentUseError, ForkedConsumerError, WakeupError
@@ -37,13 +38,18 @@ __all__ = [
     "ConcurrentUseError",
     "Consumer",
     "ConsumerRecord",
+    "ConsumerRecords",
     "ForkedConsumerError",
+    "GroupMetadata",
+    "OffsetAndTimestamp",
     "RebalanceListener",
     "TopicPartition",
     "WakeupError",
 ]
 
 CLOSE_TIMEOUT_MS: Final = 30_000
+QUIET_MS: Final = 100
+"""How long an iteration goes on with records that are here before it tells the background thread of a poll again."""
 
 
 class Consumer(PartitionCalls):
@@ -57,6 +63,8 @@ class Consumer(PartitionCalls):
     Args:
         topics: Subscribed to at once, as by subscribe().
         bootstrap_servers: "host:port" of some brokers, as one text with commas or a list.
+        key_deserializer, value_deserializer: What makes a key or a value of its bytes, for example
+            `json.loads`. None stays None.
         runtime: Threads and time; the ordinary ones unless given.
         transport: A network in place of sockets, for tests; then no bootstrap_servers are needed.
         decoder: What reads record batches, if not the ordinary one.
@@ -72,6 +80,8 @@ class Consumer(PartitionCalls):
         self,
         *topics: str,
         bootstrap_servers: str | Sequence[str] = (),
+        key_deserializer: Deserializer | None = None,
+        value_deserializer: Deserializer | None = None,
         runtime: Runtime | None = None,
         transport: Transport | None = None,
         decoder: RecordDecoder | None = None,
@@ -80,7 +90,14 @@ class Consumer(PartitionCalls):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(bootstrap_servers, runtime, transport, decoder, driver, trace, settings)
+        self._records = Records(
+            self._subscription,
+            self._decoder,
+            arguments.callback(key_deserializer, "key_deserializer"),
+            arguments.callback(value_deserializer, "value_deserializer"),
+        )
         self._topics: frozenset[str] = frozenset()
+        self._polled_ms = -QUIET_MS
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
         self._driver.ensure_running()
         self._unattended = runtime is None  # who brings a runtime looks after the threads in it
@@ -159,10 +176,11 @@ class Consumer(PartitionCalls):
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
-    def poll(self, timeout_ms: int = 0) -> list[ConsumerRecord]:
+    def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> ConsumerRecords:
         """Records, as soon as there are some; none if there are none after `timeout_ms`. Runs what callbacks are due.
 
-        To be called at least every max_poll_interval_ms, or the group goes on without this member.
+        At most `max_records` of them (max_poll_records unless it is given). To be called at least every
+        max_poll_interval_ms, or the group goes on without this member.
 
         Raises:
             WakeupError: wakeup() was called before or meanwhile.
@@ -171,15 +189,19 @@ class Consumer(PartitionCalls):
             Exception: What a callback raised.
         """
         timeout_ms = arguments.timeout(timeout_ms, "poll()")
+        at_most = self._config.max_poll_records
+        if max_records is not None:
+            at_most = arguments.whole_number(max_records, "poll(): max_records", least=1)
         with self._call_guard.use("poll()"):
             self._call_guard.refuse_in_callback("poll()")
             self._need_background()
             self._subscription.poll_started()
             self._driver.submit(events.Poll(raises=self._callbacks.has_error()))
             self._callbacks.raise_error()
-            return self._poll_until(self._runtime.now_ms() + timeout_ms)
+            self._polled_ms = self._runtime.now_ms()
+            return ConsumerRecords(self._poll_until(self._polled_ms + timeout_ms, at_most))
 
-    def _poll_until(self, deadline_ms: int) -> list[ConsumerRecord]:
+    def _poll_until(self, deadline_ms: int, at_most: int) -> list[ConsumerRecord]:
         while True:
             self._call_guard.check_interrupted()
             self._callbacks.serve()
@@ -188,12 +210,54 @@ class Consumer(PartitionCalls):
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
             self._driver.submit(events.Fetch())
-            records = self._records.take(self._config.max_poll_records)
+            records = self._records.take(at_most)
             if records and not self._subscription.returnable():
                 self._driver.submit(events.Fetch())  # the next ones come while the application works on these
             if records or self._runtime.now_ms() >= deadline_ms:
                 return records
             self._wait_for_news(deadline_ms)
+
+    def __iter__(self) -> Self:
+        """Records one by one, for ever; or until none has come for `consumer_timeout_ms`."""
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        """The next record. Each step is a poll(): what went before counts as processed, and nothing beyond it does.
+
+        Raises: StopIteration when `consumer_timeout_ms` is over; what poll() raises.
+        """
+        patience_ms = self._config.consumer_timeout_ms
+        while not (records := self._take_at_hand()):
+            records = self.poll(arguments.INT32_MAX if patience_ms is None else patience_ms, max_records=1)
+            if records:
+                break
+            if patience_ms is not None:
+                raise StopIteration
+        return records[0]
+
+    def _take_at_hand(self) -> list[ConsumerRecord]:
+        """A record that is here already, if nothing else is due and the last poll() was not long ago.
+
+        The background thread need not hear of every record.
+        """
+        with self._call_guard.use("next()"):
+            interval_ms = min(QUIET_MS, self._config.max_poll_interval_ms // 3)
+            if self._runtime.now_ms() - self._polled_ms >= interval_ms or self._is_anything_due():
+                return []
+            self._subscription.poll_started()
+            records = self._records.take(1)
+            if records and not self._subscription.returnable():
+                self._driver.submit(events.Fetch())
+            return records
+
+    def _is_anything_due(self) -> bool:
+        return (
+            self._call_guard.is_interrupted()
+            or self._call_guard.is_in_callback()
+            or self._driver.failure() is not None
+            or self._callbacks.has_error()
+            or self._callbacks.is_due()
+        )
 
     def _wait_for_news(self, deadline_ms: int) -> None:
         """Being blocked in here counts as polling, so the poll interval is kept from running out (rule P2)."""
@@ -252,6 +316,27 @@ class Consumer(PartitionCalls):
                 "committed()", lambda number: events.FetchCommitted(wanted, number, deadline_ms), deadline_ms
             )
             return dict(cast("Mapping[TopicPartition, OffsetAndMetadata | None]", found))
+
+    # The group -------------------------------------------------------------------------------------------------------
+
+    def group_metadata(self) -> GroupMetadata:
+        """Who this member is, for a producer's sendOffsetsToTransaction: all of it as of one moment."""
+        with self._call_guard.use("group_metadata()"):
+            if self._config.group_id is None:
+                raise ConfigError("group_metadata() needs a group_id")
+            deadline_ms = self._runtime.now_ms() + self._limit_ms(None, "group_metadata()")
+            return cast("GroupMetadata", self._await("group_metadata()", events.DescribeMember, deadline_ms))
+
+    def enforce_rebalance(self, reason: str = "rebalance enforced by user") -> None:
+        """Have the group rebalance although nothing has changed (KIP-568), with the next poll()s.
+
+        For an assignor that goes by what only the application knows. IllegalStateError without a subscription.
+        """
+        with self._call_guard.use("enforce_rebalance()"):
+            self._need_background()
+            if self._chosen != "topics":
+                raise IllegalStateError("enforce_rebalance() without topics: subscribe() first")
+            self._driver.submit(events.EnforceRebalance(str(reason)))
 
     # The end ---------------------------------------------------------------------------------------------------------
 

@@ -10,29 +10,74 @@ raises what is wrong with it, each time until the application has moved the posi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, ItemsView, KeysView, Sequence, ValuesView
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
-from groupspec.impl.core.errors import KafkaError
+from groupspec.impl.core.errors import KafkaError, RecordDeserializationError
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.core.subscription import Buffered, SubscriptionState
+from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.subscription import SubscriptionState
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRecord:
-    """One record, undecoded: keys, values and header values are the bytes that were produced, or None.
+class ConsumerRecord(NamedTuple):
+    """One record. Key, value and header values are the bytes that were produced, or None.
 
-    `timestamp_ms` counts from 1970; it is -1 where there is none.
+    Key and value are instead what the deserialisers made of them, if the consumer has some. `timestamp_ms` counts from
+    1970; it is -1 where there is none. `timestamp_type`: 0 the producer's time, 1 the broker's. `leader_epoch`: of the
+    leader that wrote it, -1 where that is not known.
     """
 
     topic: str
     partition: int
     offset: int
     timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
+    key: Any
+    value: Any
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp_type: int = 0
+    leader_epoch: int = -1
+
+    @property
+    def timestamp(self) -> int:
+        """The same as `timestamp_ms`, by the name that it has in kafka-python, aiokafka and Java."""
+        return self.timestamp_ms
+
+
+class ConsumerRecords(list[ConsumerRecord]):
+    """What one poll() returns: a list of records, as Java's ConsumerRecords; and by partition, as kafka-python's dict.
+
+        for record in consumer.poll(1000): ...
+        for partition, records in consumer.poll(1000).items(): ...
+
+    Records of one partition are in the order of their offsets.
+    """
+
+    def items(self) -> ItemsView[TopicPartition, list[ConsumerRecord]]:
+        """Partitions and their records."""
+        return self._by_partition().items()
+
+    def keys(self) -> KeysView[TopicPartition]:
+        """The partitions of which there are records."""
+        return self._by_partition().keys()
+
+    def values(self) -> ValuesView[list[ConsumerRecord]]:
+        """The records of each partition."""
+        return self._by_partition().values()
+
+    def records(self, partition: TopicPartition) -> list[ConsumerRecord]:
+        """Those of one partition; none if it has none here."""
+        return self._by_partition().get(partition, [])
+
+    def _by_partition(self) -> dict[TopicPartition, list[ConsumerRecord]]:
+        found: dict[tuple[str, int], list[ConsumerRecord]] = {}
+        for record in self:
+            found.setdefault((record.topic, record.partition), []).append(record)
+        return {TopicPartition(*place): records for place, records in found.items()}
+
+
+Deserializer = Callable[[bytes], Any]
+"""Makes a key or a value of its bytes; a None stays None, and is not given to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +95,26 @@ class Decoded:
 class RecordDecoder(Protocol):
     """What reads record batches; `groupspec.impl.wiring` has the real one."""
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
-        """The records from this offset on. Raises nothing because of the bytes."""
+    def decode(
+        self,
+        partition: TopicPartition,
+        data: bytes,
+        from_offset: int,
+        aborted_transactions: Sequence[tuple[int, int]] = (),
+    ) -> Decoded:
+        """The records from this offset on, without those of the aborted transactions (producer id, first offset).
+
+        Raises nothing because of the bytes.
+        """
 
 
 class _Opened:
     """A decoded buffer, and how much of it has been returned."""
 
     def __init__(self, buffered: Buffered, decoder: RecordDecoder) -> None:
-        decoded = decoder.decode(buffered.partition, buffered.record_bytes, buffered.offset)
+        decoded = decoder.decode(
+            buffered.partition, buffered.record_bytes, buffered.offset, buffered.aborted_transactions
+        )
         self.buffered = buffered
         self.position = buffered.offset
         self.problem = decoded.problem
@@ -81,6 +137,10 @@ class _Opened:
         last = self._returned + len(batch) == len(self._records)
         return batch, self._end if last else batch[-1].offset + 1, last
 
+    def stop_before(self, problem: RecordDeserializationError) -> None:
+        """What stands before this record can be returned, and nothing else."""
+        self.problem, self._end = problem, problem.offset
+
     def returned(self, records: Sequence[ConsumerRecord], position: int) -> None:
         """These are the application's now."""
         self._returned += len(records)
@@ -90,8 +150,15 @@ class _Opened:
 class Records:
     """What was decoded and not returned yet; the polling thread's own."""
 
-    def __init__(self, subscription: SubscriptionState, decoder: RecordDecoder) -> None:
+    def __init__(
+        self,
+        subscription: SubscriptionState,
+        decoder: RecordDecoder,
+        key_deserializer: Deserializer | None = None,
+        value_deserializer: Deserializer | None = None,
+    ) -> None:
         self._subscription = subscription
+        self._deserializers = {"key": key_deserializer, "value": value_deserializer}
         self._decoder = decoder
         self._opened: dict[TopicPartition, _Opened] = {}
 
@@ -122,8 +189,33 @@ class Records:
     def _take_from(self, opened: _Opened, at_most: int) -> Sequence[ConsumerRecord]:
         """The next of the opened ones; none if they were revoked, or the position was moved, since they arrived."""
         records, end, last = opened.next(at_most)
+        if any(self._deserializers.values()):
+            records, problem = self._deserialize(opened.buffered.partition, records)
+            if problem is not None:
+                end = problem.offset
+                opened.stop_before(problem)
         exhausted = last and opened.problem is None
         if not self._subscription.advance(opened.buffered, opened.position, end, exhausted):
             return ()
         opened.returned(records, end)
         return records
+
+    def _deserialize(
+        self, partition: TopicPartition, records: Sequence[ConsumerRecord]
+    ) -> tuple[Sequence[ConsumerRecord], RecordDeserializationError | None]:
+        """The records with key and value as the application wants them, up to the first one that can't be made so."""
+        made: list[ConsumerRecord] = []
+        for record in records:
+            changed: dict[str, Any] = {}
+            for part, deserializer in self._deserializers.items():
+                raw = getattr(record, part)
+                if deserializer is None or raw is None:
+                    continue
+                try:
+                    changed[part] = deserializer(raw)
+                except Exception as error:
+                    problem = RecordDeserializationError(partition, record.offset, part, repr(error))
+                    problem.__cause__ = error
+                    return made, problem
+            made.append(record._replace(**changed))
+        return made, None

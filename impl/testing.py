@@ -186,7 +186,9 @@ class RecordedDriver(BackgroundDriver):
 class PlainDecoder:
     """Reads "offset:value" lines instead of record batches, so that a test can write them by hand."""
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
+    def decode(
+        self, partition: TopicPartition, data: bytes, from_offset: int, aborted_transactions: object = ()
+    ) -> Decoded:
         """See RecordDecoder."""
         lines = [line.split(b":", 1) for line in data.splitlines()]
         found = [ConsumerRecord(partition.topic, partition.partition, int(at), -1, None, value) for at, value in lines]

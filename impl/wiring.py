@@ -37,9 +37,15 @@ class BatchDecoder:
     def __init__(self, check_crcs: bool = True) -> None:
         self._check_crcs = check_crcs
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
+    def decode(
+        self,
+        partition: TopicPartition,
+        data: bytes,
+        from_offset: int,
+        aborted_transactions: Sequence[tuple[int, int]] = (),
+    ) -> Decoded:
         """See RecordDecoder."""
-        return decode_records(partition, data, from_offset, check_crcs=self._check_crcs)
+        return decode_records(partition, data, from_offset, aborted_transactions, check_crcs=self._check_crcs)
 
 
 DECODER: Final[RecordDecoder] = BatchDecoder()

@@ -16,8 +16,9 @@ LATEST = -1
 
 @dataclass
 class _Partition:
-    """Batches, and the offset at which each begins."""
+    """Batches, and the offset at which each begins; of each record the time."""
 
+    times_ms: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     batches: list[bytes] = field(default_factory=list)
     end: int = 0
@@ -25,7 +26,13 @@ class _Partition:
     def append(self, records: Sequence[NewRecord]) -> None:
         self.starts.append(self.end)
         self.batches.append(encode_records(records, self.end))
+        self.times_ms += [record.timestamp_ms for record in records]
         self.end += len(records)
+
+    def first_since(self, time_ms: int) -> tuple[int, int]:
+        """Offset and time of the first record that is not older; -1 and -1 if there is none."""
+        found = ((offset, time) for offset, time in enumerate(self.times_ms) if time >= time_ms)
+        return next(found, (-1, -1))
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         """Whole batches from the one with this offset on; at least one, however large (KIP-74)."""
@@ -95,13 +102,17 @@ class Topics:
         )
 
     def list_offsets(self, request: messages.ListOffsetsRequest, node: int) -> messages.ListOffsetsResponse:
-        """Beginnings, ends; any other timestamp is before the first record."""
+        """Beginnings, ends, and where a time is."""
 
         def listed(partition: TopicPartition) -> messages.ListedOffset:
             error = self._error(partition, node)
             if error is not ErrorCode.NONE:
                 return messages.ListedOffset(-1, error)
-            return messages.ListedOffset(self.end_of(partition) if request.timestamps[partition] == LATEST else 0)
+            timestamp = request.timestamps[partition]
+            if timestamp >= 0:
+                offset, time_ms = self._partitions[partition].first_since(timestamp)
+                return messages.ListedOffset(offset, timestamp_ms=time_ms)
+            return messages.ListedOffset(self.end_of(partition) if timestamp == LATEST else 0)
 
         return messages.ListOffsetsResponse({partition: listed(partition) for partition in request.timestamps})
 

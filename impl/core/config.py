@@ -23,7 +23,7 @@ JOIN_GROUP_EXTRA_MS = 5_000
 """How much longer than the rebalance timeout a JoinGroup may take: the answer comes when the timeout has passed."""
 
 
-OF_THE_CONSUMER = ("bootstrap_servers",)
+OF_THE_CONSUMER = ("bootstrap_servers", "key_deserializer", "value_deserializer")
 """Settings that the core needs nothing of: arguments of Consumer."""
 
 
@@ -47,6 +47,8 @@ class Settings(TypedDict, total=False):
     retry_backoff_ms: int
     default_api_timeout_ms: int
     metadata_max_age_ms: int
+    allow_auto_create_topics: bool
+    exclude_internal_topics: bool
     enable_auto_commit: bool
     auto_commit_interval_ms: int
     auto_offset_reset: str
@@ -56,7 +58,9 @@ class Settings(TypedDict, total=False):
     fetch_max_wait_ms: int
     fetch_max_bytes: int
     max_partition_fetch_bytes: int
+    isolation_level: str
     check_crcs: bool
+    consumer_timeout_ms: int | None
     reconnect_backoff_ms: int
     reconnect_backoff_max_ms: int
     socket_connection_setup_timeout_ms: int
@@ -68,7 +72,9 @@ class Settings(TypedDict, total=False):
 class Config:
     """What the application chose. Raises ConfigError for what can't work.
 
-    The defaults are Kafka's, but the buffers of sockets are the operating system's (-1).
+    Kafka's defaults, but for these: `allow_auto_create_topics` is off, since a misspelt name would become a topic, and
+    the buffers of sockets are the operating system's (-1). `consumer_timeout_ms` is kafka-python's: how long an
+    iteration over the consumer waits for a record before it ends; None: for ever.
     """
 
     group_id: str | None = None
@@ -81,6 +87,8 @@ class Config:
     retry_backoff_ms: int = 100
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
+    allow_auto_create_topics: bool = False
+    exclude_internal_topics: bool = True
     enable_auto_commit: bool = True
     auto_commit_interval_ms: int = 5_000
     auto_offset_reset: str = "latest"
@@ -90,7 +98,9 @@ class Config:
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 50 * 1024 * 1024
     max_partition_fetch_bytes: int = 1024 * 1024
+    isolation_level: str = "read_uncommitted"
     check_crcs: bool = True
+    consumer_timeout_ms: int | None = None
     reconnect_backoff_ms: int = 50
     reconnect_backoff_max_ms: int = 1_000
     socket_connection_setup_timeout_ms: int = 10_000
@@ -139,6 +149,11 @@ class Config:
         return self.group_instance_id is not None
 
     @property
+    def read_committed(self) -> bool:
+        """Whether records of transactions that are open or were aborted are held back (KIP-98)."""
+        return self.isolation_level == "read_committed"
+
+    @property
     def auto_commit(self) -> bool:
         """Whether positions are committed without being asked. Never without a group."""
         return self.enable_auto_commit and self.group_id is not None
@@ -164,6 +179,8 @@ class Config:
             "receive_buffer_bytes": -1,
             "send_buffer_bytes": -1,
         }
+        if self.consumer_timeout_ms is not None:
+            at_least = {**at_least, "consumer_timeout_ms": 0}
         for name, least in at_least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= INT32_MAX:
@@ -205,7 +222,7 @@ class Config:
             value = getattr(self, name)
             if not (isinstance(value, str) or (value is None and name != "client_id")):
                 raise ConfigError(f"{name}={value!r}: must be a text" + (", or None" if name != "client_id" else ""))
-        for name in ("enable_auto_commit", "check_crcs"):
+        for name in ("enable_auto_commit", "allow_auto_create_topics", "exclude_internal_topics", "check_crcs"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name}={getattr(self, name)!r}: must be True or False")
 
@@ -232,3 +249,7 @@ class Config:
             raise ConfigError(f"partition_assignment_strategy={strategy!r} names an assignor twice")
         if self.auto_offset_reset not in ("earliest", "latest", "none"):
             raise ConfigError(f"auto_offset_reset={self.auto_offset_reset!r}: must be 'earliest', 'latest' or 'none'")
+        if self.isolation_level not in ("read_uncommitted", "read_committed"):
+            raise ConfigError(
+                f"isolation_level={self.isolation_level!r}: must be 'read_uncommitted' or 'read_committed'"
+            )

@@ -35,6 +35,15 @@ TRACED = {
     "OffsetCommit": "commit_answered",
 }
 
+REFUSED_WHEN_CLOSED = (
+    events.Commit,
+    events.FetchCommitted,
+    events.ListOffsets,
+    events.ListTopics,
+    events.DescribeMember,
+)
+"""What somebody waits for, and nobody can do any more."""
+
 
 class Core(Parts):
     """One member. Everything happens inside `handle`; the outputs say what the driver has to do next."""
@@ -84,6 +93,8 @@ class Core(Parts):
         late = is_late(self, sent, answers[0].error if answers else ErrorCode.NONE)
         self.requests.end(sent, response)
         self._note_answer(sent, answers, late)
+        if self.questions.answered(sent, response, answers):
+            return
         for part in answers:
             if late:
                 dispatch_late(self, part)
@@ -102,7 +113,7 @@ class Core(Parts):
 
     def _refuse(self, event: InputEvent) -> None:
         """After the end: futures are completed; everything else is ignored."""
-        if isinstance(event, events.Commit | events.FetchCommitted):
+        if isinstance(event, REFUSED_WHEN_CLOSED):
             error = ConsumerClosedError("The consumer is closed")
             self.context.emit(events.CompleteFuture(event.future_id, error=error))
         elif isinstance(event, events.Close | events.Unsubscribe):

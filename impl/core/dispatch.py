@@ -4,7 +4,8 @@ Keys are (kind of event, "") for what the application does, ("TimerExpired", tim
 "other" stands for every error that has no row of its own, "late" for an answer to an identity of the past (rule J9; in
 the APIs without such a row late answers are dropped). Errors that one handler takes stand in one key, separated by
 blanks, and are sorted as in Kafka's AbstractCoordinator and ConsumerCoordinator. `HANDLERS`, with a key for each, is
-read at the moment of use.
+read at the moment of use. Answers to what the application has asked about the log are not in it: `questions` takes
+them whole.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ _TABLE: dict[Key, Handler] = {
     ("Fetch", ""): on(events.Fetch, lambda core, e: core.demand()),
     ("Commit", ""): on(events.Commit, lambda core, e: core.commits.commit(e)),
     ("FetchCommitted", ""): on(events.FetchCommitted, lambda core, e: core.offsets.fetch_committed(e)),
+    ("ListOffsets", ""): on(events.ListOffsets, lambda core, e: core.questions.list_offsets(e)),
+    ("ListTopics", ""): on(events.ListTopics, lambda core, e: core.questions.list_topics(e)),
+    ("DescribeMember", ""): on(events.DescribeMember, lambda core, e: core.describe_member(e)),
     ("MetadataUpdate", ""): on(events.MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
     ("EnforceRebalance", ""): on(events.EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
     ("CallbackStarted", ""): on(events.CallbackStarted, lambda core, e: core.membership.callback_started()),
@@ -66,7 +70,8 @@ _TABLE: dict[Key, Handler] = {
     ("PartitionsAssigned", ""): on(events.PartitionsAssigned, lambda core, e: core.membership.partitions_assigned()),
     ("Close", ""): on(events.Close, lambda core, e: core.leaving.close(e)),
     # Time
-    ("TimerExpired", "lookup_backoff join_backoff commit_backoff offsets_backoff fetch_backoff"):
+    ("TimerExpired", "lookup_backoff join_backoff commit_backoff offsets_backoff questions_backoff "
+                     "fetch_backoff"):
         on(TimerExpired, lambda core, e: core.timers.disarm(e.timer)),  # the next try may be made
     ("TimerExpired", "session"): on(TimerExpired, lambda core, e: core.heartbeats.session_expired()),
     ("TimerExpired", "poll_interval"): on(TimerExpired, lambda core, e: core.heartbeats.poll_interval_expired()),
@@ -74,6 +79,7 @@ _TABLE: dict[Key, Handler] = {
     ("TimerExpired", "commit_deadline"): on(TimerExpired, lambda core, e: core.commits.deadline_over()),
     ("TimerExpired", "auto_commit"): on(TimerExpired, lambda core, e: core.commits.interval_over()),
     ("TimerExpired", "offsets_deadline"): on(TimerExpired, lambda core, e: core.offsets.deadline_over()),
+    ("TimerExpired", "questions_deadline"): on(TimerExpired, lambda core, e: core.questions.deadline_over()),
     ("TimerExpired", "metadata"): on(TimerExpired, lambda core, e: core.metadata.timer_expired()),
     ("TimerExpired", "close_deadline"): on(TimerExpired, lambda core, e: core.leaving.deadline_over()),
     # FindCoordinator

@@ -82,6 +82,21 @@ class UnreadableRecordsError(KafkaError):
         self.next_offset = next_offset
 
 
+class RecordDeserializationError(KafkaError):
+    """The application's deserialiser raised, as `__cause__` says; records before this one were returned.
+
+    `partition` and `offset` say which record; seek() to the next offset to leave it out.
+    """
+
+    def __init__(self, partition: TopicPartition, offset: int, part: str, cause: str) -> None:
+        super().__init__(
+            f"{partition} at offset {offset}: the {part}_deserializer raised {cause}. "
+            f"seek({partition}, {offset + 1}) to leave this record out"
+        )
+        self.partition = partition
+        self.offset = offset
+
+
 class OffsetOutOfRangeError(KafkaError):
     """The position does not exist (any more), and auto.offset.reset is "none": seek() to one that does."""
 

@@ -85,6 +85,31 @@ class FetchCommitted(ServerEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ListOffsets(ServerEvent):
+    """Ask the leaders for offsets: by time, -2 the first one, -1 the end. `future_id`: a ListedOffset each, or None."""
+
+    timestamps: Mapping[TopicPartition, int]
+    future_id: int
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListTopics(ServerEvent):
+    """Ask for these topics, or for all (None); `future_id` is completed with a TopicMetadata for each that exists."""
+
+    topics: tuple[str, ...] | None
+    future_id: int
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeMember(ServerEvent):
+    """Ask for the member's identity: `future_id` is completed with GroupMetadata."""
+
+    future_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class MetadataUpdate(ServerEvent):
     """Refresh the metadata of these topics now."""
 
@@ -235,6 +260,16 @@ Output = (
     | CompleteFuture
     | Closed
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """Who this member is (Java's ConsumerGroupMetadata): generation -1 and member id "" while it is none."""
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None
 
 
 class UnsolicitedResponse(Exception):

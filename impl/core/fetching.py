@@ -19,9 +19,9 @@ from groupspec.impl.core.errors import OffsetOutOfRangeError, error_for
 from groupspec.impl.core.messages import ErrorCode, FetchRequest, FetchResponse, TopicPartition
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets
+from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.rebalance import Rebalance
 from groupspec.impl.core.requests import Requests, Sent
-from groupspec.impl.core.subscription import Buffered
 
 Partitions = tuple[TopicPartition, ...]
 
@@ -78,6 +78,8 @@ class Fetching:
                 config.fetch_min_bytes,
                 config.fetch_max_bytes,
                 config.max_partition_fetch_bytes,
+                config.read_committed,
+                {p: epoch for p in wanted if (epoch := self._metadata.leader_epoch(p)) >= 0},
             ),
             leader,
             config.request_timeout_ms,
@@ -90,9 +92,19 @@ class Fetching:
         """Records, or none yet."""
         for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
             fetched = response.partitions[partition]
+            held_back = self._context.config.read_committed and fetched.last_stable_offset >= 0
+            end = fetched.last_stable_offset if held_back else fetched.high_watermark
+            self._subscription.set_ends(partition, epoch, end, fetched.high_watermark)
             if not fetched.record_bytes:
                 continue
-            records = Buffered(partition, epoch, offset, fetched.record_bytes, fetched.high_watermark)
+            records = Buffered(
+                partition,
+                epoch,
+                offset,
+                fetched.record_bytes,
+                fetched.high_watermark,
+                fetched.aborted_transactions,
+            )
             if self._subscription.buffer(records):
                 self._demand = False
 

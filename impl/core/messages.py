@@ -8,7 +8,7 @@ protocol guide (kafka.apache.org/protocol); times are in milliseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -82,9 +82,10 @@ class ApiVersionsRequest:
 
 @dataclass(frozen=True, slots=True)
 class MetadataRequest:
-    """Brokers, and the partitions of these topics (None: of all)."""
+    """Brokers, and the partitions of these topics (None: of all); `creates`: topics that do not exist are made."""
 
     topics: tuple[str, ...] | None
+    creates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,20 +174,26 @@ class OffsetFetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsRequest:
-    """Where does each partition begin (timestamp -2) or end (-1)?"""
+    """Where does each partition begin (timestamp -2), end (-1), or have its first record not older than this?
+
+    `read_committed`: its end is where the first transaction is still open.
+    """
 
     timestamps: Mapping[TopicPartition, int]
+    read_committed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """Records from these offsets on."""
+    """Records from these offsets on. `leader_epochs`: which leader the reader believes to ask, as far as it knows."""
 
     offsets: Mapping[TopicPartition, int]
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
     max_partition_bytes: int
+    read_committed: bool = False
+    leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 # Answers -------------------------------------------------------------------------------------------------------------
@@ -203,11 +210,12 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """The leader of a partition (-1: none at the moment)."""
+    """The leader of a partition (-1: none at the moment), and the how-manieth it is (-1: not said)."""
 
     partition: int
     leader: int
     error: ErrorCode = ErrorCode.NONE
+    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +226,7 @@ class TopicMetadata:
     partitions: tuple[PartitionMetadata, ...]
     error: ErrorCode = ErrorCode.NONE
     topic_id: bytes = b"\0" * 16
+    is_internal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,10 +335,12 @@ class OffsetFetchResponse:
 
 @dataclass(frozen=True, slots=True)
 class ListedOffset:
-    """The offset asked for, of one partition."""
+    """The offset asked for, of one partition; asked for by time: -1 if there is none, or with that record's time."""
 
     offset: int
     error: ErrorCode = ErrorCode.NONE
+    timestamp_ms: int = -1
+    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,11 +353,17 @@ class ListOffsetsResponse:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPartition:
-    """Record batches as they stood on the wire, undecoded, and the end of what may be read."""
+    """Record batches as they stood on the wire, undecoded, and the end of what may be read.
+
+    `last_stable_offset`: where the first open transaction begins, which is that end for who reads what is committed;
+    `aborted_transactions`: producer id and first offset of those in these batches, if it was asked so.
+    """
 
     record_bytes: bytes
     high_watermark: int
     error: ErrorCode = ErrorCode.NONE
+    last_stable_offset: int = -1
+    aborted_transactions: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class Metadata:
         self._wanted: set[str] = set()
         self._asked: set[str] = set()  # of the last request: only other topics are asked for before the backoff is over
         self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
+        self._epochs: dict[TopicPartition, int] = {}  # the how-manieth leader that is, as far as brokers say
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
         self._in_flight: Sent | None = None
@@ -83,6 +84,13 @@ class Metadata:
             return None
         return node
 
+    def leader_epoch(self, partition: TopicPartition) -> int:
+        """The how-manieth leader `leader` is; -1 if no broker has said so. The leader refuses a fetch with another one.
+
+        A fetch that a former leader answers could otherwise miss records that the present one has (KIP-320).
+        """
+        return self._epochs.get(partition, -1)
+
     def progress(self) -> None:
         """Ask if something is missing or wrong."""
         if self._in_flight is not None or not self._wanted:
@@ -97,7 +105,9 @@ class Metadata:
         self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
         self._context.timers.disarm("metadata")
         self._in_flight = self._requests.send(
-            MetadataRequest(tuple(sorted(self._wanted))), ANY_NODE, self._context.config.request_timeout_ms
+            MetadataRequest(tuple(sorted(self._wanted)), self._context.config.allow_auto_create_topics),
+            ANY_NODE,
+            self._context.config.request_timeout_ms,
         )
 
     def timer_expired(self) -> None:
@@ -113,6 +123,8 @@ class Metadata:
                 self._missing.discard(topic.topic)
                 self._context.journal.over(__name__, f"Topic {topic.topic} exists now", topic.topic)
                 self._leaders[topic.topic] = {p.partition: p.leader for p in topic.partitions}
+                for p in topic.partitions:
+                    self._epochs[TopicPartition(topic.topic, p.partition)] = p.leader_epoch
         if any(leader < 0 for leaders in self._leaders.values() for leader in leaders.values()):
             self._look_again()
         elif not self._context.timers.is_armed("metadata"):

@@ -116,10 +116,13 @@ class Offsets:
         }
         if not missing:
             return
-        if self._context.config.group_id is None:
-            self._to_reset.update(missing)
-        else:
-            self._questions.append(Question(tuple(missing), epochs=missing))
+        if self._context.config.group_id is not None:
+            chosen = self._subscription.resets()
+            committed = {partition: epoch for partition, epoch in missing.items() if partition not in chosen}
+            if committed:
+                self._questions.append(Question(tuple(committed), epochs=committed))
+            missing = {partition: epoch for partition, epoch in missing.items() if partition in chosen}
+        self._to_reset.update(missing)
 
     def _is_being_looked_up(self, partition: TopicPartition, epoch: int) -> bool:
         return (
@@ -143,19 +146,20 @@ class Offsets:
         )
 
     def _ask_for_resets(self) -> None:
-        """One ListOffsets for each leader that is known."""
-        timestamp = TIMESTAMPS.get(self._context.config.auto_offset_reset)
-        if timestamp is None:
+        """One ListOffsets for each leader that is known: where the application has said, or else the reset policy."""
+        config, policy = self._context.config, TIMESTAMPS.get(self._context.config.auto_offset_reset)
+        timestamps = dict.fromkeys(self._to_reset, policy) | self._subscription.resets()
+        if None in timestamps.values():
             self._report_missing()
-            return
         by_leader: dict[int, dict[TopicPartition, int]] = {}
         for partition, epoch in self._to_reset.items():
-            leader = self._metadata.leader(partition)
+            leader = None if timestamps[partition] is None else self._metadata.leader(partition)
             if leader is not None:
                 by_leader.setdefault(leader, {})[partition] = epoch
         for leader, asked in by_leader.items():
+            wanted = {partition: timestamp for partition in asked if (timestamp := timestamps[partition]) is not None}
             sent = self._requests.send(
-                ListOffsetsRequest(dict.fromkeys(asked, timestamp)), leader, self._context.config.request_timeout_ms
+                ListOffsetsRequest(wanted, config.read_committed), leader, config.request_timeout_ms
             )
             self._resets[sent.request_id] = asked
             for partition in asked:
@@ -163,15 +167,17 @@ class Offsets:
 
     def _report_missing(self) -> None:
         """auto.offset.reset is "none": the application has to say where to begin, by its next poll (rule O6)."""
-        if self._to_reset and self._may_report and not self._refused:
+        missing = sorted(set(self._to_reset) - set(self._subscription.resets()))
+        if missing and self._may_report and not self._refused:
             self._refused = True
             self._context.report(
                 NoOffsetForPartitionError(
-                    f"No committed offset for {', '.join(map(str, sorted(self._to_reset)))}, and auto_offset_reset is "
+                    f"No committed offset for {', '.join(map(str, missing))}, and auto_offset_reset is "
                     "'none': seek(), or choose 'earliest' or 'latest'"
                 )
             )
-            self._to_reset.clear()
+            for partition in missing:
+                del self._to_reset[partition]
 
     # OffsetFetch's answers -------------------------------------------------------------------------------------------
 

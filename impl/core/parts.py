@@ -3,6 +3,7 @@
     connection   who coordinates the group          membership, joining, leading, leaving   the rebalance
     heartbeats   signs of life, and the timers      commits, offsets               what is committed, where to begin
     metadata     topics and their leaders           fetching                       records
+    questions    what the application asks about topics and offsets
 
 Each part is given what it needs: the context, the requests, and the parts that it calls. Imports go one way, from the
 decision to what carries it out. A part that calls one above it, to say what has happened, names what it calls there as
@@ -16,7 +17,7 @@ from groupspec.impl.core.config import Config
 from groupspec.impl.core.connection import Connection, ConnectionState
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import KafkaError
-from groupspec.impl.core.events import Assign, Description
+from groupspec.impl.core.events import Assign, CompleteFuture, DescribeMember, Description, GroupMetadata
 from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
@@ -26,6 +27,7 @@ from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import ErrorCode
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets
+from groupspec.impl.core.questions import Questions
 from groupspec.impl.core.requests import Requests
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.core.subscription import SubscriptionState
@@ -55,6 +57,7 @@ class Parts:
         self.commits = Commits(context, requests, connection, membership)
         self.leaving = Leaving(context, requests, connection, self.joining, self.commits, membership)
         self.offsets = Offsets(context, requests, connection, self.metadata)
+        self.questions = Questions(context, requests, self.metadata)
         self.fetching = Fetching(context, requests, self.metadata, self.offsets, membership)
         self.metadata.attach(self.leading)
         self.leading.attach(self.joining.send_sync)
@@ -100,6 +103,7 @@ class Parts:
             self.heartbeats.progress()
             if in_call:
                 self.offsets.progress()
+                self.questions.progress()
                 self.metadata.progress()
             if in_poll:
                 self.fetching.progress()
@@ -146,11 +150,18 @@ class Parts:
         self.metadata.polled()
         self.commits.assignment_changed()
 
+    def describe_member(self, event: DescribeMember) -> None:
+        """Who this member is."""
+        identity, config = self.context.identity, self.config
+        found = GroupMetadata(config.group_id or "", identity.generation, identity.member_id, config.group_instance_id)
+        self.context.emit(CompleteFuture(event.future_id, found))
+
     def stop(self) -> None:
         """The end of everything: no request, no timer, no future is left over."""
         self.heartbeats.stop()
         self.commits.stop()
         self.offsets.stop()
+        self.questions.stop()
         self.fetching.stop()
         self.metadata.stop()
         self.connection.stop()

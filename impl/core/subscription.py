@@ -11,6 +11,8 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     position                       the first one by the core (committed offset, reset policy); from then on by the
                                    polling thread (records returned, seek)
     safe_position, paused, wanted  the polling thread
+    reset_to                       the polling thread; cleared with the position that follows from it
+    end_offset, high_watermark     the core
     callback (kind, started)       kind by the core until the polling thread starts the callback; started by the latter
 
 Check-then-act steps (may these records be returned? which kind of callback is it?) are one method each, so that nothing
@@ -22,67 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.core.events import CallbackKind, PartitionDescription
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.core.partition_state import Buffered, PartitionState, PendingCallback, Shared
 
 LockFactory = Callable[[], AbstractContextManager[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Buffered:
-    """Record batches of one fetch, undecoded: `record_bytes` as on the wire, to be read from `offset` on."""
-
-    partition: TopicPartition
-    epoch: int
-    offset: int
-    record_bytes: bytes
-    high_watermark: int
-
-
-@dataclass(frozen=True, slots=True)
-class PendingCallback:
-    """The revocation callback that is due, or runs: its kind is settled once it has started."""
-
-    kind: CallbackKind
-    partitions: tuple[TopicPartition, ...]
-    started: bool = False
-
-
-@dataclass(slots=True)
-class _Partition:
-    epoch: int
-    position: int | None = None
-    safe_position: int | None = None  # the position when the application last called poll()
-    committed: int | None = None
-    paused: bool = False
-    wanted: bool = False  # the application asked for the position although the assigned callback still runs
-    callback_pending: bool = False
-    pending_revocation: bool = False
-    fetch_in_flight: bool = False
-    buffered: Buffered | None = None
-    unreadable: bool = False  # what is buffered
-
-    def state(self) -> str:
-        """The name of the partition's state (see events.PartitionDescription)."""
-        if self.pending_revocation:
-            return "PENDING_REVOCATION"
-        if self.callback_pending:
-            return "ASSIGNED"
-        if self.position is None:
-            return "AWAITING_POSITION"
-        return "PAUSED" if self.paused else "FETCHABLE"
-
-
-@dataclass(slots=True)
-class _Shared:
-    topics: tuple[str, ...] = ()
-    manual: bool = False
-    partitions: dict[TopicPartition, _Partition] = field(default_factory=dict)  # whose turn it is comes first
-    callback: PendingCallback | None = None
-    next_epoch: int = 1
 
 
 class SubscriptionState:
@@ -90,7 +39,7 @@ class SubscriptionState:
 
     def __init__(self, lock: LockFactory = nullcontext) -> None:
         self._lock = lock()
-        self._shared = _Shared()
+        self._shared = Shared()
 
     # What both may ask ------------------------------------------------------------------------------------------------
 
@@ -118,6 +67,19 @@ class SubscriptionState:
         """The offset of the next record to return; None while it is not known. IllegalStateError if not assigned."""
         with self._lock:
             return self._assigned(partition).position
+
+    def high_watermark(self, partition: TopicPartition) -> int | None:
+        """The end of the partition when it was last fetched; None before that. IllegalStateError if not assigned."""
+        with self._lock:
+            return self._assigned(partition).high_watermark
+
+    def lag(self, partition: TopicPartition) -> int | None:
+        """How many offsets are between position and end; None if one is not known. IllegalStateError."""
+        with self._lock:
+            p = self._assigned(partition)
+            if p.position is None or p.end_offset is None:
+                return None
+            return max(0, p.end_offset - p.position)
 
     def describe(self) -> dict[TopicPartition, PartitionDescription]:
         """Every assigned partition."""
@@ -202,8 +164,22 @@ class SubscriptionState:
             p = self._assigned(partition)
             p.epoch = self._new_epoch()
             p.position = p.safe_position = offset
+            p.reset_to = None
             p.buffered = None
             p.fetch_in_flight = False
+
+    def seek_by_time(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
+        """Read on from where this time is: -2 the beginning, -1 the end. All or nothing: IllegalStateError.
+
+        The position is not known until a leader has been asked, which happens with the next poll() or position().
+        """
+        with self._lock:
+            for p in [self._assigned(tp) for tp in partitions]:
+                p.epoch = self._new_epoch()
+                p.position = p.safe_position = None
+                p.reset_to = timestamp
+                p.buffered = None
+                p.fetch_in_flight = False
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Neither fetch nor return records of these. All or nothing: IllegalStateError if one is not assigned."""
@@ -311,6 +287,17 @@ class SubscriptionState:
                 if p.position is None and (p.state() == "AWAITING_POSITION" or (p.wanted and p.state() == "ASSIGNED"))
             }
 
+    def resets(self) -> dict[TopicPartition, int]:
+        """Partitions that the application wants to begin elsewhere than at the committed offset: the timestamps."""
+        with self._lock:
+            return {tp: p.reset_to for tp, p in self._shared.partitions.items() if p.reset_to is not None}
+
+    def set_ends(self, partition: TopicPartition, epoch: int, end_offset: int, high_watermark: int) -> None:
+        """Where the partition ends, and where for this consumer, as a leader has just said."""
+        with self._lock:
+            if (p := self._in_epoch(partition, epoch)) is not None:
+                p.end_offset, p.high_watermark = end_offset, high_watermark
+
     def set_position(self, partition: TopicPartition, epoch: int, offset: int, committed: bool) -> bool:
         """The first position of a partition, if it still awaits one; False if the answer came too late (rule O3)."""
         with self._lock:
@@ -318,6 +305,7 @@ class SubscriptionState:
             if p is None or p.position is not None or p.pending_revocation:
                 return False
             p.position = p.safe_position = offset
+            p.reset_to = None
             if committed:
                 p.committed = offset
             return True
@@ -423,14 +411,14 @@ class SubscriptionState:
             for p in found:
                 p.paused = paused
 
-    def _assigned(self, partition: TopicPartition) -> _Partition:
+    def _assigned(self, partition: TopicPartition) -> PartitionState:
         try:
             return self._shared.partitions[partition]
         except KeyError:
             have = ", ".join(map(str, sorted(self._shared.partitions))) or "none"
             raise IllegalStateError(f"{partition} is not assigned to this consumer; assigned: {have}") from None
 
-    def _in_epoch(self, partition: TopicPartition, epoch: int) -> _Partition | None:
+    def _in_epoch(self, partition: TopicPartition, epoch: int) -> PartitionState | None:
         """The partition, if it is still assigned and in this epoch."""
         p = self._shared.partitions.get(partition)
         return p if p is not None and p.epoch == epoch else None
@@ -439,7 +427,8 @@ class SubscriptionState:
         before, wanted = self._shared.partitions, set(partitions)
         kept = {tp: p for tp, p in before.items() if tp in wanted}
         new = {
-            tp: _Partition(self._new_epoch(), callback_pending=callback_pending) for tp in sorted(wanted - set(before))
+            tp: PartitionState(self._new_epoch(), callback_pending=callback_pending)
+            for tp in sorted(wanted - set(before))
         }
         self._shared.partitions = kept | new
 

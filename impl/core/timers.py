@@ -20,6 +20,8 @@ ORDER: Final = (
     "auto_commit",
     "offsets_backoff",
     "offsets_deadline",
+    "questions_backoff",
+    "questions_deadline",
     "metadata",
     "fetch_backoff",
     "close_deadline",

@@ -7,7 +7,7 @@ show: each takes the fields that it has (`groupspec.impl.network.fields`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any, Final
 from uuid import UUID
@@ -89,6 +89,10 @@ def _write_wanted_topics(request: messages.MetadataRequest, context: Context) ->
 def _read_topic_id(struct: Struct, context: Context) -> bytes:
     topic_id = struct.get("topic_id")
     return topic_id.bytes if isinstance(topic_id, UUID) else bytes(16)
+
+
+def _read_internal(struct: Struct, context: Context) -> bool:
+    return bool(struct.get("is_internal", False))
 
 
 def _replicas(partition: messages.PartitionMetadata, context: Context) -> object:
@@ -193,11 +197,30 @@ def _write_fetch_offsets(request: messages.FetchRequest, context: Context) -> ob
     """Brokers fill their answer in this order, so it is kept."""
     limit = request.max_partition_bytes
     return by_topic(
-        request.offsets,
+        {
+            partition: (offset, request.leader_epochs.get(partition, -1))
+            for partition, offset in request.offsets.items()
+        },
         context,
-        lambda place, offset: {"partition": place, "fetch_offset": offset, "partition_max_bytes": limit},
+        lambda place, asked: {
+            "partition": place,
+            "fetch_offset": asked[0],
+            "current_leader_epoch": asked[1],
+            "partition_max_bytes": limit,
+        },
         keep_order=True,
     )
+
+
+def _read_leader_epochs(struct: Struct, context: Context) -> dict[TopicPartition, int]:
+    read = partitions("topics", "leader_epochs", value("current_leader_epoch", int), "partition").read(struct, context)
+    assert isinstance(read, dict)
+    return {partition: epoch for partition, epoch in read.items() if epoch >= 0}
+
+
+def _stable_offset(fetched: messages.FetchedPartition, context: Context) -> int:
+    """A broker without transactions, as the scripted one, has its last stable offset at the end."""
+    return fetched.last_stable_offset if fetched.last_stable_offset >= 0 else fetched.high_watermark
 
 
 def _read_partition_limit(struct: Struct, context: Context) -> int:
@@ -208,6 +231,13 @@ def _read_partition_limit(struct: Struct, context: Context) -> int:
 
 
 # The table -----------------------------------------------------------------------------------------------------------
+
+_ISOLATION: Final = Field(
+    "isolation_level",
+    "read_committed",
+    lambda struct, context: struct.get("isolation_level", 0) == 1,
+    lambda request, context: int(request.read_committed),
+)
 
 _FETCH_OFFSETS: Final = partitions("topics", "offsets", value("fetch_offset", int), "partition")
 
@@ -224,7 +254,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
         record(
             messages.MetadataRequest,
             Field("topics", "topics", _read_wanted_topics, _write_wanted_topics),
-            fixed("allow_auto_topic_creation", False),
+            Field("allow_auto_topic_creation", "creates", lambda s, context: s.get("allow_auto_topic_creation", False)),
             fixed("include_cluster_authorized_operations", False),
             fixed("include_topic_authorized_operations", False),
         ),
@@ -236,12 +266,11 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
                 record(
                     messages.TopicMetadata,
                     Field("topic_id", "topic_id", _read_topic_id, lambda t, context: context.topic_ids.id_of(t.topic)),
-                    derived("is_internal", lambda topic, context: topic.topic in INTERNAL_TOPICS),
+                    Field("is_internal", "is_internal", _read_internal, lambda t, context: t.topic in INTERNAL_TOPICS),
                     records(
                         "partitions",
                         record(
                             messages.PartitionMetadata,
-                            fixed("leader_epoch", 0),
                             derived("replica_nodes", _replicas),
                             derived("isr_nodes", _replicas),
                             partition="partition_index",
@@ -343,13 +372,13 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
         record(
             messages.ListOffsetsRequest,
             fixed("replica_id", -1),
-            fixed("isolation_level", 0),
+            _ISOLATION,
             fixed("timeout", 0),
             partitions("topics", "timestamps", value("timestamp", int)),
         ),
         record(
             messages.ListOffsetsResponse,
-            partitions("topics", "offsets", record(messages.ListedOffset)),
+            partitions("topics", "offsets", record(messages.ListedOffset, timestamp_ms="timestamp")),
             error_from=None,
         ),
     ),
@@ -358,7 +387,9 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
             messages.FetchRequest,
             duration("max_wait", otherwise="max_wait"),
             fixed("forgotten_topics_data", ()),
+            _ISOLATION,
             Field("topics", "offsets", _FETCH_OFFSETS.read, _write_fetch_offsets),
+            Field("", "leader_epochs", _read_leader_epochs),
             Field("", "max_partition_bytes", _read_partition_limit),
         ),
         record(
@@ -369,9 +400,9 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
                 "partitions",
                 record(
                     messages.FetchedPartition,
-                    derived("last_stable_offset", lambda fetched, context: fetched.high_watermark),
+                    replace(value("last_stable_offset", int), attribute="last_stable_offset", write=_stable_offset),
                     fixed("log_start_offset", 0),
-                    fixed("aborted_transactions", ()),
+                    pairs("aborted_transactions", value("producer_id", int), value("first_offset", int)),
                     record_bytes="records",
                 ),
             ),

@@ -25,6 +25,12 @@ _MAGIC_AT: Final = 16
 _BASE_OFFSET: Final = struct.Struct(">q")
 _BATCH_START: Final = struct.Struct(">qi")  # base offset, length of what follows
 _BATCH_HEADER: Final = struct.Struct(">23xi")  # (base offset, length, epoch, magic, checksum, attributes), last delta
+_LEADER_EPOCH: Final = struct.Struct(">12xi")
+_ATTRIBUTES: Final = struct.Struct(">21xh")
+_TRANSACTIONAL: Final = 0x10
+_PRODUCER: Final = struct.Struct(">43xq")
+_CONTROL_KEY: Final = struct.Struct(">hh")  # version, kind of mark
+_ABORT: Final = 0
 _SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
 
 
@@ -58,13 +64,22 @@ class _Batches(Protocol):
     def next_batch(self) -> _Batch: ...
 
 
-def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0, *, check_crcs: bool = True) -> Decoded:
+def decode_records(
+    partition: TopicPartition,
+    data: bytes,
+    from_offset: int = 0,
+    aborted_transactions: Sequence[tuple[int, int]] = (),
+    *,
+    check_crcs: bool = True,
+) -> Decoded:
     """The records of these batches from `from_offset` on, until one can't be read: then `problem` says why.
 
     A broker answers with whole batches, so the first may begin before the offset asked for; and it may cut the last one
-    off, which is left out. Control batches (the marks of transactions) are left out too.
+    off, which is left out. So are control batches (the marks of transactions), and what belongs to the transactions
+    given: producer id and first offset of those that were aborted.
     """
     records: list[ConsumerRecord] = []
+    aborted = _Aborted(aborted_transactions)
     position, at = from_offset, 0
     while len(data) - at >= _SMALLEST_BATCH:
         base_offset, length = _BATCH_START.unpack_from(data, at)
@@ -75,7 +90,9 @@ def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0,
         try:
             if length < _SMALLEST_BATCH - _BATCH_START.size:
                 raise CorruptRecordException(f"a batch of {length} bytes can't be")
-            records += _read_batch(partition, data[at:end], from_offset, check_crcs)
+            batch = _open_batch(data[at:end], check_crcs)
+            if not (aborted.hides(batch, data[at:end], behind - 1) or batch.is_control_batch):
+                records += _read_batch(partition, batch, data[at:end], from_offset)
         except Exception as problem:  # whatever a codec raises, the bytes are the reason
             start = max(base_offset, position)
             cause = f"{type(problem).__name__}: {problem}"
@@ -89,23 +106,67 @@ def decode_records(partition: TopicPartition, data: bytes, from_offset: int = 0,
     return Decoded(records, position)
 
 
-def _read_batch(partition: TopicPartition, data: bytes, from_offset: int, check_crcs: bool) -> list[ConsumerRecord]:
+class _Aborted:
+    """Transactions that were aborted, and which batches are of them (KIP-98, as Java's CompletedFetch).
+
+    One begins at its first offset and ends at the mark of its producer; a later one of the same producer is another.
+    """
+
+    def __init__(self, transactions: Sequence[tuple[int, int]]) -> None:
+        self._to_come = sorted(transactions, key=lambda producer_and_first: producer_and_first[1], reverse=True)
+        self._producers: set[int] = set()
+
+    def hides(self, batch: _Batch, data: bytes, last_offset: int) -> bool:
+        """Whether the records of this batch, the next one in the log, must not be handed out."""
+        if not (self._to_come or self._producers) or data[_MAGIC_AT] < _MAGIC:
+            return False
+        while self._to_come and self._to_come[-1][1] <= last_offset:
+            self._producers.add(self._to_come.pop()[0])
+        (attributes,) = _ATTRIBUTES.unpack_from(data)
+        (producer_id,) = _PRODUCER.unpack_from(data)
+        if batch.is_control_batch:
+            if _is_abort(batch):
+                self._producers.discard(producer_id)
+            return True
+        return bool(attributes & _TRANSACTIONAL) and producer_id in self._producers
+
+
+def _is_abort(control: _Batch) -> bool:
+    """Whether this is the mark of an aborted transaction (org.apache.kafka.common.record.ControlRecordType)."""
+    key = next(iter(control)).key or b""
+    return len(key) >= _CONTROL_KEY.size and _CONTROL_KEY.unpack_from(key)[1] == _ABORT
+
+
+def _open_batch(data: bytes, check_crcs: bool) -> _Batch:
     """One whole batch. Raises what the codecs raise."""
-    topic, number = partition.topic, partition.partition
     batch = cast("_Batches", MemoryRecords(data)).next_batch()
     if check_crcs and not batch.validate_crc():
         raise CorruptRecordException("the checksum of the batch is wrong")
-    if batch.is_control_batch:
-        return []
+    return batch
+
+
+def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offset: int) -> list[ConsumerRecord]:
+    """Its records. This is where a fast reader spends its time: no call that can be left out."""
+    topic, number = partition.topic, partition.partition
+    timestamp_type, leader_epoch = 0, -1
+    if data[_MAGIC_AT] >= _MAGIC:
+        timestamp_type = _ATTRIBUTES.unpack_from(data)[0] >> 3 & 1
+        (leader_epoch,) = _LEADER_EPOCH.unpack_from(data)
+    new = tuple.__new__  # what a NamedTuple's own constructor calls
     return [
-        ConsumerRecord(
-            topic,
-            number,
-            record.offset,
-            record.timestamp if record.timestamp is not None else -1,
-            record.key,
-            record.value,
-            tuple(record.headers),
+        new(
+            ConsumerRecord,
+            (
+                topic,
+                number,
+                record.offset,
+                -1 if (timestamp := record.timestamp) is None else timestamp,
+                record.key,
+                record.value,
+                tuple(headers) if (headers := record.headers) else (),
+                timestamp_type,
+                leader_epoch,
+            ),
         )
         for record in batch
         if record.offset >= from_offset

@@ -17,9 +17,11 @@ from groupspec.impl.broker.actions import CloseConnection, NeverReply, Reply
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer, ConsumerRecord, TopicPartition, WakeupError
 from groupspec.impl.core.config import Settings
-from groupspec.impl.core.errors import CommitFailedError, ConfigError, KafkaTimeoutError
+from groupspec.impl.core.errors import CommitFailedError, ConfigError, IllegalStateError, KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata
+from groupspec.impl.network.records import NewRecord
 from groupspec.impl.network.transport import SocketTransport
+from groupspec.impl.partition_calls import OffsetAndTimestamp
 from groupspec.impl.runtime import ThreadingRuntime
 from groupspec.impl.testing import Callback
 from groupspec.impl.trace import TraceEvent
@@ -297,3 +299,80 @@ def test_a_commit_without_a_broker_blames_nobody_else() -> None:
         with pytest.raises(KafkaTimeoutError, match="not answered in time; the group's coordinator is unknown"):
             consumer.commit({PARTITIONS[0]: 5}, timeout_ms=100)
         consumer.close(100)
+
+
+# What there is to read, and the ways to read it ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def reader(broker: ScriptedBroker) -> Iterator[Consumer]:
+    """A consumer without a group, which has partition 0."""
+    with Consumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", retry_backoff_ms=20) as consumer:
+        consumer.assign(PARTITIONS[:1])
+        yield consumer
+
+
+def test_beginnings_ends_and_times(broker: ScriptedBroker, reader: Consumer) -> None:
+    broker.append(TOPIC, 1, [NewRecord(b"later", timestamp_ms=1_000), NewRecord(b"last", timestamp_ms=2_000)])
+    first, second = PARTITIONS[:2]
+    assert reader.beginning_offsets([first, second]) == {first: 0, second: 0}
+    assert reader.end_offsets([first, second]) == {first: RECORDS, second: RECORDS + 2}
+    found = reader.offsets_for_times({first: 1, second: 1_500})
+    assert found == {first: None, second: OffsetAndTimestamp(RECORDS + 1, 2_000, -1)}
+    assert reader.end_offsets([]) == {}
+    with pytest.raises(KafkaTimeoutError, match="no-such-topic-0"):
+        reader.end_offsets([TopicPartition("no-such-topic", 0)], timeout_ms=300)
+
+
+def test_topics_and_their_partitions(reader: Consumer) -> None:
+    assert reader.topics() == {TOPIC}
+    assert reader.partitions_for_topic(TOPIC) == {0, 1, 2, 3}
+    assert reader.partitions_for_topic("no-such-topic") is None
+
+
+def test_seeking_to_the_end_and_the_beginning(broker: ScriptedBroker, reader: Consumer) -> None:
+    reader.seek_to_end()
+    assert reader.position(PARTITIONS[0]) == RECORDS
+    reader.seek_to_beginning(PARTITIONS[0])
+    assert reader.highwater(PARTITIONS[0]) is None
+    assert next(reader).offset == 0
+    assert reader.highwater(PARTITIONS[0]) == RECORDS
+    assert reader.current_lag(PARTITIONS[0]) == RECORDS - 1
+    with pytest.raises(IllegalStateError, match="orders-1 is not assigned"):
+        reader.seek_to_end(PARTITIONS[1])
+    assert len(reader.poll(1_000, max_records=3)) == 3
+
+
+def test_an_iteration_ends_when_nothing_more_comes(broker: ScriptedBroker) -> None:
+    settings = Settings(auto_offset_reset="earliest", consumer_timeout_ms=300)
+    with Consumer(bootstrap_servers=broker.bootstrap, value_deserializer=bytes.decode, **settings) as consumer:
+        consumer.assign(PARTITIONS[:1])
+        assert [(record.offset, record.value) for record in consumer] == [(n, f"value {n}") for n in range(RECORDS)]
+
+
+def test_M4_what_an_iteration_has_not_handed_out_is_not_committed(broker: ScriptedBroker, member: Member) -> None:
+    read = [next(member.consumer) for _ in range(3)]
+    last = read[-1]
+    assert [record.offset for record in read] == [0, 1, 2]
+    member.consumer.commit()
+    place = TopicPartition(last.topic, last.partition)
+    assert member.consumer.committed([place]) == {place: OffsetAndMetadata(3)}
+
+
+def test_who_a_member_is_and_a_rebalance_that_it_wants(broker: ScriptedBroker, member: Member) -> None:
+    member.poll_until(member.is_told("assigned", 0, 1, 2, 3))
+    before = member.consumer.group_metadata()
+    assert (before.group_id, before.group_instance_id) == (GROUP, None)
+    assert before.member_id
+    assert before.generation_id >= 1
+    member.consumer.enforce_rebalance("another disk")
+    member.poll_until(lambda: member.consumer.group_metadata().generation_id > before.generation_id)
+    reasons = [getattr(event.message, "reason", "") for event in broker.log.events if event.api == "JoinGroup"]
+    assert "another disk" in reasons
+
+
+def test_calls_about_a_group_need_one(reader: Consumer) -> None:
+    with pytest.raises(ConfigError, match="needs a group_id"):
+        reader.group_metadata()
+    with pytest.raises(IllegalStateError, match="without topics"):
+        reader.enforce_rebalance()

@@ -7,21 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from groupspec.impl.core.errors import KafkaError, UnreadableRecordsError
+from groupspec.impl.core.errors import KafkaError, RecordDeserializationError, UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.core.subscription import Buffered, SubscriptionState
+from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.network.records import NewRecord, encode_records
-from groupspec.impl.records import ConsumerRecord, Decoded, Records
+from groupspec.impl.records import ConsumerRecord, ConsumerRecords, Decoded, Deserializer, Records
 from groupspec.impl.testing import PlainDecoder
 from groupspec.impl.wiring import DECODER
 
 FIRST = TopicPartition("orders", 0)
+PLACES = ((0, 10), (1, 20), (0, 11))
 
 
 class WithGap(PlainDecoder):
     """As if the last batch ended 5 offsets behind its last record: compaction and transactions do that."""
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
+    def decode(
+        self, partition: TopicPartition, data: bytes, from_offset: int, aborted_transactions: object = ()
+    ) -> Decoded:
         decoded = super().decode(partition, data, from_offset)
         return replace(decoded, next_offset=decoded.next_offset + 5)
 
@@ -134,7 +138,9 @@ class Counting:
     def __init__(self) -> None:
         self.calls = 0
 
-    def decode(self, partition: TopicPartition, data: bytes, from_offset: int) -> Decoded:
+    def decode(
+        self, partition: TopicPartition, data: bytes, from_offset: int, aborted_transactions: object = ()
+    ) -> Decoded:
         self.calls += 1
         return DECODER.decode(partition, data, from_offset)
 
@@ -147,3 +153,50 @@ def test_record_batches_as_they_are_on_the_wire() -> None:
     assert (first.key, first.value, list(first.headers)) == (b"key", b"value", [("trace", b"1")])
     assert (second.key, second.value) == (None, None)
     assert subscription.position(FIRST) == 12
+
+
+# What the application makes of them ----------------------------------------------------------------------------------
+
+
+def deserializing(data: bytes, **deserializers: Deserializer) -> tuple[SubscriptionState, Records]:
+    subscription = reading_from(10, data)
+    return subscription, Records(subscription, DECODER, **deserializers)
+
+
+def test_keys_and_values_are_deserialised_and_none_stays_none() -> None:
+    batch = encode_records([NewRecord(b"1", b"a"), NewRecord(None, b"b"), NewRecord(b"3")], first_offset=10)
+    _, records = deserializing(batch, key_deserializer=bytes.decode, value_deserializer=int)
+    assert [(record.key, record.value) for record in records.take(5)] == [("a", 1), ("b", None), (None, 3)]
+
+
+def test_a_record_that_can_not_be_deserialised_stops_its_partition_behind_those_before_it() -> None:
+    batch = encode_records([NewRecord(b"1"), NewRecord(b"x"), NewRecord(b"3")], first_offset=10)
+    subscription, records = deserializing(batch, value_deserializer=int)
+    assert [record.value for record in records.take(5)] == [1]
+    assert subscription.position(FIRST) == 11
+    for _ in range(2):  # each time, until somebody decides
+        with pytest.raises(RecordDeserializationError, match=r"seek\(orders-0, 12\)") as raised:
+            records.take(5)
+    assert (raised.value.partition, raised.value.offset) == (FIRST, 11)
+    assert isinstance(raised.value.__cause__, ValueError)
+    assert subscription.returnable() == ()
+
+
+def test_a_first_record_that_can_not_be_deserialised_raises_at_once() -> None:
+    subscription, records = deserializing(encode_records([NewRecord(b"x")], first_offset=10), value_deserializer=int)
+    with pytest.raises(RecordDeserializationError):
+        records.take(5)
+    assert subscription.position(FIRST) == 10
+
+
+def test_what_a_poll_returns_is_a_list_and_a_dict() -> None:
+    first, second, third = (ConsumerRecord("orders", number, offset, 5, None, b"") for number, offset in PLACES)
+    returned = ConsumerRecords([first, second, third])
+    assert list(returned) == [first, second, third]
+    assert dict(returned.items()) == {FIRST: [first, third], SECOND: [second]}
+    assert list(returned.keys()) == [FIRST, SECOND]
+    assert list(returned.values()) == [[first, third], [second]]
+    assert returned.records(SECOND) == [second]
+    assert returned.records(TopicPartition("orders", 7)) == []
+    assert not ConsumerRecords()
+    assert first.timestamp == first.timestamp_ms == 5

@@ -250,7 +250,9 @@ def a_poll_that_raises_does_not_count(original: Method, self: Parts, raises: boo
 @mutant("BUG-37", "P4")
 def a_poll_waits_for_the_round(seam: Seam) -> None:
     """poll() does not return before there are records, however short its time."""
-    seam.replace(Consumer._poll_until, lambda original, self, deadline_ms: original(self, deadline_ms + 86_400_000))
+    seam.replace(
+        Consumer._poll_until, lambda original, self, deadline_ms, n: original(self, deadline_ms + 86_400_000, n)
+    )
 
     @seam.replacing(Consumer._wait_for_news)
     def wait_for_news(_: Method, self: Consumer, deadline_ms: int) -> None:

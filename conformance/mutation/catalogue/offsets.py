@@ -22,9 +22,10 @@ from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
+from groupspec.impl.core.partition_state import Buffered, PartitionState
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.rebalance import RebalanceState
-from groupspec.impl.core.subscription import Buffered, SubscriptionState, _Partition
+from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.records import Records
 
 # fmt: off
@@ -203,7 +204,7 @@ def what_the_answer_leaves_out_is_reset(original: Method, self: Offsets, sent: o
 def what_is_kept_begins_anew(_: Method, self: SubscriptionState, partitions: object, callback_pending: bool) -> None:
     """After a rebalance every partition is as new: position, pause and lookup are forgotten."""
     self._shared.partitions = {
-        tp: _Partition(self._new_epoch(), callback_pending=callback_pending)
+        tp: PartitionState(self._new_epoch(), callback_pending=callback_pending)
         for tp in sorted(set(partitions))  # type: ignore[call-overload]
     }
 
@@ -281,7 +282,7 @@ def a_late_position_is_taken(
 
 
 @mutant("O4-dropped-by-wakeup", "O4 T4", Consumer._poll_until)
-def a_wakeup_drops_records(_: Method, self: Consumer, deadline_ms: int) -> object:
+def a_wakeup_drops_records(_: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """poll() looks whether it was woken up after it has taken records, and raises instead of returning them."""
     self._callbacks.serve()
     self._callbacks.raise_first()
@@ -310,8 +311,8 @@ def an_unreadable_partition_costs_the_others(_: Method, self: Records, at_most: 
     return taken
 
 
-@mutant("O5-paused-fetched", "O5", _Partition.state)
-def paused_partitions_are_fetched(_: Method, self: _Partition) -> str:
+@mutant("O5-paused-fetched", "O5", PartitionState.state)
+def paused_partitions_are_fetched(_: Method, self: PartitionState) -> str:
     """A partition that the application has paused is fetched and returned."""
     if self.pending_revocation:
         return "PENDING_REVOCATION"

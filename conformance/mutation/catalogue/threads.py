@@ -69,17 +69,17 @@ def everything_waits_for_the_coordinator(original: Method, self: BackgroundDrive
 
 
 @mutant("Q6-records-first", "Q6", Consumer._poll_until)
-def records_come_before_callbacks(original: Method, self: Consumer, deadline_ms: int) -> object:
+def records_come_before_callbacks(original: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """poll() returns buffered records before it runs the callbacks that are due."""
     records = self._records.take(self._config.max_poll_records)
-    return records or original(self, deadline_ms)
+    return records or original(self, deadline_ms, at_most)
 
 
 @mutant("Q6-fetch-first", "Q6", Consumer._poll_until)
-def the_fetch_goes_before_the_callbacks(original: Method, self: Consumer, deadline_ms: int) -> object:
+def the_fetch_goes_before_the_callbacks(original: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """poll() asks for records before it runs the callbacks that are due."""
     self._driver.submit(Fetch())
-    return original(self, deadline_ms)
+    return original(self, deadline_ms, at_most)
 
 
 @mutant("BUG-69", "T1", BackgroundDriver._turn)
@@ -153,12 +153,12 @@ def who_stops_waiting_cancels_the_work(original: Method, self: Consumer, *argume
 
 
 @mutant("BUG-74", "T4", Consumer._poll_until)
-def a_wakeup_counts_only_while_waiting(original: Method, self: Consumer, deadline_ms: int) -> object:
+def a_wakeup_counts_only_while_waiting(original: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """wakeup() interrupts only a call that waits: where records are there they are returned, and it is forgotten."""
     if self._subscription.next_buffered() is not None:
         with self._call_guard._lock:
             self._call_guard._wakeup = False
-    return original(self, deadline_ms)
+    return original(self, deadline_ms, at_most)
 
 
 @mutant("T4-more-than-once", "T4", CallGuard.check_interrupted)
@@ -179,10 +179,10 @@ def a_wakeup_reaches_into_callbacks(_: Method, self: CallGuard) -> None:
 
 
 @mutant("Q1-callback-event-lost", "Q1 S3", Consumer._poll_until)
-def a_callback_that_is_due_gets_lost(original: Method, self: Consumer, deadline_ms: int) -> object:
+def a_callback_that_is_due_gets_lost(original: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """A poll that is woken up takes the callbacks out of the queue and forgets them."""
     try:
-        return original(self, deadline_ms)
+        return original(self, deadline_ms, at_most)
     except WakeupError:
         self._callbacks._waiting.clear()
         raise

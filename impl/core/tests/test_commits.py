@@ -16,7 +16,7 @@ from groupspec.impl.core.events import (
     Start,
 )
 from groupspec.impl.core.messages import JoinGroupRequest, OffsetAndMetadata, OffsetCommitRequest
-from groupspec.impl.core.subscription import Buffered
+from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 
 P0, P1, P2 = partitions(0, 1, 2)

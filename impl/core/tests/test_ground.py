@@ -29,8 +29,10 @@ P0, P1 = partitions(0, 1)
         ({"request_timeout_ms": 2**31}, "request_timeout_ms=2147483648"),
         ({"retry_backoff_ms": "100"}, "retry_backoff_ms='100'"),
         ({"max_poll_records": True}, "max_poll_records=True"),
+        ({"isolation_level": "committed"}, "'read_uncommitted' or 'read_committed'"),
         ({"check_crcs": 1}, "check_crcs=1: must be True or False"),
         ({"receive_buffer_bytes": -2}, "receive_buffer_bytes=-2: must be a whole number from -1"),
+        ({"consumer_timeout_ms": -1}, "consumer_timeout_ms=-1"),
         ({"group_id": ""}, "group_id='': must not be empty"),
         ({"group_instance_id": ""}, "group_instance_id=''"),
         ({"group_instance_id": "a b"}, "letters, digits, dots"),
@@ -54,12 +56,12 @@ def test_a_configuration_that_cannot_work_is_an_error_that_says_what_would(
     [
         ("sesion_timeout_ms", 1, "did you mean session_timeout_ms?"),
         ("session.timeout.ms", 1, "write session_timeout_ms"),
-        ("check_crc", True, "did you mean check_crcs?"),
+        ("value_deserialiser", str, "did you mean value_deserializer?"),
         ("ssl_cafile", "ca.pem", "neither TLS nor SASL is offered"),
         ("security_protocol", "SSL", "neither TLS nor SASL is offered"),
         ("group_protocol", "consumer", "only the classic group protocol is offered"),
         ("enable_incremental_fetch_sessions", True, "every fetch names all its partitions"),
-        ("colour", "blue", "there are auto_commit_interval_ms, "),
+        ("colour", "blue", "there are allow_auto_create_topics, "),
     ],
 )
 def test_a_setting_that_does_not_exist_is_refused_with_what_to_write_instead(

@@ -25,10 +25,11 @@ from groupspec.impl.core.messages import (
     OffsetAndMetadata,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    PartitionMetadata,
     TopicMetadata,
     TopicPartition,
 )
-from groupspec.impl.core.subscription import Buffered
+from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.tests.scene import Scene, partitions
 
 P0, P1, P2 = partitions(0, 1, 2)
@@ -463,3 +464,79 @@ def test_records_that_do_not_begin_at_the_position_are_dropped_with_the_buffer()
     assert scene.subscription.buffer(records)
     assert not scene.subscription.advance(records, 11, 12, exhausted=False)
     assert scene.subscription.next_buffered() is None
+
+
+# Where the application wants to begin ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_seeking_to_the_beginning_or_the_end_asks_the_leader_whatever_is_committed(committed: bool) -> None:
+    scene = Scene(auto_offset_reset="none").stable(0, committed=10) if committed else assigned(0)
+    scene.subscription.seek_by_time([P0], -1)
+    scene.do(Fetch())
+    assert scene.sent(ListOffsetsRequest)[-1].timestamps == {P0: -1}
+    assert state(scene) == "AWAITING_POSITION"
+    if scene.is_waiting("OffsetFetch"):  # asked before the seek: of no use any more (rule O3)
+        scene.committed_are(10)
+        assert state(scene) == "AWAITING_POSITION"
+    listed(scene, 50)
+    assert scene.describe().partitions[P0].position == 50
+    assert scene.errors() == []
+
+
+def test_a_seek_to_an_offset_follows_a_seek_to_the_end() -> None:
+    scene = assigned(0)
+    scene.committed_are(10)
+    scene.subscription.seek_by_time([P0], -1)
+    scene.do(Fetch())
+    scene.subscription.seek(P0, 7)
+    listed(scene, 50)
+    assert scene.describe().partitions[P0].position == 7
+
+
+def test_a_seek_to_the_beginning_outlasts_a_leader_that_moves() -> None:
+    scene = assigned(0)
+    scene.committed_are(10)
+    scene.subscription.seek_by_time([P0], -2)
+    scene.do(Fetch())
+    listed(scene, -1, "NOT_LEADER_OR_FOLLOWER")
+    scene.pass_ms(1_000)
+    assert scene.sent(ListOffsetsRequest)[-1].timestamps == {P0: -2}
+    listed(scene, 3)
+    assert scene.describe().partitions[P0].position == 3
+
+
+def test_the_lag_counts_to_the_end_and_of_what_is_committed_to_the_first_open_transaction() -> None:
+    for isolation_level, lag in (("read_uncommitted", 89), ("read_committed", 30)):
+        scene = assigned(0, isolation_level=isolation_level)
+        scene.committed_are(10)
+        assert scene.subscription.lag(P0) is None
+        scene.do(Fetch())
+        request = scene.waiting("Fetch").request
+        assert isinstance(request, FetchRequest)
+        assert request.read_committed is (isolation_level == "read_committed")
+        answer = FetchedPartition(b"", 99, last_stable_offset=40, aborted_transactions=())
+        scene.respond("Fetch", FetchResponse({P0: answer}))
+        assert scene.subscription.lag(P0) == lag
+        assert scene.subscription.high_watermark(P0) == 99
+
+
+def test_a_fetch_names_the_leader_that_it_believes_in_and_looks_for_another_one_when_it_is_refused() -> None:
+    scene = Scene(group_id=None)
+    scene.coordinator.topics.clear()  # metadata is answered by hand
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.do(Fetch())
+
+    def leader_is(epoch: int) -> None:
+        topic = TopicMetadata(P0.topic, (PartitionMetadata(0, 1, leader_epoch=epoch),))
+        scene.respond("Metadata", MetadataResponse((), (topic,)))
+
+    leader_is(4)
+    listed(scene)
+    fetched(scene, b"", "FENCED_LEADER_EPOCH")
+    scene.pass_ms(100)
+    leader_is(5)
+    fetched(scene, b"", "FENCED_LEADER_EPOCH")  # sent before the answer
+    scene.pass_ms(100)
+    assert [request.leader_epochs for request in scene.sent(FetchRequest)] == [{P0: 4}, {P0: 4}, {P0: 5}]

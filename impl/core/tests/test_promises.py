@@ -34,7 +34,7 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupspec.impl.core.subscription import Buffered
+from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 
 P0, P1 = partitions(0, 1)

@@ -65,9 +65,14 @@ def per_partition(values: st.SearchStrategy[object]) -> st.SearchStrategy[Mappin
     return st.dictionaries(partition, values, max_size=5)
 
 
+transactions = st.lists(st.tuples(int64, int64), max_size=3).map(tuple)
+leaders = per_partition(int32)
+
 REQUESTS: Final[Mapping[str, st.SearchStrategy[Request]]] = {
     "ApiVersions": st.builds(ApiVersionsRequest),
-    "Metadata": st.builds(MetadataRequest, st.none() | st.lists(topic, min_size=1, unique=True).map(tuple)),
+    "Metadata": st.builds(
+        MetadataRequest, st.none() | st.lists(topic, min_size=1, unique=True).map(tuple), st.booleans()
+    ),
     "FindCoordinator": st.builds(FindCoordinatorRequest, text),
     "JoinGroup": st.builds(
         JoinGroupRequest,
@@ -103,10 +108,14 @@ REQUESTS: Final[Mapping[str, st.SearchStrategy[Request]]] = {
     "OffsetFetch": st.builds(
         OffsetFetchRequest, text, st.lists(partition, unique=True, max_size=5).map(lambda p: tuple(sorted(p)))
     ),
-    "ListOffsets": st.builds(ListOffsetsRequest, per_partition(st.integers(-2, 2**62))),
+    "ListOffsets": st.builds(ListOffsetsRequest, per_partition(st.integers(-2, 2**62)), st.booleans()),
     # The limit of a partition stands beside the partition: without one it is lost.
-    "Fetch": st.builds(FetchRequest, per_partition(int64), int32, int32, int32, int32).map(
-        lambda request: request if request.offsets else replace(request, max_partition_bytes=0)
+    "Fetch": st.builds(FetchRequest, per_partition(int64), int32, int32, int32, int32, st.booleans(), leaders).map(
+        lambda request: replace(
+            request,
+            max_partition_bytes=request.max_partition_bytes if request.offsets else 0,
+            leader_epochs={p: epoch for p, epoch in request.leader_epochs.items() if p in request.offsets},
+        )
     ),
 }
 ANSWERS: Final[Mapping[str, st.SearchStrategy[Answer]]] = {
@@ -122,7 +131,7 @@ ANSWERS: Final[Mapping[str, st.SearchStrategy[Answer]]] = {
             st.builds(
                 TopicMetadata,
                 topic,
-                st.lists(st.builds(PartitionMetadata, int32, generation, error), max_size=3).map(tuple),
+                st.lists(st.builds(PartitionMetadata, int32, generation, error, generation), max_size=3).map(tuple),
                 error,
             ).map(lambda t: replace(t, topic_id=IDS.id_of(t.topic).bytes)),
             max_size=3,
@@ -149,8 +158,10 @@ ANSWERS: Final[Mapping[str, st.SearchStrategy[Answer]]] = {
     "OffsetFetch": st.builds(
         OffsetFetchResponse, per_partition(st.builds(FetchedOffset, int64, text, generation, error)), error
     ),
-    "ListOffsets": st.builds(ListOffsetsResponse, per_partition(st.builds(ListedOffset, int64, error))),
-    "Fetch": st.builds(FetchResponse, per_partition(st.builds(FetchedPartition, blob, int64, error)), error),
+    "ListOffsets": st.builds(ListOffsetsResponse, per_partition(st.builds(ListedOffset, int64, error, int64, int32))),
+    "Fetch": st.builds(
+        FetchResponse, per_partition(st.builds(FetchedPartition, blob, int64, error, int64, transactions)), error
+    ),
 }
 
 SINCE: Final[Mapping[tuple[type[object], str], int]] = {
@@ -172,6 +183,11 @@ SINCE: Final[Mapping[tuple[type[object], str], int]] = {
     (MetadataResponse, "controller_id"): 1,
     (MetadataResponse, "error"): 13,
     (TopicMetadata, "topic_id"): 10,
+    (MetadataRequest, "creates"): 4,
+    (PartitionMetadata, "leader_epoch"): 7,
+    (ListOffsetsRequest, "read_committed"): 2,
+    (ListedOffset, "leader_epoch"): 4,
+    (FetchRequest, "leader_epochs"): 9,
     (OffsetCommitRequest, "group_instance_id"): 7,
     (OffsetFetchRequest, "require_stable"): 7,
     (OffsetFetchResponse, "error"): 2,
@@ -216,4 +232,8 @@ def _default(message: object, name: str) -> object:
         "error": ErrorCode.NONE,
         "topic_id": bytes(16),
         "require_stable": False,
+        "creates": False,
+        "leader_epoch": -1,
+        "read_committed": False,
+        "leader_epochs": {},
     }[name]

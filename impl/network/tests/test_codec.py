@@ -5,6 +5,8 @@ There and back, against an implementation that is not ours, and with bytes gone 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,6 @@ from kafka.protocol import metadata as kafka_python_metadata
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
-    FetchedPartition,
     FetchRequest,
     FetchResponse,
     FindCoordinatorRequest,
@@ -88,12 +89,7 @@ def _as_it_must_arrive(answer: codec.Answer, version: int) -> object:
     """Two APIs once had no place for an error of the whole request: it stands on every part instead."""
     if answer.error is not ErrorCode.NONE:
         if isinstance(answer, FetchResponse) and version < 7:
-            answer = FetchResponse(
-                {
-                    p: FetchedPartition(f.record_bytes, f.high_watermark, answer.error)
-                    for p, f in answer.partitions.items()
-                }
-            )
+            answer = FetchResponse({p: replace(f, error=answer.error) for p, f in answer.partitions.items()})
         elif isinstance(answer, OffsetFetchResponse) and version < 2:
             answer = OffsetFetchResponse(
                 {

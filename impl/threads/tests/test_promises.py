@@ -10,7 +10,8 @@ import pytest
 from groupspec.impl.consumer import Consumer, WakeupError
 from groupspec.impl.core.events import Fetch
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
-from groupspec.impl.core.subscription import Buffered, SubscriptionState
+from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.runtime import this_thread
 from groupspec.impl.testing import Callback
 from groupspec.impl.threads.tests.scripted_consumer import TOPIC, ScriptedConsumer, partitions

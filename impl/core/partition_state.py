@@ -1,0 +1,70 @@
+"""What is kept of each assigned partition, and of the subscription as a whole: the fields of `subscription`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groupspec.impl.core.events import CallbackKind
+from groupspec.impl.core.messages import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered:
+    """Record batches of one fetch, undecoded: `record_bytes` as on the wire, to be read from `offset` on."""
+
+    partition: TopicPartition
+    epoch: int
+    offset: int
+    record_bytes: bytes
+    high_watermark: int
+    aborted_transactions: tuple[tuple[int, int], ...] = ()  # producer id, first offset
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCallback:
+    """The revocation callback that is due, or runs: its kind is settled once it has started."""
+
+    kind: CallbackKind
+    partitions: tuple[TopicPartition, ...]
+    started: bool = False
+
+
+@dataclass(slots=True)
+class PartitionState:
+    """One assigned partition; who writes which field stands in `subscription`."""
+
+    epoch: int
+    position: int | None = None
+    safe_position: int | None = None  # the position when the application last called poll()
+    committed: int | None = None
+    paused: bool = False
+    reset_to: int | None = None  # the timestamp at which to begin, instead of the committed offset (-2 first, -1 end)
+    end_offset: int | None = None  # as the last answer said
+    high_watermark: int | None = None
+    wanted: bool = False  # the application asked for the position although the assigned callback still runs
+    callback_pending: bool = False
+    pending_revocation: bool = False
+    fetch_in_flight: bool = False
+    buffered: Buffered | None = None
+    unreadable: bool = False  # what is buffered
+
+    def state(self) -> str:
+        """The name of the partition's state (see events.PartitionDescription)."""
+        if self.pending_revocation:
+            return "PENDING_REVOCATION"
+        if self.callback_pending:
+            return "ASSIGNED"
+        if self.position is None:
+            return "AWAITING_POSITION"
+        return "PAUSED" if self.paused else "FETCHABLE"
+
+
+@dataclass(slots=True)
+class Shared:
+    """Everything that stands under the lock."""
+
+    topics: tuple[str, ...] = ()
+    manual: bool = False
+    partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)  # whose turn it is comes first
+    callback: PendingCallback | None = None
+    next_epoch: int = 1
