@@ -19,7 +19,17 @@ from groupspec.conformance.stateful.tests.handlers import (
 from groupspec.impl.core import dispatch
 from groupspec.impl.core.core import Core
 
-KEYS = list(dispatch.HANDLERS)
+QUESTIONS = {
+    ("ListOffsets", ""),
+    ("ListTopics", ""),
+    ("DescribeMember", ""),
+    ("TimerExpired", "questions_backoff"),
+    ("TimerExpired", "questions_deadline"),
+}
+"""What an application asks, to which no machine says a word: answering changes nothing of the member. Their tests are
+in impl/core/tests/test_questions.py, and fail without any of these handlers."""
+
+KEYS = [key for key in dispatch.HANDLERS if key not in QUESTIONS]
 
 
 def do_nothing(core: Core, happening: dispatch.Happening) -> None:
@@ -48,6 +58,11 @@ def test_everything_that_the_core_accepts_is_specified(key: Key) -> None:
 @pytest.mark.parametrize("key", sorted(SPECIFIED_BY_MACHINES | SPECIFIED_BY_CASES), ids=name)
 def test_everything_that_is_specified_the_core_accepts(key: Key) -> None:
     assert key in dispatch.HANDLERS
+
+
+def test_questions_are_handled_and_are_no_part_of_the_specification() -> None:
+    assert set(dispatch.HANDLERS) >= QUESTIONS
+    assert not QUESTIONS & (SPECIFIED_BY_MACHINES | SPECIFIED_BY_CASES)
 
 
 @pytest.mark.exhaustive

@@ -523,7 +523,7 @@ def test_the_lag_counts_to_the_end_and_of_what_is_committed_to_the_first_open_tr
 
 def test_a_fetch_names_the_leader_that_it_believes_in_and_looks_for_another_one_when_it_is_refused() -> None:
     scene = Scene(group_id=None)
-    scene.coordinator.topics.clear()  # metadata is answered by hand
+    scene.coordinator.topics = {}  # metadata is answered by hand
     scene.do(Start())
     scene.do(Assign((P0,)))
     scene.do(Fetch())

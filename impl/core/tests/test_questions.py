@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError, TopicAuthorizationError
 from groupspec.impl.core.events import (
     DescribeMember,
@@ -28,7 +30,7 @@ P0, P1 = partitions(0, 1)
 LIMIT_MS = 5_000
 
 
-def asking(**config: object) -> Scene:
+def asking(**config: Any) -> Scene:
     """A consumer without a group that has asked for offsets, as future 1."""
     scene = Scene(group_id=None, **config)
     scene.do(Start())
@@ -59,7 +61,7 @@ def test_offsets_are_asked_of_the_leaders_and_a_time_that_nothing_follows_has_no
 
 def test_each_leader_is_asked_for_its_own() -> None:
     scene = Scene(group_id=None)
-    scene.coordinator.topics.clear()  # metadata is answered by hand
+    scene.coordinator.topics = {}  # metadata is answered by hand
     scene.do(Start())
     scene.do(ListOffsets({P0: -2, P1: -2}, 1, LIMIT_MS))
     leaders = tuple(PartitionMetadata(number, number) for number in (0, 1))
@@ -118,7 +120,7 @@ def test_read_committed_asks_for_the_end_of_what_is_committed() -> None:
 
 def test_topics_are_named_with_their_partitions_and_those_that_do_not_exist_are_left_out() -> None:
     scene = Scene(group_id=None)
-    scene.coordinator.topics.clear()
+    scene.coordinator.topics = {}
     scene.do(Start())
     scene.do(ListTopics(("orders", "gone"), 1, LIMIT_MS))
     assert scene.sent(MetadataRequest) == [MetadataRequest(("orders", "gone"))]
@@ -130,7 +132,7 @@ def test_topics_are_named_with_their_partitions_and_those_that_do_not_exist_are_
 
 def test_a_topic_that_is_just_being_made_is_asked_for_again() -> None:
     scene = Scene(group_id=None, allow_auto_create_topics=True)
-    scene.coordinator.topics.clear()
+    scene.coordinator.topics = {}
     scene.do(Start())
     scene.do(ListTopics(("orders",), 1, LIMIT_MS))
     assert scene.sent(MetadataRequest)[0].creates
