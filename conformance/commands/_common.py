@@ -96,14 +96,15 @@ def _json_file() -> Path | None:
 def write_json(command: str, result: Mapping[str, object], file: Path | None = None) -> None:
     """Writes `result` to `file`, or else to where `--json` points, if it keeps the schema of `command`.
 
-    The check is made even without a file, so that a result that breaks its schema is found by whoever made it, unless
-    the result is so large that the check would take seconds. The schema's name is `command`: `doctor`,
-    `trace-check`, ...
+    A file that `--json` names is told on stderr. The check is made even without a file, so that a result that breaks
+    its schema is found by whoever made it, unless the result is so large that the check would take seconds.
+    The schema's name is `command`: `doctor`, `trace-check`, ...
 
     Raises:
         InternalProblem: the result breaks the schema, or there is no schema of that name.
         UsageProblem: the file cannot be written.
     """
+    asked = file is None
     file = file or _json_file()
     text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if file is None and len(text) > _CHECKED_ANYWAY:
@@ -119,7 +120,8 @@ def write_json(command: str, result: Mapping[str, object], file: Path | None = N
         sys.stdout.flush()
     elif file is not None:
         write_text(file, text)
-        remark(f"groupspec: the JSON result is in {file}")
+        if asked:
+            remark(f"groupspec: the JSON result is in {file}")
 
 
 def _first_schema_problem(command: str, result: object) -> str:
