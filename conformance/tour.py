@@ -33,7 +33,7 @@ from groupspec.impl.core.transport import Transport
 from groupspec.impl.network.records import NewRecord
 from groupspec.impl.network.versions import ApiVersionsResponse
 from groupspec.impl.runtime import Runtime
-from groupspec.impl.testing import Callback, DrivenConsumer, RecordedDriver
+from groupspec.impl.testing import Callback, DrivenConsumer, RecordedBackground
 from groupspec.impl.wiring import DECODER
 
 GROUP: Final = "billing"
@@ -67,9 +67,10 @@ class Tour(DrivenConsumer):
         super().__init__(decoder=DECODER, **(chosen | settings))
         self.listener.during = self._in_callback
 
-    def _make_driver(self, core: Core, transport: Transport, runtime: Runtime) -> RecordedDriver:
-        self._drivers.append(_TourDriver(core, transport, runtime, self.record))
-        return self._drivers[0]
+    def _make_driver(self, core: Core, transport: Transport, runtime: Runtime) -> RecordedBackground:
+        driver = _TourDriver(core, transport, runtime, self.record)
+        self._drivers.append(driver)
+        return driver
 
     # What is recorded ------------------------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ class Tour(DrivenConsumer):
             self.answer(sent.request_id, response)
 
 
-class _TourDriver(RecordedDriver):
+class _TourDriver(RecordedBackground):
     """Records what passes the two queues, what is sent, and how the state of the rebalance changes."""
 
     def __init__(self, core: Core, transport: Transport, runtime: Runtime, record: Callable[..., None]) -> None:
@@ -148,7 +149,7 @@ class _TourDriver(RecordedDriver):
         self._state = core.describe().rebalance
 
     def submit(self, event: ServerEvent) -> None:
-        """See BackgroundDriver: from the application's thread."""
+        """See Driver: from the application's thread."""
         self._record(APPLICATION, BACKGROUND, type(event).__name__, "call", _fields(event, "topics partitions"))
         super().submit(event)
 

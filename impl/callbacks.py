@@ -17,8 +17,8 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.listener import NoListener, RebalanceListener
 from groupspec.impl.runtime import Lock
-from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
+from groupspec.impl.threads.driver import Driver
 from groupspec.impl.threads.futures import Future
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], None]
@@ -31,9 +31,7 @@ class Callbacks:
     SHARED_FIELDS: ClassVar = ("listener", "_silent")
     """See `scheduling.shared_fields`."""
 
-    def __init__(
-        self, driver: BackgroundDriver, subscription: SubscriptionState, call_guard: CallGuard, lock: Lock
-    ) -> None:
+    def __init__(self, driver: Driver, subscription: SubscriptionState, call_guard: CallGuard, lock: Lock) -> None:
         self.listener: RebalanceListener = NoListener()
         self._driver = driver
         self._subscription = subscription

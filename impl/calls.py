@@ -21,8 +21,9 @@ from groupspec.impl.core.transport import Transport
 from groupspec.impl.journal import Journal
 from groupspec.impl.records import RecordDecoder
 from groupspec.impl.runtime import Runtime, ThreadingRuntime
-from groupspec.impl.threads.background import DriverFactory
 from groupspec.impl.threads.call_guard import CallGuard
+from groupspec.impl.threads.designs import Design, driver_factory
+from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.threads.futures import Future
 from groupspec.impl.trace import TraceSink
 
@@ -40,7 +41,7 @@ class Calls:
         runtime: Runtime | None,
         transport: Transport | None,
         decoder: RecordDecoder | None,
-        driver: DriverFactory,
+        driver: Design | DriverFactory,
         trace: TraceSink | None,
         settings: Settings,
     ) -> None:
@@ -54,7 +55,8 @@ class Calls:
             transport = transport or wiring.socket_transport(bootstrap_servers, self._config, self._runtime)
             decoder = decoder or wiring.BatchDecoder(self._config.check_crcs)
         self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
-        self._driver = driver(Core(self._config, self._subscription, trace), transport, self._runtime)
+        core = Core(self._config, self._subscription, trace)
+        self._driver = driver_factory(driver)(core, transport, self._runtime)
         self._call_guard = CallGuard(self._runtime)
         self._callbacks = Callbacks(self._driver, self._subscription, self._call_guard, self._runtime.lock("callbacks"))
         self._decoder = decoder

@@ -30,8 +30,9 @@ from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.partition_calls import OffsetAndTimestamp, PartitionCalls
 from groupspec.impl.records import ConsumerRecord, ConsumerRecords, Deserializer, RecordDecoder, Records
 from groupspec.impl.runtime import Runtime
-from groupspec.impl.threads.background import BackgroundDriver, DriverFactory
 from groupspec.impl.threads.call_guard import ConcurrentUseError, ForkedConsumerError, WakeupError
+from groupspec.impl.threads.designs import Design
+from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.trace import TraceSink
 
 __all__ = [
@@ -68,8 +69,9 @@ class Consumer(PartitionCalls):
         runtime: Threads and time; the ordinary ones unless given.
         transport: A network in place of sockets, for tests; then no bootstrap_servers are needed.
         decoder: What reads record batches, if not the ordinary one.
-        driver: The threading design.
-        trace: Called with every step of the protocol (`groupspec.impl.trace`), in the driver's thread.
+        driver: The threading design: "background", in which a thread of the consumer's does everything but callbacks;
+            or "heartbeat" (KIP-62), in which poll() does, and a thread keeps the member alive between two polls.
+        trace: Called with every step of the protocol (`groupspec.impl.trace`), in the thread that takes it.
         settings: See `Settings` and `Config`.
 
     Raises:
@@ -85,7 +87,7 @@ class Consumer(PartitionCalls):
         runtime: Runtime | None = None,
         transport: Transport | None = None,
         decoder: RecordDecoder | None = None,
-        driver: DriverFactory = BackgroundDriver,
+        driver: Design | DriverFactory = "background",
         trace: TraceSink | None = None,
         **settings: Unpack[Settings],
     ) -> None:
@@ -192,7 +194,7 @@ class Consumer(PartitionCalls):
         at_most = self._config.max_poll_records
         if max_records is not None:
             at_most = arguments.whole_number(max_records, "poll(): max_records", least=1)
-        with self._call_guard.use("poll()"):
+        with self._call_guard.use("poll()"), self._driver.polling():
             self._call_guard.refuse_in_callback("poll()")
             self._need_background()
             self._subscription.poll_started()

@@ -29,6 +29,8 @@ from groupspec.impl.records import ConsumerRecord, Decoded, RecordDecoder
 from groupspec.impl.run_to_idle import RunToIdleRuntime
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.threads.background import BackgroundDriver
+from groupspec.impl.threads.designs import Design
+from groupspec.impl.threads.heartbeat import HeartbeatDriver
 from groupspec.impl.threads.memory_transport import MemoryTransport
 from groupspec.impl.trace import TraceEvent
 
@@ -157,30 +159,63 @@ class ParkingListener:
             raise error
 
 
-class RecordedDriver(BackgroundDriver):
-    """Remembers what went through the queues."""
+class Recorded:
+    """Remembers what went through a driver: goes before one among the bases of a class."""
 
     def __init__(self, core: Core, transport: Transport, runtime: Runtime) -> None:
-        super().__init__(core, transport, runtime)
+        super().__init__(core, transport, runtime)  # type: ignore[call-arg]
         self.submitted: list[ServerEvent] = []
         self.outputs: list[Output] = []
         self.told: list[ConsumerEvent] = []  # taken by the polling thread
 
     def submit(self, event: ServerEvent) -> None:
-        """See BackgroundDriver."""
+        """See Driver."""
         self.submitted.append(event)
-        super().submit(event)
+        super().submit(event)  # type: ignore[misc]
 
     def next_consumer_event(self) -> ConsumerEvent | None:
-        """See BackgroundDriver."""
-        event = super().next_consumer_event()
+        """See Driver."""
+        event: ConsumerEvent | None = super().next_consumer_event()  # type: ignore[misc]
         if event is not None:
             self.told.append(event)
         return event
 
+    def attend(self, in_call: bool) -> None:
+        """What a call of the application's that waits inside poll() would do now; nothing if there is a real call."""
+
     def _do(self, output: Output) -> None:
         self.outputs.append(output)
-        super()._do(output)
+        super()._do(output)  # type: ignore[misc]
+
+
+class RecordedBackground(Recorded, BackgroundDriver):
+    """Has a thread of its own, which attends to everything."""
+
+
+class RecordedHeartbeat(Recorded, HeartbeatDriver):
+    """Leaves everything but heartbeats to the calling thread."""
+
+    def attend(self, in_call: bool) -> None:
+        """Serve the network until nothing more comes of it; callbacks have to wait for a call.
+
+        The heartbeat thread looks at once, and not only when its backoff is over.
+        """
+        with self._monitor:
+            self._monitor.notify_all()
+        if in_call:
+            return
+        seen = -1
+        with self.polling():
+            while seen != (seen := self._client.news()):
+                self._serve(0)
+
+
+RecordedDriver = RecordedBackground | RecordedHeartbeat
+
+_RECORDED: Final[dict[Design, type[RecordedDriver]]] = {
+    "background": RecordedBackground,
+    "heartbeat": RecordedHeartbeat,
+}
 
 
 class PlainDecoder:
@@ -200,11 +235,22 @@ PLAIN_DECODER: Final = PlainDecoder()
 
 
 class DrivenConsumer:
-    """A consumer, its two threads, and everything to look at."""
+    """A consumer, its two threads, and everything to look at.
+
+    Attributes:
+        attentive: In the heartbeat design only: the application is taken to wait inside poll() whenever it is in no
+            other call, so that answers are taken and timers fire; its callbacks run in real polls all the same.
+    """
 
     def __init__(
-        self, schedule: Sequence[int] = (), decoder: RecordDecoder = PLAIN_DECODER, **settings: Unpack[Settings]
+        self,
+        schedule: Sequence[int] = (),
+        decoder: RecordDecoder = PLAIN_DECODER,
+        driver: Design = "background",
+        **settings: Unpack[Settings],
     ) -> None:
+        self.design = driver
+        self.attentive = True
         self.runtime = RunToIdleRuntime(schedule)
         self.transport = MemoryTransport(self.runtime)
         self.listener = ParkingListener(self.runtime)
@@ -222,7 +268,7 @@ class DrivenConsumer:
         self.settle()
 
     def _make_driver(self, core: Core, transport: Transport, runtime: Runtime) -> RecordedDriver:
-        self._drivers.append(RecordedDriver(core, transport, runtime))
+        self._drivers.append(_RECORDED[self.design](core, transport, runtime))
         return self._drivers[0]
 
     @property
@@ -279,6 +325,9 @@ class DrivenConsumer:
     def settle(self) -> None:
         """Let the threads run until all of them wait."""
         self.runtime.run_until_idle()
+        if self.attentive:
+            self.driver.attend(in_call=self.is_busy())
+            self.runtime.run_until_idle()
 
     def describe(self) -> Description:
         """The core's state."""

@@ -24,6 +24,9 @@ from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.partition_calls import OffsetAndTimestamp
 from groupspec.impl.runtime import ThreadingRuntime
 from groupspec.impl.testing import Callback
+from groupspec.impl.threads.background import BackgroundDriver
+from groupspec.impl.threads.designs import DESIGNS, Design
+from groupspec.impl.threads.heartbeat import HeartbeatDriver
 from groupspec.impl.trace import TraceEvent
 
 pytestmark = pytest.mark.realtime
@@ -39,8 +42,9 @@ STRATEGIES = {"eager": ("range",), "cooperative": ("cooperative-sticky",)}
 class Member:
     """A consumer, what its listener was told, and what it has read."""
 
-    def __init__(self, broker: ScriptedBroker, rebalance: str) -> None:
+    def __init__(self, broker: ScriptedBroker, rebalance: str, design: Design) -> None:
         self.rebalance = rebalance
+        self.design = design
         self.told: list[Callback] = []
         self.read: list[ConsumerRecord] = []
         self.trace: list[TraceEvent] = []
@@ -53,7 +57,7 @@ class Member:
             retry_backoff_ms=20,
             partition_assignment_strategy=STRATEGIES[rebalance],
         )
-        self.consumer = Consumer(bootstrap_servers=broker.bootstrap, trace=self.trace.append, **settings)
+        self.consumer = Consumer(bootstrap_servers=broker.bootstrap, trace=self.trace.append, driver=design, **settings)
         self.consumer.subscribe([TOPIC], self)
 
     def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
@@ -91,9 +95,15 @@ def broker() -> Iterator[ScriptedBroker]:
         yield broker
 
 
+@pytest.fixture(params=list(DESIGNS))
+def design(request: pytest.FixtureRequest) -> Design:
+    chosen: Design = request.param
+    return chosen
+
+
 @pytest.fixture(params=list(STRATEGIES))
-def member(request: pytest.FixtureRequest, broker: ScriptedBroker) -> Iterator[Member]:
-    member = Member(broker, request.param)
+def member(request: pytest.FixtureRequest, broker: ScriptedBroker, design: Design) -> Iterator[Member]:
+    member = Member(broker, request.param, design)
     yield member
     member.consumer.close()
 
@@ -119,7 +129,7 @@ def test_a_second_consumer_begins_where_the_first_one_ended(broker: ScriptedBrok
     member.poll_until(lambda: len(member.read) == RECORDS * len(PARTITIONS))
     member.consumer.close()  # L5: auto-commit is on
     broker.append(TOPIC, 0, [b"one more"])
-    second = Member(broker, "eager")
+    second = Member(broker, "eager", member.design)
     try:
         second.poll_until(lambda: bool(second.read))
         assert [(record.partition, record.offset, record.value) for record in second.read] == [
@@ -190,10 +200,10 @@ def test_L2_close_ends_in_time_though_the_coordinator_is_silent(broker: Scripted
     assert member.told[-1] == Callback("revoked", PARTITIONS)
 
 
-def test_close_with_nobody_there() -> None:
+def test_close_with_nobody_there(design: Design) -> None:
     with ScriptedBroker(topics={TOPIC: 1}, lifetime_s=60) as broker:
         bootstrap = broker.bootstrap
-    consumer = Consumer(TOPIC, bootstrap_servers=bootstrap, group_id=GROUP)
+    consumer = Consumer(TOPIC, bootstrap_servers=bootstrap, group_id=GROUP, driver=design)
     assert consumer.poll(50) == []
     consumer.close(500)
 
@@ -202,10 +212,11 @@ def test_close_with_nobody_there() -> None:
 # ------------------------------------------------------------------------------------------------------
 
 
-def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: ScriptedBroker) -> None:
-    consumer = Consumer(TOPIC, bootstrap_servers=broker.bootstrap, group_id=GROUP)
+def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: ScriptedBroker, design: Design) -> None:
+    consumer = Consumer(TOPIC, bootstrap_servers=broker.bootstrap, group_id=GROUP, driver=design)
     consumer.poll(200)
     driver = consumer._driver
+    assert isinstance(driver, BackgroundDriver | HeartbeatDriver)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ResourceWarning)
         del consumer
@@ -216,8 +227,8 @@ def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: Scripte
     assert cast("SocketTransport", driver._transport)._closed
 
 
-def test_a_consumer_that_was_closed_is_forgotten_in_silence(broker: ScriptedBroker) -> None:
-    consumer = Consumer(bootstrap_servers=broker.bootstrap)
+def test_a_consumer_that_was_closed_is_forgotten_in_silence(broker: ScriptedBroker, design: Design) -> None:
+    consumer = Consumer(bootstrap_servers=broker.bootstrap, driver=design)
     consumer.close()
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
@@ -225,10 +236,10 @@ def test_a_consumer_that_was_closed_is_forgotten_in_silence(broker: ScriptedBrok
         gc.collect()
 
 
-def test_a_consumer_that_can_not_be_made_leaves_no_thread(broker: ScriptedBroker) -> None:
+def test_a_consumer_that_can_not_be_made_leaves_no_thread(broker: ScriptedBroker, design: Design) -> None:
     with pytest.raises(ConfigError, match="needs a group_id"):
-        Consumer(TOPIC, bootstrap_servers=broker.bootstrap)
-    assert not [thread for thread in threading.enumerate() if thread.name == "background"]
+        Consumer(TOPIC, bootstrap_servers=broker.bootstrap, driver=design)
+    assert not [thread for thread in threading.enumerate() if thread.name in DESIGNS]
 
 
 def test_a_child_process_is_refused_and_the_parent_does_not_notice(member: Member) -> None:
@@ -269,11 +280,15 @@ def in_a_child(call: Callable[[], object]) -> str:
 # -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_log_tells_the_story_of_a_member(broker: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_tells_the_story_of_a_member(
+    broker: ScriptedBroker, design: Design, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "groupspec.impl")
     runtime = ThreadingRuntime()
     end_ms = runtime.now_ms() + BOUND_MS
-    with Consumer(TOPIC, "nowhere", bootstrap_servers=broker.bootstrap, group_id=GROUP, client_id="one") as consumer:
+    with Consumer(
+        TOPIC, "nowhere", bootstrap_servers=broker.bootstrap, group_id=GROUP, client_id="one", driver=design
+    ) as consumer:
         while not consumer.assignment() and runtime.now_ms() < end_ms:
             consumer.poll(50)
     said = [record.getMessage() for record in caplog.records]
@@ -284,11 +299,11 @@ def test_the_log_tells_the_story_of_a_member(broker: ScriptedBroker, caplog: pyt
     assert "Leaving the group: the consumer is being closed" in story
 
 
-def test_a_commit_without_a_broker_blames_nobody_else() -> None:
+def test_a_commit_without_a_broker_blames_nobody_else(design: Design) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         nowhere = f"127.0.0.1:{probe.getsockname()[1]}"
-    with Consumer(TOPIC, bootstrap_servers=nowhere, group_id=GROUP, retry_backoff_ms=20) as consumer:
+    with Consumer(TOPIC, bootstrap_servers=nowhere, group_id=GROUP, retry_backoff_ms=20, driver=design) as consumer:
         consumer.poll(300)
         with pytest.raises(
             CommitFailedError, match=r"has not joined group 'billing' yet.*DISCONNECTED.*bootstrap_servers"
@@ -305,9 +320,11 @@ def test_a_commit_without_a_broker_blames_nobody_else() -> None:
 
 
 @pytest.fixture
-def reader(broker: ScriptedBroker) -> Iterator[Consumer]:
+def reader(broker: ScriptedBroker, design: Design) -> Iterator[Consumer]:
     """A consumer without a group, which has partition 0."""
-    with Consumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", retry_backoff_ms=20) as consumer:
+    with Consumer(
+        bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", retry_backoff_ms=20, driver=design
+    ) as consumer:
         consumer.assign(PARTITIONS[:1])
         yield consumer
 
@@ -376,3 +393,8 @@ def test_calls_about_a_group_need_one(reader: Consumer) -> None:
         reader.group_metadata()
     with pytest.raises(IllegalStateError, match="without topics"):
         reader.enforce_rebalance()
+
+
+def test_designs_that_do_not_exist_are_named(broker: ScriptedBroker) -> None:
+    with pytest.raises(ConfigError, match="driver='foreground': must be one of 'background', 'heartbeat'"):
+        Consumer(bootstrap_servers=broker.bootstrap, driver="foreground")  # type: ignore[arg-type]

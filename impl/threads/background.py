@@ -22,6 +22,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar, Final
 
 from groupspec.impl.core import events
@@ -40,10 +41,7 @@ MAX_WAIT_MS: Final = 5_000
 
 
 class BackgroundDriver:
-    """The two queues, the thread between them, and what crosses.
-
-    Its public methods are called by the application's thread; `nudge`, `abandon` and `is_over` by any.
-    """
+    """The two queues, the thread between them, and what crosses. Implements `groupspec.impl.threads.driver.Driver`."""
 
     SHARED_FIELDS: ClassVar = ("_taken", "_failure", "_ended", "_running", "_must_end", "_abandoned")
     """See `scheduling.shared_fields`."""
@@ -81,6 +79,10 @@ class BackgroundDriver:
             self.submit(events.Start())
         self._thread = self._runtime.thread(self._run, "background")
         self._thread.start()
+
+    def polling(self) -> AbstractContextManager[None]:
+        """See Driver: here it makes no difference."""
+        return nullcontext()
 
     def is_running(self) -> bool:
         """Whether there is a background thread."""
@@ -260,6 +262,3 @@ class BackgroundDriver:
         self.left_over += self._consumer_events.close()
         self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
         self._event_count.advance()
-
-
-DriverFactory = Callable[[Core, Transport, Runtime], BackgroundDriver]

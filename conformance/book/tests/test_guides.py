@@ -85,7 +85,7 @@ def test_a_docstring_is_split_into_prose_and_sections_and_a_long_signature_is_fo
     consumer = api_pages.documented("Consumer", impl.Consumer)
     assert ReadPage(f"<!doctype html><body>{consumer.text}</body>").problems == []
     assert '<pre tabindex="0"><code>with Consumer(' in consumer.text
-    assert "driver: DriverFactory = BackgroundDriver" in consumer.signature
+    assert "driver: Design | DriverFactory = 'background'" in consumer.signature
 
 
 @pytest.mark.exhaustive

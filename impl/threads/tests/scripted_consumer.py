@@ -6,7 +6,7 @@ Metadata and positions are answered at once; everything of the group is answered
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, Unpack
+from typing import ClassVar, TypeVar, Unpack
 
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.config import Settings
@@ -26,6 +26,7 @@ from groupspec.impl.core.protocol import Assignment, encode_assignment
 from groupspec.impl.records import ConsumerRecord
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.impl.testing import Call, DrivenConsumer
+from groupspec.impl.threads.designs import Design
 
 T = TypeVar("T")
 
@@ -41,9 +42,21 @@ def partitions(*numbers: int) -> tuple[TopicPartition, ...]:
 
 
 class ScriptedConsumer(DrivenConsumer):
-    """One member in a group of which the test is the rest."""
+    """One member in a group of which the test is the rest.
 
-    def __init__(self, schedule: Sequence[int] = (), cooperative: bool = False, **settings: Unpack[Settings]) -> None:
+    Attributes:
+        default_design: The threading design, unless the test chooses one; changed by the fixture of this folder.
+    """
+
+    default_design: ClassVar[Design] = "background"
+
+    def __init__(
+        self,
+        schedule: Sequence[int] = (),
+        cooperative: bool = False,
+        driver: Design | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
         assignors = ("cooperative-sticky",) if cooperative else ("range",)
         chosen = Settings(
             group_id="billing",
@@ -51,7 +64,7 @@ class ScriptedConsumer(DrivenConsumer):
             auto_offset_reset="earliest",
             partition_assignment_strategy=assignors,
         )
-        super().__init__(schedule, **(chosen | settings))
+        super().__init__(schedule, driver=driver or self.default_design, **(chosen | settings))
         self.coordinator = ScriptedCoordinator({TOPIC: PARTITIONS}, leader="somebody-else")
         self.coordinator.committed = COMMITTED
         for kind in (MetadataRequest, OffsetFetchRequest):

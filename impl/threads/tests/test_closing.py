@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
-from groupspec.impl.core.events import Fetch, SendRequest, Unsubscribe
-from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse, OffsetAndMetadata, OffsetCommitRequest
+from groupspec.impl.core.errors import ConsumerClosedError
+from groupspec.impl.core.events import SendRequest, Unsubscribe
+from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest
 from groupspec.impl.testing import Call, CallThread
 from groupspec.impl.threads.tests.scripted_consumer import ScriptedConsumer, partitions
 
@@ -218,18 +218,6 @@ def test_Q1_a_commit_under_way_is_answered_and_its_callback_runs_before_close_re
         assert told[0] is not None
 
 
-def test_H6_close_works_although_the_background_thread_has_died() -> None:
-    with ScriptedConsumer() as driven:
-        driven.stable(0)
-        driven.answer(10**9, HeartbeatResponse(ErrorCode.NONE))
-        close = begin_close(driven)
-        driven.error("LeaveGroup", "NONE")
-        with pytest.raises(Exception, match="10"):
-            close.outcome()
-        assert driven.callbacks() == [("revoked", partitions(0))]
-        assert driven.transport.closed
-
-
 def test_a_commit_callback_may_close_and_ends_the_poll_around_it() -> None:
     with ScriptedConsumer() as driven:
         driven.stable(0)
@@ -343,28 +331,6 @@ def test_T2_two_threads_run_each_callback_once_while_a_consumer_is_closed_around
         close.outcome()
         driven.release()
         assert told == [0, 1, 2, 3]
-
-
-def test_H6_whatever_ends_the_background_thread_the_next_call_hears_of_it_and_close_ends() -> None:
-    with ScriptedConsumer() as driven:
-        driven.stable(0)
-        handle = driven.core.handle
-
-        def exits(event: object, now_ms: int) -> object:
-            driven.core.handle = handle  # type: ignore[method-assign]
-            raise SystemExit("not a good idea in a trace sink")
-
-        driven.core.handle = exits  # type: ignore[assignment, method-assign]
-        with pytest.raises(SystemExit):
-            driven.submit(Fetch())
-        assert not driven.driver.is_running()
-        with pytest.raises(KafkaError, match="background thread was ended by SystemExit"):
-            driven.call(lambda consumer: consumer.commit_async({}))
-        driven.call(lambda consumer: consumer.commit_async({}))
-        assert driven.driver.is_running()
-        close = begin_close(driven)
-        driven.error("LeaveGroup", "NONE")
-        close.outcome()
 
 
 def test_L4_the_thread_is_woken_and_joined_before_its_network_goes() -> None:

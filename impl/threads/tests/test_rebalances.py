@@ -6,6 +6,7 @@ import pytest
 
 from groupspec.impl.core.errors import CommitFailedError
 from groupspec.impl.testing import Callback
+from groupspec.impl.threads.designs import Design
 from groupspec.impl.threads.tests.scripted_consumer import ScriptedConsumer, partitions
 
 
@@ -74,7 +75,7 @@ def test_C3_J7_eager_everything_is_revoked_inside_a_poll_before_the_join() -> No
         assert driven.state == "STABLE"
 
 
-def test_C1_K2_cooperative_only_what_moves_is_revoked_and_a_second_round_follows() -> None:
+def test_C1_K2_cooperative_only_what_moves_is_revoked_and_a_second_round_follows(design: Design) -> None:
     with ScriptedConsumer(cooperative=True) as driven:
         driven.stable(0, 1)
         driven.heartbeat("REBALANCE_IN_PROGRESS")
@@ -84,9 +85,10 @@ def test_C1_K2_cooperative_only_what_moves_is_revoked_and_a_second_round_follows
         driven.synced(0)
         assert driven.state == "REVOKING_PARTITION"
         driven.poll()
-        assert driven.callbacks() == [("revoked", partitions(1))]
-        assert driven.state == "ASSIGNING_PARTITIONS"
-        driven.poll()
+        assert driven.callbacks()[:1] == [("revoked", partitions(1))]
+        if design == "background":  # its thread has still to take the revocation's end when the poll is over
+            assert driven.state == "ASSIGNING_PARTITIONS"
+            driven.poll()
         assert driven.callbacks()[1:] == [("assigned", ())]
         assert driven.state == "PREPARING_REBALANCE"  # K2: what was let go of can go to another member now
         driven.joined()

@@ -144,10 +144,10 @@ class Application:
         self.read_all(consumer)
         consumer.close(5_000)
 
-    def read(self, consumer: Consumer) -> set[TopicPartition]:
+    def read(self, consumer: Consumer, timeout_ms: int = 2_000) -> set[TopicPartition]:
         """Poll once, and say of which partitions there was something."""
         read = set()
-        for record in consumer.poll(2_000):
+        for record in consumer.poll(timeout_ms):
             partition = TopicPartition(record.topic, record.partition)
             assert partition in self.owned
             assert record.offset == self.next_offset[partition]
@@ -157,7 +157,7 @@ class Application:
 
     def seek(self, consumer: Consumer) -> None:
         """Somewhere else, right after a poll, whose fetches are just being sent."""
-        consumer.poll(0)
+        self.read(consumer, 0)
         offset = self._seeks.pop(0) if self._seeks else 0
         for partition in sorted(self.owned) if offset else ():
             consumer.seek(partition, offset)
