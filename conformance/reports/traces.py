@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from groupspec.conformance.reports.inputs import TraceCheck, TraceViolation
-from groupspec.conformance.traces.trace_rules import RULES
+from groupspec.conformance.traces.trace_rules import RULES, levels
 
 MAX_SHOWN: Final = 12
 """Violations of one rule that are shown one by one; the JSON has all of them."""
@@ -21,7 +21,7 @@ class BrokenRule:
 
     rule: str
     statement: str
-    spec_rules: tuple[str, ...]
+    checks: str
     count: int
     by_client: tuple[tuple[str, int], ...]
     shown: tuple[TraceViolation, ...]
@@ -44,9 +44,9 @@ def _grouped(found_one_by_one: Sequence[TraceViolation]) -> list[BrokenRule]:
     for rule, count in counts.most_common():
         violations = [violation for violation in found_one_by_one if violation.rule == rule]
         clients = Counter(violation.run.partition("/")[0] for violation in violations)
-        statement, spec_rules = (known[rule].statement, known[rule].spec_rules) if rule in known else ("", ())
+        statement, checks = (known[rule].statement, levels(known[rule].spec_rules)) if rule in known else ("", "")
         shown = tuple(violations[:MAX_SHOWN])
-        found.append(BrokenRule(rule, statement, spec_rules, count, tuple(clients.most_common()), shown))
+        found.append(BrokenRule(rule, statement, checks, count, tuple(clients.most_common()), shown))
     return found
 
 

@@ -15,12 +15,14 @@ better one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from groupspec.spec.datafile import Record, read_entries
+from groupspec.spec.rules import RULES as SPEC_RULES
 
 
 class TraceRule(Record, frozen=True):
@@ -41,6 +43,11 @@ class TraceRule(Record, frozen=True):
     text: str
     spec_rules: tuple[str, ...] = ()
     kind: Literal["violation", "recording", "notice"] = "violation"
+
+
+def levels(spec_rules: Sequence[str]) -> str:
+    """Rules of the specification in a line; those that a client should keep are marked, the others it must."""
+    return ", ".join(f"{rule} (should)" if SPEC_RULES[rule].level == "should" else rule for rule in spec_rules)
 
 
 RULES: Final = tuple(read_entries(Path(__file__).with_suffix(".toml"), TraceRule).values())

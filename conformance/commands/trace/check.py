@@ -15,7 +15,7 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLU
 from groupspec.conformance.judges import judged_by
 from groupspec.conformance.traces import inputs
 from groupspec.conformance.traces.dialects.reading import recognise, supported
-from groupspec.conformance.traces.trace_rules import RULES, Violation
+from groupspec.conformance.traces.trace_rules import RULES, Violation, levels
 
 if TYPE_CHECKING:
     from groupspec.conformance.traces.engine import Verdict
@@ -104,7 +104,7 @@ def _lines(verdict: Verdict, judged: Sequence[str], not_judged: Sequence[str]) -
 def _violations(found: Sequence[Violation]) -> Iterator[str]:
     for one in found[:MAX_SHOWN]:
         rule = next(rule for rule in RULES if rule.id == one.rule)
-        held = f" (checks {', '.join(rule.spec_rules)})" if rule.spec_rules else ""
+        held = f" (checks {levels(rule.spec_rules)})" if rule.spec_rules else ""
         member = f"{one.member} ({one.process})" if one.process else one.member
         yield f"{one.rule}{held}: {one.detail}"
         yield (

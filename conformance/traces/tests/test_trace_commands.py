@@ -12,6 +12,7 @@ from groupspec.conformance.cli import main
 from groupspec.conformance.traces.tests.defects import DEFECTS
 from groupspec.conformance.traces.tests.judging import flat
 from groupspec.conformance.traces.tests.recordings import SAMPLES, sample
+from groupspec.conformance.traces.trace_rules import CODES, detail, levels
 
 
 def test_correct_traces_end_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +44,20 @@ def test_a_log_is_named_with_the_command_that_reads_it(capsys: pytest.CaptureFix
     told = " ".join(capsys.readouterr().out.split())
     hint = "is a broker group-coordinator log, and no trace: groupspec trace why GROUP"
     assert hint in told.partition("not_json")[0], "before its lines are listed"
+
+
+def test_a_rule_that_a_client_should_keep_is_told_from_what_it_must() -> None:
+    assert levels(("H1", "H2")) == "H1 (should), H2"
+
+
+@pytest.mark.parametrize(
+    ("silent_us", "said"), [(450_000, "450 ms"), (400_040, "400.1 ms"), (400_900, "400.9 ms"), (401_000, "401 ms")]
+)
+def test_a_time_beyond_its_bound_never_looks_like_the_bound(silent_us: int, said: str) -> None:
+    for rule in ("T-HEARTBEAT-GAP", "T-HEARTBEAT-RARE"):
+        told = detail(CODES[rule], 400_000, silent_us)
+        assert told.startswith(f"{said} without a heartbeat")
+        assert "400 ms" in told.partition("heartbeat")[2]
 
 
 def test_a_broken_rule_ends_with_1_and_is_told_with_place_and_state(
