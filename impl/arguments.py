@@ -60,6 +60,19 @@ def _topic_name(topic: object, call: str) -> str:
     return topic
 
 
+def pattern(value: str | re.Pattern[str], call: str) -> re.Pattern[str]:
+    """A regular expression for names of topics; TypeError, ValueError."""
+    try:
+        compiled = re.compile(value)
+    except re.error as problem:
+        raise ValueError(f"{call}: pattern={value!r} is no regular expression: {problem}") from None
+    except TypeError:
+        raise TypeError(f"{call}: pattern={value!r}: must be a str, or a compiled regular expression") from None
+    if not isinstance(compiled.pattern, str):
+        raise TypeError(f"{call}: pattern={value!r}: names of topics are str, not bytes")
+    return compiled
+
+
 def partition(value: object, call: str) -> TopicPartition:
     """A partition that may exist; TypeError, ValueError."""
     if not isinstance(value, TopicPartition):

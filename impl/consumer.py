@@ -12,6 +12,7 @@ One thread at a time may use a consumer; any other gets ConcurrentUseError, exce
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Self, Unpack, cast
@@ -99,6 +100,7 @@ class Consumer(PartitionCalls):
             arguments.callback(value_deserializer, "value_deserializer"),
         )
         self._topics: frozenset[str] = frozenset()
+        self._by_pattern = False
         self._polled_ms = -QUIET_MS
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
         self._driver.ensure_running()
@@ -112,11 +114,24 @@ class Consumer(PartitionCalls):
 
     # What to read ----------------------------------------------------------------------------------------------------
 
-    def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
-        """Have the group give this member partitions of these topics, from the next poll() on. None: unsubscribe."""
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        listener: RebalanceListener | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+    ) -> None:
+        """Have the group give this member partitions of these topics, from the next poll() on. None: unsubscribe.
+
+        `pattern`: instead of names a regular expression that the beginning of a name must match (`re.match`, as in
+        kafka-python; for whole names end it with "$"). Topics that come later are found within metadata_max_age_ms.
+        """
         wanted = arguments.topic_names(topics)
         told = arguments.listener(listener, "subscribe()")
-        if not wanted:
+        matching = None if pattern is None else arguments.pattern(pattern, "subscribe()")
+        if wanted and matching is not None:
+            raise ValueError("subscribe(): give topics or a pattern, not both")
+        if not wanted and matching is None:
             self.unsubscribe()
             return
         with self._call_guard.use("subscribe()"):
@@ -125,8 +140,9 @@ class Consumer(PartitionCalls):
                 raise ConfigError("subscribe() needs a group_id; without a group, assign() partitions")
             self._choose("topics")
             self._topics = frozenset(wanted)
+            self._by_pattern = matching is not None
             self._callbacks.listener = told
-            self._driver.submit(events.Subscribe(wanted))
+            self._driver.submit(events.Subscribe(wanted, matching))
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these, without the group's help (rule D8). None: unsubscribe."""
@@ -162,14 +178,14 @@ class Consumer(PartitionCalls):
                 if not in_time:
                     raise KafkaTimeoutError(f"unsubscribe(): the background thread has not answered in {limit_ms} ms")
             self._chosen = ""
-            self._topics = frozenset()
+            self._topics, self._by_pattern = frozenset(), False
             self._callbacks.raise_first()
             future.outcome()
 
     def subscription(self) -> set[str]:
-        """The topics subscribed to."""
+        """The topics subscribed to; by pattern: those that are known to match, so far."""
         with self._call_guard.use("subscription()"):
-            return set(self._topics)
+            return set(self._subscription.topics() if self._by_pattern else self._topics)
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are this consumer's now."""

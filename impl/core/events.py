@@ -9,6 +9,7 @@ events to the background thread are ServerEvents, events to the polling thread a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -31,9 +32,10 @@ class Start(ServerEvent):
 
 @dataclass(frozen=True, slots=True)
 class Subscribe(ServerEvent):
-    """The application wants these topics. Nothing is sent before its next poll (rule J7)."""
+    """The application wants these topics, or all that match. Nothing is sent before its next poll (rule J7)."""
 
     topics: tuple[str, ...]
+    pattern: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ and what is owned then is lost afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from groupspec.impl.core.commits import Commits
@@ -79,15 +80,28 @@ class Membership(Rebalance):
 
     def subscribe(self, event: Subscribe) -> None:
         """Other topics. Outside the group this alone does nothing (rule J7); in it the group must rebalance."""
-        before = self._subscription.topics()
-        self._subscription.subscribe(event.topics)
-        self._context.note("subscribed", topics=list(self._subscription.topics()))
+        before, was_subscribed = self._subscription.topics(), self.is_subscribed()
+        self._subscription.subscribe(event.topics if event.pattern is None else before, event.pattern)
+        if event.pattern is None:
+            self._context.note("subscribed", topics=list(self._subscription.topics()))
         if self.state is RebalanceState.UNJOINED:
             self.rejoin_needed = self.is_subscribed()
-            if not before:
+            if not was_subscribed:
                 self.awaiting_poll = True
         elif before != self._subscription.topics():
             self.require_rejoin("the subscription has changed")
+
+    def topics_listed(self, names: Iterable[str]) -> None:
+        """The topics that there are: a subscription by pattern is to those that match, be it none.
+
+        As Java's ConsumerCoordinator.updatePatternSubscription.
+        """
+        before, first = self._subscription.topics(), not self._subscription.is_resolved()
+        self._subscription.list_topics(names)
+        if first or before != self._subscription.topics():
+            self._context.note("subscribed", topics=list(self._subscription.topics()))
+        if self.state is not RebalanceState.UNJOINED and before != self._subscription.topics():
+            self.require_rejoin("other topics match the subscription's pattern")
 
     def polled(self) -> None:
         """What waited for the application goes on."""
@@ -171,6 +185,7 @@ class Membership(Rebalance):
             self.rejoin_needed
             and not self.leaving
             and not self.awaiting_poll
+            and self._subscription.is_resolved()
             and self._is_prepared()
             and self._joining.is_idle()
             and not self._context.timers.is_armed("join_backoff")

@@ -29,6 +29,13 @@ class Leader(Protocol):
         """Something may have changed."""
 
 
+class Subscriber(Protocol):
+    """Who subscribes by pattern (`membership`)."""
+
+    def topics_listed(self, names: Iterable[str]) -> None:
+        """These topics exist."""
+
+
 class Metadata:
     """The cluster as last seen."""
 
@@ -42,13 +49,16 @@ class Metadata:
         self._epochs: dict[TopicPartition, int] = {}  # the how-manieth leader that is, as far as brokers say
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
+        self._wants_all = False  # a pattern is matched with all topics
+        self._asked_all = False
         self._in_flight: Sent | None = None
         self._stale = False  # something is known to be wrong
         self._not_before_ms = 0
 
-    def attach(self, leader: Leader) -> None:
-        """The part above this one."""
+    def attach(self, leader: Leader, subscriber: Subscriber) -> None:
+        """The parts above this one."""
         self._leader = leader
+        self._subscriber = subscriber
 
     def want(self, topics: Iterable[str]) -> None:
         """These topics matter from now on."""
@@ -57,6 +67,7 @@ class Metadata:
     def polled(self) -> None:
         """The application polled: what matters now is what it subscribed to, what it has, and what its group has."""
         self._told.clear()
+        self._wants_all = self._subscription.has_pattern()
         self._wanted = {partition.topic for partition in self._subscription.assignment()}
         self.want(self._subscription.topics())
         self.want(self._leader.watched_topics())
@@ -93,22 +104,22 @@ class Metadata:
 
     def progress(self) -> None:
         """Ask if something is missing or wrong."""
-        if self._in_flight is not None or not self._wanted:
+        if self._in_flight is not None or not (self._wanted or self._wants_all):
             return
-        if not self._stale and self.knows(self._wanted):
+        lists = self._wants_all and not self._subscription.is_resolved()
+        if not self._stale and not lists and self.knows(self._wanted):
             return
-        if self._wanted <= self._asked and self._context.now_ms < self._not_before_ms:
+        is_news = not self._wanted <= self._asked or (self._wants_all and not self._asked_all)
+        if not is_news and self._context.now_ms < self._not_before_ms:
             self._context.timers.arm("metadata", self._not_before_ms)
             return
         self._stale = False
-        self._asked = set(self._wanted)
+        self._asked, self._asked_all = set(self._wanted), self._wants_all
         self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
         self._context.timers.disarm("metadata")
-        self._in_flight = self._requests.send(
-            MetadataRequest(tuple(sorted(self._wanted)), self._context.config.allow_auto_create_topics),
-            ANY_NODE,
-            self._context.config.request_timeout_ms,
-        )
+        config, topics = self._context.config, None if self._wants_all else tuple(sorted(self._wanted))
+        request = MetadataRequest(topics, config.allow_auto_create_topics)
+        self._in_flight = self._requests.send(request, ANY_NODE, config.request_timeout_ms)
 
     def timer_expired(self) -> None:
         """Too old, or time to look again for what is missing."""
@@ -117,7 +128,9 @@ class Metadata:
 
     def received(self, response: MetadataResponse) -> None:
         """Take over what the answer says, topics with an error excepted; then the leader compares (rule J8)."""
-        self._in_flight = None
+        sent, self._in_flight = self._in_flight, None
+        if sent is not None and isinstance(sent.request, MetadataRequest) and sent.request.topics is None:
+            self._list(response)
         for topic in response.topics:
             if topic.error is ErrorCode.NONE:
                 self._missing.discard(topic.topic)
@@ -130,6 +143,14 @@ class Metadata:
         elif not self._context.timers.is_armed("metadata"):
             self._context.arm("metadata", self._context.config.metadata_max_age_ms)
         self._leader.metadata_updated()
+
+    def _list(self, response: MetadataResponse) -> None:
+        """All topics: those that match a pattern are subscribed to; what is not among them does not exist."""
+        excluded = self._context.config.exclude_internal_topics
+        found = {topic.topic for topic in response.topics}
+        self._subscriber.topics_listed(t.topic for t in response.topics if not (excluded and t.is_internal))
+        if absent := tuple(sorted(self._wanted - found)):
+            self.topic_missing(absent)
 
     def topic_missing(self, topics: tuple[str, ...]) -> None:
         """The cluster does not have these topics, now."""
@@ -163,6 +184,7 @@ class Metadata:
         """The end."""
         self._requests.give_up(self._in_flight)
         self._wanted.clear()
+        self._wants_all = False
         self._context.timers.disarm("metadata")
 
     def _look_again(self) -> None:

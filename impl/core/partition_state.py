@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from groupspec.impl.core.events import CallbackKind
@@ -64,6 +65,8 @@ class Shared:
     """Everything that stands under the lock."""
 
     topics: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+    listed: bool = True  # `topics` are those that match, as far as the cluster has named its topics
     manual: bool = False
     partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)  # whose turn it is comes first
     callback: PendingCallback | None = None

@@ -59,7 +59,7 @@ class Parts:
         self.offsets = Offsets(context, requests, connection, self.metadata)
         self.questions = Questions(context, requests, self.metadata)
         self.fetching = Fetching(context, requests, self.metadata, self.offsets, membership)
-        self.metadata.attach(self.leading)
+        self.metadata.attach(self.leading, membership)
         self.leading.attach(self.joining.send_sync)
         membership.attach(self.heartbeats, self.leading, self.joining, self.commits, self.leaving)
         self.leaving.attach(self.stop)

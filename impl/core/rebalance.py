@@ -53,7 +53,7 @@ class Rebalance(ABC):
 
     def is_subscribed(self) -> bool:
         """Whether the application wants to be in the group."""
-        return bool(self._subscription.topics())
+        return self._subscription.is_subscribed()
 
     def enter(self, state: RebalanceState) -> None:
         """Every change of state goes through here."""

@@ -3,7 +3,8 @@
 Each field has one owner, who alone writes it; the other thread only reads it, always under the lock:
 
     field                          written by
-    topics, kind, assigned set     the core (background thread)
+    topics, pattern, kind,         the core (background thread)
+    assigned set
     callback_pending               the core: the assigned callback of this partition has not finished
     pending_revocation             the core: paused because it is about to be taken away (rule Q5)
     committed, lookup bookkeeping  the core
@@ -22,6 +23,7 @@ answers that were asked for in an earlier epoch are of no use any more (rule O3)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -47,6 +49,21 @@ class SubscriptionState:
         """The subscribed topics, sorted; empty without a subscription."""
         with self._lock:
             return self._shared.topics
+
+    def has_pattern(self) -> bool:
+        """Whether the topics are those that match a pattern."""
+        with self._lock:
+            return self._shared.pattern is not None
+
+    def is_subscribed(self) -> bool:
+        """Whether topics are wanted, be they named or matched; it may be that none matches."""
+        with self._lock:
+            return bool(self._shared.topics) or self._shared.pattern is not None
+
+    def is_resolved(self) -> bool:
+        """Whether it is known which topics those are."""
+        with self._lock:
+            return self._shared.listed
 
     def is_manual(self) -> bool:
         """Whether partitions were assigned by hand (rule D8)."""
@@ -208,18 +225,28 @@ class SubscriptionState:
 
     # The core --------------------------------------------------------------------------------------------------------
 
-    def subscribe(self, topics: Iterable[str]) -> None:
-        """Want these topics."""
+    def subscribe(self, topics: Iterable[str], pattern: re.Pattern[str] | None = None) -> None:
+        """Want these topics; or those that match, which are none but these until `list_topics` has said which."""
         with self._lock:
             if self._shared.manual:
                 self._shared.manual = False
                 self._shared.partitions.clear()
             self._shared.topics = tuple(sorted(set(topics)))
+            self._shared.pattern = pattern
+            self._shared.listed = pattern is None
+
+    def list_topics(self, names: Iterable[str]) -> None:
+        """The topics that there are: those that match are wanted from now on. Nothing without a pattern."""
+        with self._lock:
+            pattern = self._shared.pattern
+            if pattern is not None:
+                self._shared.topics = tuple(sorted(name for name in set(names) if pattern.match(name)))
+                self._shared.listed = True
 
     def unsubscribe(self) -> None:
         """Want nothing, have nothing."""
         with self._lock:
-            self._shared.topics = ()
+            self._shared.topics, self._shared.pattern, self._shared.listed = (), None, True
             self._shared.manual = False
             self._shared.partitions.clear()
             self._shared.callback = None
@@ -228,7 +255,7 @@ class SubscriptionState:
         """Have exactly these, without a group; what was there before stays as it is."""
         with self._lock:
             self._shared.manual = True
-            self._shared.topics = ()
+            self._shared.topics, self._shared.pattern, self._shared.listed = (), None, True
             self._replace(partitions, callback_pending=False)
 
     def assign_from_group(self, partitions: Iterable[TopicPartition]) -> None:

@@ -398,3 +398,15 @@ def test_calls_about_a_group_need_one(reader: Consumer) -> None:
 def test_designs_that_do_not_exist_are_named(broker: ScriptedBroker) -> None:
     with pytest.raises(ConfigError, match="driver='foreground': must be one of 'background', 'heartbeat'"):
         Consumer(bootstrap_servers=broker.bootstrap, driver="foreground")  # type: ignore[arg-type]
+
+
+def test_a_subscription_by_pattern_finds_topics_that_come_later(broker: ScriptedBroker) -> None:
+    settings = Settings(group_id=GROUP, auto_offset_reset="earliest", metadata_max_age_ms=100, retry_backoff_ms=20)
+    with Consumer(bootstrap_servers=broker.bootstrap, **settings) as consumer:
+        consumer.subscribe(pattern="^ord")
+        assert next(consumer).topic == TOPIC
+        assert consumer.subscription() == {TOPIC}
+        broker.set_partitions("ordinary", 1)
+        broker.append("ordinary", 0, [b"new"])
+        assert next(record for record in consumer if record.topic == "ordinary").value == b"new"
+        assert consumer.subscription() == {TOPIC, "ordinary"}
