@@ -400,9 +400,9 @@ def test_designs_that_do_not_exist_are_named(broker: ScriptedBroker) -> None:
         Consumer(bootstrap_servers=broker.bootstrap, driver="foreground")  # type: ignore[arg-type]
 
 
-def test_a_subscription_by_pattern_finds_topics_that_come_later(broker: ScriptedBroker) -> None:
+def test_a_subscription_by_pattern_finds_topics_that_come_later(broker: ScriptedBroker, design: Design) -> None:
     settings = Settings(group_id=GROUP, auto_offset_reset="earliest", metadata_max_age_ms=100, retry_backoff_ms=20)
-    with Consumer(bootstrap_servers=broker.bootstrap, **settings) as consumer:
+    with Consumer(bootstrap_servers=broker.bootstrap, driver=design, **settings) as consumer:
         consumer.subscribe(pattern="^ord")
         assert next(consumer).topic == TOPIC
         assert consumer.subscription() == {TOPIC}
