@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid5
 
 from groupspec.impl.coordinator.log import Record
 from groupspec.impl.coordinator.settings import Settings
@@ -73,9 +73,8 @@ next generation, and the possible ones."""
 
 
 def new_uuid(prefix: str, handle: Handle) -> str:
-    """A member id as Kafka makes it: client id or instance id, and a random UUID."""
-    del handle
-    return f"{prefix}-{uuid4()}"
+    """A member id as Kafka's look: client id or instance id, and a UUID. Kafka's is random, this one the request's."""
+    return f"{prefix}-{uuid5(NAMESPACE_OID, f'{prefix}/{handle}')}"
 
 
 def first(what: str, generation: int, possible: tuple[str, ...]) -> str:
