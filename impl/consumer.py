@@ -26,6 +26,7 @@ from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
 from groupspec.impl.core.events import GroupMetadata
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.core.metrics import FETCH_GROUP
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.partition_calls import OffsetAndTimestamp, PartitionCalls
@@ -355,6 +356,19 @@ class Consumer(PartitionCalls):
             if self._chosen != "topics":
                 raise IllegalStateError("enforce_rebalance() without topics: subscribe() first")
             self._driver.submit(events.EnforceRebalance(str(reason)))
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """What was counted and timed since the consumer was made: by Kafka's groups and names, as kafka-python's.
+
+        For example `metrics()["consumer-coordinator-metrics"]["rebalance-latency-max"]`, in milliseconds. NaN where
+        there is nothing to average, -1 for what never happened. Totals instead of rates.
+        """
+        with self._call_guard.use("metrics()"):
+            deadline_ms = self._runtime.now_ms() + self._limit_ms(None, "metrics()")
+            answer = self._await("metrics()", events.DescribeMetrics, deadline_ms)
+            found = cast("dict[str, dict[str, float]]", answer)
+            found[FETCH_GROUP]["records-consumed-total"] = float(self._records.returned)
+            return found
 
     # The end ---------------------------------------------------------------------------------------------------------
 

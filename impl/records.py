@@ -161,6 +161,7 @@ class Records:
         self._deserializers = {"key": key_deserializer, "value": value_deserializer}
         self._decoder = decoder
         self._opened: dict[TopicPartition, _Opened] = {}
+        self.returned = 0  # how many records the application was given
 
     def take(self, at_most: int) -> list[ConsumerRecord]:
         """Records that are the application's from now on, of several partitions if there are enough.
@@ -198,6 +199,7 @@ class Records:
         if not self._subscription.advance(opened.buffered, opened.position, end, exhausted):
             return ()
         opened.returned(records, end)
+        self.returned += len(records)
         return records
 
     def _deserialize(

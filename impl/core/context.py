@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import Error, Output
 from groupspec.impl.core.messages import ErrorCode, TopicPartition
+from groupspec.impl.core.metrics import Metrics
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import Timers
 from groupspec.impl.journal import Journal
@@ -55,6 +56,7 @@ class Context:
         self.was_member = False  # whether a coordinator has ever accepted this consumer
         self._identity = NOBODY
         self.now_ms = 0
+        self.metrics = Metrics()
         self.journal = Journal(config.client_id, config.group_id)
         self._outputs: list[Output] = []
         self._trace = trace
@@ -121,6 +123,7 @@ class Context:
         """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
         who, partitions = identity or self.identity, tuple(partitions)
         failure = error.name if error else None
+        self.metrics.happened(event, failure is not None, self.now_ms)
         self.journal.event(__name__, self.now_ms, event, failure, who.generation, partitions, detail)
         if self._trace is None:
             return

@@ -19,7 +19,7 @@ from groupspec.impl.core.context import Identity
 from groupspec.impl.core.dispatch import dispatch, dispatch_late, is_late
 from groupspec.impl.core.errors import ConsumerClosedError
 from groupspec.impl.core.events import InputEvent, Output
-from groupspec.impl.core.messages import ErrorCode, JoinGroupResponse, Response
+from groupspec.impl.core.messages import ErrorCode, JoinGroupResponse, NoAnswer, Response
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.requests import Sent
 from groupspec.impl.core.subscription import SubscriptionState
@@ -41,6 +41,7 @@ REFUSED_WHEN_CLOSED = (
     events.ListOffsets,
     events.ListTopics,
     events.DescribeMember,
+    events.DescribeMetrics,
 )
 """What somebody waits for, and nobody can do any more."""
 
@@ -92,6 +93,8 @@ class Core(Parts):
         answers = answers_in(sent, response)
         late = is_late(self, sent, answers[0].error if answers else ErrorCode.NONE)
         self.requests.end(sent, response)
+        if not isinstance(response, NoAnswer):
+            self.context.metrics.answered(sent.api, response, self.context.now_ms - sent.sent_ms)
         self._note_answer(sent, answers, late)
         if self.questions.answered(sent, response, answers):
             return

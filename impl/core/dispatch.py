@@ -63,6 +63,7 @@ _TABLE: dict[Key, Handler] = {
     ("ListOffsets", ""): on(events.ListOffsets, lambda core, e: core.questions.list_offsets(e)),
     ("ListTopics", ""): on(events.ListTopics, lambda core, e: core.questions.list_topics(e)),
     ("DescribeMember", ""): on(events.DescribeMember, lambda core, e: core.describe_member(e)),
+    ("DescribeMetrics", ""): on(events.DescribeMetrics, lambda core, e: core.describe_metrics(e)),
     ("MetadataUpdate", ""): on(events.MetadataUpdate, lambda core, e: core.metadata.refresh(e.topics)),
     ("EnforceRebalance", ""): on(events.EnforceRebalance, lambda core, e: core.membership.enforce_rebalance(e.reason)),
     ("CallbackStarted", ""): on(events.CallbackStarted, lambda core, e: core.membership.callback_started()),

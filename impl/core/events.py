@@ -112,6 +112,13 @@ class DescribeMember(ServerEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeMetrics(ServerEvent):
+    """Ask for what was counted and timed; `future_id` is completed with it, by group and name."""
+
+    future_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class MetadataUpdate(ServerEvent):
     """Refresh the metadata of these topics now."""
 

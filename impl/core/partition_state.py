@@ -49,6 +49,12 @@ class PartitionState:
     buffered: Buffered | None = None
     unreadable: bool = False  # what is buffered
 
+    def lag(self) -> int | None:
+        """How many offsets are between position and end; None if one is not known."""
+        if self.position is None or self.end_offset is None:
+            return None
+        return max(0, self.end_offset - self.position)
+
     def state(self) -> str:
         """The name of the partition's state (see events.PartitionDescription)."""
         if self.pending_revocation:

@@ -17,7 +17,14 @@ from groupspec.impl.core.config import Config
 from groupspec.impl.core.connection import Connection, ConnectionState
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import KafkaError
-from groupspec.impl.core.events import Assign, CompleteFuture, DescribeMember, Description, GroupMetadata
+from groupspec.impl.core.events import (
+    Assign,
+    CompleteFuture,
+    DescribeMember,
+    DescribeMetrics,
+    Description,
+    GroupMetadata,
+)
 from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
@@ -154,6 +161,11 @@ class Parts:
         """Who this member is."""
         identity, config = self.context.identity, self.config
         found = GroupMetadata(config.group_id or "", identity.generation, identity.member_id, config.group_instance_id)
+        self.context.emit(CompleteFuture(event.future_id, found))
+
+    def describe_metrics(self, event: DescribeMetrics) -> None:
+        """What was counted and timed so far."""
+        found = self.context.metrics.snapshot(self.context.now_ms, self.subscription.lags())
         self.context.emit(CompleteFuture(event.future_id, found))
 
     def stop(self) -> None:

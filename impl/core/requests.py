@@ -31,6 +31,7 @@ class Sent:
     request: Request
     node: str | int
     identity: Identity
+    sent_ms: int
 
     @property
     def api(self) -> str:
@@ -49,7 +50,7 @@ class Requests:
 
     def send(self, request: Request, node: str | int, timeout_ms: int) -> Sent:
         """Send it, and expect an answer within `timeout_ms`: every request has an end (rule D6)."""
-        sent = Sent(self._next_id, request, node, self._context.identity)
+        sent = Sent(self._next_id, request, node, self._context.identity, self._context.now_ms)
         self._next_id += 1
         self._pending[sent.request_id] = sent
         self._context.emit(SendRequest(sent.request_id, node, request, timeout_ms))

@@ -93,10 +93,12 @@ class SubscriptionState:
     def lag(self, partition: TopicPartition) -> int | None:
         """How many offsets are between position and end; None if one is not known. IllegalStateError."""
         with self._lock:
-            p = self._assigned(partition)
-            if p.position is None or p.end_offset is None:
-                return None
-            return max(0, p.end_offset - p.position)
+            return self._assigned(partition).lag()
+
+    def lags(self) -> dict[TopicPartition, int | None]:
+        """The same of every assigned partition."""
+        with self._lock:
+            return {tp: p.lag() for tp, p in sorted(self._shared.partitions.items())}
 
     def describe(self) -> dict[TopicPartition, PartitionDescription]:
         """Every assigned partition."""

@@ -410,3 +410,12 @@ def test_a_subscription_by_pattern_finds_topics_that_come_later(broker: Scripted
         broker.append("ordinary", 0, [b"new"])
         assert next(record for record in consumer if record.topic == "ordinary").value == b"new"
         assert consumer.subscription() == {TOPIC, "ordinary"}
+
+
+def test_metrics_have_kafkas_names(member: Member) -> None:
+    member.poll_until(lambda: len(member.read) == RECORDS * len(PARTITIONS))
+    found = member.consumer.metrics()
+    assert found["consumer-coordinator-metrics"]["assigned-partitions"] == len(PARTITIONS)
+    assert found["consumer-coordinator-metrics"]["rebalance-total"] == 1
+    assert found["consumer-fetch-manager-metrics"]["records-consumed-total"] == RECORDS * len(PARTITIONS)
+    assert found["consumer-fetch-manager-metrics"]["records-lag-max"] == 0

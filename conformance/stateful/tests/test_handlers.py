@@ -23,6 +23,7 @@ QUESTIONS = {
     ("ListOffsets", ""),
     ("ListTopics", ""),
     ("DescribeMember", ""),
+    ("DescribeMetrics", ""),
     ("TimerExpired", "questions_backoff"),
     ("TimerExpired", "questions_deadline"),
 }
