@@ -152,6 +152,11 @@ class Coordinator:
         partition = self._partitions.get(self._partition_of(group_id))
         return None if partition is None else partition.groups.get(group_id)
 
+    def phase_deadline_ms(self, group_id: str) -> int | None:
+        """When the timer of a group's join phase or sync phase is due; None: neither runs."""
+        timers = self._context.timers
+        return timers.deadline_ms(("join", group_id)) or timers.deadline_ms(("sync", group_id))
+
     def delete(self, group_id: str) -> list[Output]:
         """DeleteGroups, of an Empty group. Raises ValueError for one with members."""
         group = self.group(group_id)

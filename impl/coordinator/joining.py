@@ -36,7 +36,7 @@ class Joining:
     def join(self, group: Group, request: JoinGroupRequest, caller: Caller, handle: Handle) -> None:
         """Take part in the next generation: answered at once, or when the join phase ends."""
         if not group.has_room_for(request.member_id, self._context.settings.max_size):
-            group.remove(request.member_id)
+            self._rebalancing.forget(group, request.member_id)
             self._context.answer(handle, refused(ErrorCode.GROUP_MAX_SIZE_REACHED))
         elif not group.supports(request.protocol_type, request.protocols):
             self._context.answer(handle, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))

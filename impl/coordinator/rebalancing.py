@@ -109,16 +109,16 @@ class Rebalancing:
         if not group.elect_joined_leader() and group.members:
             self._start_rebalance_timer(group)
             return
+        group.protocol_name = group.elected_protocol() if group.members else None
         group.generation += 1
         group.pending_syncs.clear()
         if group.members:
             self._begin_sync_phase(group)
         else:
-            group.state, group.protocol_name = GroupState.EMPTY, None
+            group.state = GroupState.EMPTY
             self._context.write(group.record({}), lambda error: None)
 
     def _begin_sync_phase(self, group: Group) -> None:
-        group.protocol_name = group.elected_protocol()
         group.state = GroupState.COMPLETING_REBALANCE
         for member in group.members.values():
             self.answer_join(member, self.joined(group, member))
@@ -206,6 +206,7 @@ class Rebalancing:
         if old.sync is not None:
             self._context.answer(old.sync, SyncGroupResponse(fenced))
             old.sync = None
+        self._context.timers.stop(("session", group.group_id, old_id))
         member = group.replace(old_id, new_id)
         self.keep_alive(group, member)
         return member

@@ -28,9 +28,9 @@ class Timers:
         for key in [key for key in self._timers if chosen(key)]:
             del self._timers[key]
 
-    def runs(self, key: Hashable) -> bool:
-        """Whether this timer runs."""
-        return key in self._timers
+    def deadline_ms(self, key: Hashable) -> int | None:
+        """When this timer is due; None if it does not run."""
+        return self._timers[key][0] if key in self._timers else None
 
     def next_deadline_ms(self) -> int | None:
         """The earliest deadline; None if no timer runs."""
