@@ -152,25 +152,23 @@ def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offs
     if data[_MAGIC_AT] >= _MAGIC:
         timestamp_type = _ATTRIBUTES.unpack_from(data)[0] >> 3 & 1
         (leader_epoch,) = _LEADER_EPOCH.unpack_from(data)
-    new = tuple.__new__  # what a NamedTuple's own constructor calls
-    return [
-        new(
-            ConsumerRecord,
-            (
-                topic,
-                number,
-                record.offset,
-                -1 if (timestamp := record.timestamp) is None else timestamp,
-                record.key,
-                record.value,
-                tuple(headers) if (headers := record.headers) else (),
-                timestamp_type,
-                leader_epoch,
-            ),
+    read = [
+        ConsumerRecord(
+            topic,
+            number,
+            record.offset,
+            -1 if (timestamp := record.timestamp) is None else timestamp,
+            record.key,
+            record.value,
+            tuple(headers) if (headers := record.headers) else (),
+            timestamp_type,
+            leader_epoch,
         )
         for record in batch
-        if record.offset >= from_offset
     ]
+    if read and read[0].offset < from_offset:  # the first batch of a fetch may be
+        return [record for record in read if record.offset >= from_offset]
+    return read
 
 
 def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
