@@ -22,7 +22,7 @@ REMEMBERED: Final = 200
 EVENTS: Final[Mapping[str, tuple[int, str]]] = {
     "coordinator_lost": (logging.INFO, "The coordinator is unknown: {cause}"),
     "join_sent": (logging.INFO, "Joining the group; owned: {partitions}"),
-    "assigned_started": (logging.INFO, "Generation {generation}: assigned {partitions}"),
+    "assigned_started": (logging.INFO, "Assigned {partitions}"),
     "revoked": (logging.INFO, "Revoked {partitions}"),
     "lost": (logging.WARNING, "Lost {partitions}: the group went on without this member"),
     "session_expired": (logging.WARNING, "The coordinator has not answered a heartbeat for session_timeout_ms"),
@@ -85,19 +85,24 @@ class Journal:
         now_ms: int,
         event: str,
         error: str | None,
-        generation: int,
+        place: tuple[str, int, str],
         partitions: Iterable[object],
         detail: Mapping[str, object],
     ) -> None:
-        """Log what has happened in the protocol, if it is worth a line; `error`: the name of the error answered."""
+        """Log what has happened in the protocol, if it is worth a line.
+
+        `error`: the name of the error answered; `place`: member, generation and state.
+        """
         failed = error is not None
         if (known := (ANSWERS if failed else EVENTS).get(event)) is None or not logging.getLogger(module).isEnabledFor(
             known[0]
         ):
             return
         names = ", ".join(map(str, partitions)) or "nothing"
-        text = known[1].format(error=error, generation=generation, partitions=names, **detail)
+        member_id, generation, state = place
+        what = known[1].format(error=error, partitions=names, **detail)
+        text = f"{what} (member {member_id or 'none'}, generation {generation}, {state})"
         if failed or known[0] >= logging.WARNING:
-            self.seldom(module, text, now_ms, level=known[0])
+            self.seldom(module, text, now_ms, about=what, level=known[0])
         else:
             self.say(module, text, known[0])

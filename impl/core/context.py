@@ -53,6 +53,7 @@ class Context:
         self.config = config
         self.subscription = subscription
         self.timers = Timers()
+        self.rebalance_state = "UNJOINED"  # for the log; `Rebalance.state` is what counts
         self.was_member = False  # whether a coordinator has ever accepted this consumer
         self._identity = NOBODY
         self.now_ms = 0
@@ -124,7 +125,8 @@ class Context:
         who, partitions = identity or self.identity, tuple(partitions)
         failure = error.name if error else None
         self.metrics.happened(event, failure is not None, self.now_ms)
-        self.journal.event(__name__, self.now_ms, event, failure, who.generation, partitions, detail)
+        place = (who.member_id, who.generation, self.rebalance_state)
+        self.journal.event(__name__, self.now_ms, event, failure, place, partitions, detail)
         if self._trace is None:
             return
         self._trace(

@@ -58,6 +58,7 @@ class Rebalance(ABC):
     def enter(self, state: RebalanceState) -> None:
         """Every change of state goes through here."""
         self.state = state
+        self._context.rebalance_state = state.value
 
     # What the other parts tell it ------------------------------------------------------------------------------------
 
