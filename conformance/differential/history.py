@@ -20,11 +20,18 @@ class Sent:
 
 @dataclass
 class History:
-    """One group. `answers` by handle, in the order in which they came; `answered_at_ms` when each came."""
+    """One group.
+
+    Attributes:
+        answers: By handle, in the order in which they came.
+        answered_at_ms: When each came.
+        handled_by_ms: When each request had been handled at the latest, where that can be known.
+    """
 
     sent: list[Sent] = field(default_factory=list)
     answers: dict[Handle, GroupResponse] = field(default_factory=dict)
     answered_at_ms: dict[Handle, int] = field(default_factory=dict)
+    handled_by_ms: dict[Handle, int] = field(default_factory=dict)
     ends_at_ms: int = 0
 
     def answer(self, handle: Handle, response: GroupResponse, at_ms: int) -> None:

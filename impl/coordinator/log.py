@@ -72,8 +72,14 @@ class Log:
 
 def partition_of(group_id: str, partitions: int) -> int:
     """The partition that a group lies in: Java's hash of its id, without the sign (Kafka's `Utils.abs`)."""
-    code = 0
-    for unit in memoryview(group_id.encode("utf-16-le")).cast("H"):
-        code = (31 * code + unit) & 0xFFFFFFFF
+    code = java_hash(group_id)
     signed = code - (1 << 32) if code & 0x80000000 else code
     return (0 if signed == -(1 << 31) else abs(signed)) % partitions
+
+
+def java_hash(text: str) -> int:
+    """Java's `String.hashCode`, as a number without a sign."""
+    code = 0
+    for unit in memoryview(text.encode("utf-16-le")).cast("H"):
+        code = (31 * code + unit) & 0xFFFFFFFF
+    return code

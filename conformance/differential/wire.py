@@ -1,0 +1,147 @@
+"""Hundreds of groups at once on a real broker: a request for each of them, then all answers that come, and so on.
+
+Every request has a connection of its own, so that one that waits holds up nobody. That a request is not answered is
+known when later ones are: a broker with one thread for its requests takes them in the order in which they arrive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupspec.conformance.differential.drawing import Drawer
+from groupspec.conformance.differential.history import History
+from groupspec.conformance.differential.reference import next_sent
+from groupspec.impl.coordinator.context import GroupResponse
+from groupspec.impl.core import messages
+from groupspec.impl.network.codec import api_of, decode_response, encode_request
+from groupspec.impl.network.frames import FrameReader, framed
+
+ONE_AFTER_THE_OTHER: Final = {
+    "num.network.threads": "1",
+    "num.io.threads": "1",
+    "group.coordinator.threads": "1",
+    "group.coordinator.append.linger.ms": "0",
+}
+"""Settings of a broker that takes requests in the order in which they arrive."""
+_STRANGER: Final = messages.HeartbeatRequest("nobody's", 1, "nobody", None)
+_PROBES: Final = 3
+_QUIET_S: Final = 0.02
+_ANSWER_S: Final = 30.0
+
+
+@dataclass(eq=False)
+class _Line:
+    """One connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    frames: FrameReader = field(default_factory=FrameReader)
+
+    def write(self, data: bytes) -> None:
+        """Send a request."""
+        self.writer.write(framed(data))
+
+    async def read(self) -> bytes:
+        """The answer, however late. Raises ConnectionError if the broker closes the connection."""
+        while True:
+            received = await self.reader.read(65_536)
+            if not received:
+                raise ConnectionError("the broker has closed the connection")
+            for frame in self.frames.feed(received):
+                return frame
+
+
+@dataclass(eq=False)
+class WireGroup:
+    """One group on the broker, and what draws its requests."""
+
+    drawer: Drawer
+    history: History = field(default_factory=History)
+    waiting: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+class Wire:
+    """The broker's other side, on `port` of 127.0.0.1. Times are milliseconds since it was made."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._idle: list[_Line] = []
+        self._all: list[_Line] = []
+        self._began_s = time.monotonic()
+
+    async def run(self, groups: Sequence[WireGroup], steps: int, step_ms: int, last_ms: int) -> None:
+        """So many requests for each group, one in each turn, every `step_ms`; 0: as fast as it goes.
+
+        Afterwards answers are waited for until `last_ms` have passed. What is unanswered then never is.
+        """
+        probe = await self._line()
+        began_ms = self._now_ms()
+        for turn in range(1, steps + 1):
+            if step_ms:
+                await asyncio.sleep(max(began_ms + turn * step_ms - self._now_ms(), 0) / 1_000)
+            for group in groups:
+                await self._send(group)
+            await self._quiet(probe, groups)
+        await asyncio.sleep(last_ms / 1_000)
+        for group in groups:
+            group.history.ends_at_ms = self._now_ms()
+            for task in list(group.waiting):
+                task.cancel()
+        await asyncio.gather(*(task for group in groups for task in group.waiting), return_exceptions=True)
+
+    async def close(self) -> None:
+        """End all connections."""
+        for line in self._all:
+            line.writer.close()
+        for line in self._all:
+            with contextlib.suppress(OSError):
+                await line.writer.wait_closed()
+
+    async def _send(self, group: WireGroup) -> None:
+        line = self._idle.pop() if self._idle else await self._line()
+        sent = next_sent(group.drawer, self._now_ms())
+        group.history.sent.append(sent)
+        line.write(encode_request(sent.request, sent.caller.version, sent.handle, sent.caller.client_id))
+
+        async def answered() -> None:
+            frame = await line.read()
+            response = decode_response(api_of(sent.request), sent.caller.version, frame)[1]
+            assert isinstance(response, GroupResponse)
+            group.history.answer(sent.handle, response, self._now_ms())
+            group.drawer.learn(sent.handle, response)
+            self._idle.append(line)
+
+        task = asyncio.get_running_loop().create_task(answered())
+        group.waiting.add(task)
+        task.add_done_callback(group.waiting.discard)
+
+    async def _quiet(self, probe: _Line, groups: Sequence[WireGroup]) -> None:
+        """What the broker answers by itself has been answered; when each group's last request had been handled."""
+        for _ in range(_PROBES):
+            await self._probe(probe)
+        handled_by_ms = self._now_ms()
+        for group in reversed(groups):
+            handle = group.history.sent[-1].handle
+            handled_by_ms = min(handled_by_ms, group.history.answered_at_ms.get(handle, handled_by_ms))
+            group.history.handled_by_ms[handle] = handled_by_ms
+        await asyncio.sleep(_QUIET_S)
+        await self._probe(probe)
+        for task in [task for group in groups for task in group.waiting if task.done()]:
+            task.result()
+
+    async def _probe(self, probe: _Line) -> None:
+        probe.write(encode_request(_STRANGER, 4, 1, "probe"))
+        await asyncio.wait_for(probe.read(), _ANSWER_S)
+
+    async def _line(self) -> _Line:
+        line = _Line(*await asyncio.open_connection("127.0.0.1", self._port))
+        self._all.append(line)
+        return line
+
+    def _now_ms(self) -> int:
+        return int((time.monotonic() - self._began_s) * 1_000)
