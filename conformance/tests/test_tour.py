@@ -15,8 +15,13 @@ TOUR = generate.ROOT / "impl" / "README.md"
 
 def test_each_function_and_file_of_the_tour_exists() -> None:
     text = TOUR.read_text(encoding="utf-8")
-    for file in re.findall(r"\]\(([^)]+)\)", text):
-        assert (TOUR.parent / file).exists(), file
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-") for line in re.findall(r"^#+ (.+)$", text, re.M)
+    }
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        file, _, heading = link.partition("#")
+        assert (TOUR.parent / file).exists(), link
+        assert file or heading in headings, link
     names = re.findall(r"`([A-Z]\w+\.\w+)`", text)
     assert len(names) > 30
     known = {place.name for name in names for place in code.defining(name.partition(".")[2])}
