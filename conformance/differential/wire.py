@@ -30,7 +30,8 @@ ONE_AFTER_THE_OTHER: Final = {
 """Settings of a broker that takes requests in the order in which they arrive."""
 _STRANGER: Final = messages.HeartbeatRequest("nobody's", 1, "nobody", None)
 _PROBES: Final = 3
-_QUIET_S: Final = 0.02
+_AT_ONCE: Final = 30
+_QUIET_S: Final = 0.01
 _ANSWER_S: Final = 30.0
 
 
@@ -84,9 +85,11 @@ class Wire:
         for turn in range(1, steps + 1):
             if step_ms:
                 await asyncio.sleep(max(began_ms + turn * step_ms - self._now_ms(), 0) / 1_000)
-            for group in groups:
-                await self._send(group)
-            await self._quiet(probe, groups)
+            for first in range(0, len(groups), _AT_ONCE):
+                some = groups[first : first + _AT_ONCE]
+                for group in some:
+                    await self._send(group)
+                await self._quiet(probe, some)
         await asyncio.sleep(last_ms / 1_000)
         for group in groups:
             group.history.ends_at_ms = self._now_ms()
@@ -125,10 +128,9 @@ class Wire:
         for _ in range(_PROBES):
             await self._probe(probe)
         handled_by_ms = self._now_ms()
-        for group in reversed(groups):
+        for group in groups:
             handle = group.history.sent[-1].handle
-            handled_by_ms = min(handled_by_ms, group.history.answered_at_ms.get(handle, handled_by_ms))
-            group.history.handled_by_ms[handle] = handled_by_ms
+            group.history.handled_by_ms[handle] = group.history.answered_at_ms.get(handle, handled_by_ms)
         await asyncio.sleep(_QUIET_S)
         await self._probe(probe)
         for task in [task for group in groups for task in group.waiting if task.done()]:

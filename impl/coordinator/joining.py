@@ -34,7 +34,10 @@ class Joining:
         return ErrorCode.NONE
 
     def join(self, group: Group, request: JoinGroupRequest, caller: Caller, handle: Handle) -> None:
-        """Take part in the next generation: answered at once, or when the join phase ends."""
+        """Take part in the next generation: answered at once, or when the join phase ends.
+
+        Whoever is refused for the size is removed. Only Kafka 3.9 asks then whether the join phase may end.
+        """
         if not group.has_room_for(request.member_id, self._context.settings.max_size):
             self._rebalancing.forget(group, request.member_id)
             self._context.answer(handle, refused(ErrorCode.GROUP_MAX_SIZE_REACHED))

@@ -24,7 +24,10 @@ def answered(request: LeaveGroupRequest, errors: list[ErrorCode]) -> LeaveGroupR
 
 
 def leave(group: Group, request: LeaveGroupRequest, rebalancing: Rebalancing) -> LeaveGroupResponse:
-    """They go one by one; then the join phase begins, or may end, once for all of them (rule G1)."""
+    """They go one by one; then the join phase begins, or may end, once for all of them (rule G1).
+
+    Kafka 3.9 begins or ends it after each of them, and not at all for a pending id in the sync phase or in Stable.
+    """
     errors = [_leave(group, each, rebalancing) for each in leavers(request)]
     if ErrorCode.NONE in errors and group.state is not GroupState.EMPTY:
         rebalancing.rebalance_or_complete(group)
