@@ -63,9 +63,9 @@ def differences(found: Sequence[Verdict]) -> list[str]:
 
 
 def test_the_reference_answers_as_kafka_does(tmp_path: Path) -> None:
-    found = verdicts(tmp_path, UNTIMED, NO_HURRY, groups=60, steps=30, seed=10_000)
+    found = verdicts(tmp_path, UNTIMED, NO_HURRY, groups=60, steps=20, seed=10_000)
     assert differences(found) == []
-    assert sum(each.steps for each in found) == 60 * 30
+    assert sum(each.steps for each in found) == 60 * 20
 
 
 def test_the_reference_answers_as_kafka_does_when_time_passes(tmp_path: Path) -> None:
