@@ -25,6 +25,8 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from sys import _getframe
+from types import CodeType
 from typing import Final, Self
 
 from groupspec.impl.runtime import Baton, Condition, Lock, Thread, in_os_thread, this_thread
@@ -418,11 +420,15 @@ class _Lock:
         self._runtime = runtime
         self.name = name
         self._waiting: deque[_Task] = deque()
-        self._acquire_step = f"acquire {name}"
+        self._steps: dict[CodeType, str] = {}  # whose section it is -> the step that begins it
         self.holder: _Task | None = None
 
     def __enter__(self) -> object:
-        self._runtime.yield_point(self._acquire_step)
+        section = _getframe(1).f_code
+        step = self._steps.get(section)
+        if step is None:
+            step = self._steps[section] = f"acquire {self.name} in {section.co_name}"
+        self._runtime.yield_point(step)
         if self.holder is None:
             self.holder = self._runtime.current()
         else:

@@ -9,7 +9,7 @@ import click
 
 from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
-from groupspec.conformance.schedules.campaign import search
+from groupspec.conformance.schedules.campaign import Failure, replayed, search
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
 
 MAX_MISSING = 20
@@ -29,11 +29,12 @@ MAX_MISSING = 20
     default=0,
     help="Instead, so many runs of the background driver under a scheduler.",
 )
+@click.option("--choices", metavar="LIST", help="Of one such run: replays it, with the --seed that a failure has told.")
 @click.option(
     "--seed", type=click.IntRange(0), show_default="drawn, and printed", help="Draws the examples, or the runs."
 )
 @json_option
-def command(driver: str, examples: int, schedules: int, seed: int | None) -> int:
+def command(driver: str, examples: int, schedules: int, choices: str | None, seed: int | None) -> int:
     """Run the suite that is generated from the tables against the reference.
 
     First every route: the shortest run to each transition, and to each pair of transitions that can follow each other.
@@ -41,12 +42,15 @@ def command(driver: str, examples: int, schedules: int, seed: int | None) -> int
     with its real threads in virtual time.
 
     With --schedules, the whole consumer under a deterministic scheduler: each run draws what the group, the network and
-    the application do, and in which order the threads go on; what is checked is every promise of the consumer's API.
+    the application do, and in which order the threads go on; what is checked is every promise of the consumer's API,
+    and what each request contains. A failure is told with the command that replays it, step by step.
 
     Example: groupspec test --driver background --examples 100 --seed 1
 
     Example: groupspec test --driver background --schedules 1000
     """
+    if choices is not None:
+        return _replay(driver, choices, seed)
     chosen = random.SystemRandom().randrange(2**32) if seed is None else seed
     if schedules:
         return _run_schedules(driver, schedules, chosen)
@@ -57,33 +61,56 @@ def command(driver: str, examples: int, schedules: int, seed: int | None) -> int
     return EXIT_CONFORMANCE_FAILURE if result.failures else EXIT_OK
 
 
-def _run_schedules(driver: str, schedules: int, seed: int) -> int:
+def _replay(driver: str, choices: str, seed: int | None) -> int:
+    _need_threads(driver)
+    if seed is None:
+        raise UsageProblem("--choices are those of one run, and nothing says of which", next_step="add its --seed")
+    try:
+        failure = replayed(seed, choices)
+    except ValueError:
+        raise UsageProblem(
+            f"{choices!r} is no list of choices",
+            next_step="write them as a failure tells them: '12:1 40:2', or 'plain'",
+        ) from None
+    say(f"BROKEN {failure}" if failure else "no promise is broken: has the code changed since?")
+    write_json("test-schedules", _result(driver, 1, seed, 0.0, failure))
+    return EXIT_CONFORMANCE_FAILURE if failure else EXIT_OK
+
+
+def _need_threads(driver: str) -> None:
     if driver != "background":
         raise UsageProblem(
-            f"--schedules orders the threads of a driver, and {driver!r} has none", next_step="add --driver background"
+            f"a schedule orders the threads of a driver, and {driver!r} has none", next_step="add --driver background"
         )
+
+
+def _run_schedules(driver: str, schedules: int, seed: int) -> int:
+    _need_threads(driver)
     began = time.perf_counter()
     with Steps("schedules", total=schedules) as steps:
         failure = search(schedules, seed, finished=lambda _: steps.done())
     seconds = time.perf_counter() - began
     runs = schedules if failure is None else failure.seed - seed + 1
-    if failure is not None:
-        say(f"BROKEN {failure}\n")
-    say(
-        f"background: {runs:,} schedules in {seconds:.1f} s, {'none' if failure is None else 'the last one'} breaks a "
-        "promise",
-        f"replay: groupspec test --driver background --schedules {'1' if failure else schedules} "
-        f"--seed {failure.seed if failure else seed}",
-    )
-    result = {
+    told = f"background: {runs:,} schedules in {seconds:.1f} s, {runs / max(seconds, 0.001):,.0f} a second"
+    if failure is None:
+        say(
+            f"{told}; no promise is broken",
+            f"replay: groupspec test --driver background --schedules {schedules} --seed {seed}",
+        )
+    else:
+        say(f"BROKEN {failure}", f"{told}; the last one breaks a promise")
+    write_json("test-schedules", _result(driver, runs, seed, seconds, failure))
+    return EXIT_CONFORMANCE_FAILURE if failure else EXIT_OK
+
+
+def _result(driver: str, runs: int, seed: int, seconds: float, failure: Failure | None) -> dict[str, object]:
+    return {
         "driver": driver,
         "schedules": runs,
         "seed": seed,
         "seconds": round(seconds, 3),
         "failure": failure.data() if failure else None,
     }
-    write_json("test-schedules", result)
-    return EXIT_CONFORMANCE_FAILURE if failure else EXIT_OK
 
 
 def _show(result: SuiteResult, examples: int, seed: int) -> None:

@@ -14,22 +14,30 @@ T2   Errors are those that the API has for the call; each wakeup interrupts at m
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from groupspec.conformance.schedules.group import TOPIC, RacingGroup
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.requests import Requests
+from groupspec.conformance.schedules.scenario import REFUSED, Scenario
 from groupspec.impl.consumer import Consumer, WakeupError
-from groupspec.impl.core.errors import ConsumerClosedError, KafkaError, KafkaTimeoutError
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, KafkaTimeoutError
 from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.runtime import Thread
 from groupspec.impl.scheduling import ScheduledRuntime
 
 POLL_MS: Final = 2_000
 CALL_MS: Final = 5_000
-WORK_MS: Final = 3_000
-MAX_TURNS: Final = 60
-"""Polls after which a member that nothing disturbs any more must have read of every partition that it owns."""
+WORK_MS: Final = 1_000
+LONG_WORK_MS: Final = 25_000
+"""Longer than the poll interval."""
+
+STABLE_MS: Final = 15_000
+STABLE_AFTER_FAULTS_MS: Final = 60_000
+"""Virtual times after which a member that nothing disturbs any more must have read of every partition that it owns: two
+requests that time out and a poll interval fit in the second.
+"""
 
 
 class CallbackRaised(Exception):
@@ -39,15 +47,17 @@ class CallbackRaised(Exception):
 class Application:
     """A listener, a loop, and what it expects of the consumer."""
 
-    def __init__(self, runtime: ScheduledRuntime, scenario: Scenario, group: RacingGroup) -> None:
+    def __init__(self, runtime: ScheduledRuntime, scenario: Scenario, group: RacingGroup, requests: Requests) -> None:
         self._runtime = runtime
         self._scenario = scenario
         self._group = group
+        self._requests = requests
         self._callbacks = list(scenario.callbacks)
         self._next: dict[TopicPartition, int | None] = {}  # None: to be read from the committed offset
         self._reached: dict[TopicPartition, set[int]] = {}
         self._paused: set[TopicPartition] = set()
         self._sought: set[TopicPartition] = set()  # since the last poll
+        self._others: list[tuple[int, Thread]] = []
         self._commits = 0
         self._outcomes: list[int] = []
         self._raised = 0
@@ -57,6 +67,7 @@ class Application:
         self.owned: set[TopicPartition] = set()
         self.errors: list[Exception] = []
         self.closed = False
+        requests.owned = self.owned
         group.may_commit = self._may_commit
 
     # The listener
@@ -92,7 +103,7 @@ class Application:
         A position that was set by seek() after the commit, and before the poll that runs the callback, is none of it.
         """
         scenario = self._scenario
-        if not self._polls or not scenario.auto_commit or scenario.timers_race or scenario.has_faults:
+        if not self._polls or not scenario.auto_commit or scenario.timers_race or scenario.commits_fail:
             return
         for partition in set(partitions) - self._sought:
             position, committed = self._next.get(partition), self._group.committed.get(partition)
@@ -114,10 +125,22 @@ class Application:
             self._raised += 1
             raise CallbackRaised
         began_ms = self._runtime.now_ms()
-        with suppress(KafkaError):
-            if what:
+        if what in REFUSED:
+            self._expect_refusal(consumer, what)
+        elif what:
+            with suppress(KafkaError):
                 self._call(consumer, what, partitions)
         self._in_callbacks_ms += self._runtime.now_ms() - began_ms
+
+    def _expect_refusal(self, consumer: Consumer, what: str) -> None:
+        calls: dict[str, Callable[[], object]] = {
+            "poll inside": consumer.poll,
+            "unsubscribe inside": consumer.unsubscribe,
+            "close inside": consumer.close,
+        }
+        with suppress(IllegalStateError, ConsumerClosedError):
+            calls[what]()
+            raise AssertionError(f"{what} a callback, which it would wait for, was not refused (rule C5)")
 
     # The loop
     # -----------------------------------------------------------------------------------------------------------
@@ -127,11 +150,22 @@ class Application:
         self._consumer = consumer
         calls: list[Callable[[], object]] = [lambda: consumer.subscribe([TOPIC], self)]
         calls += [lambda name=name: self._call(consumer, name, sorted(self.owned)) for name in self._scenario.calls]  # type: ignore[misc]
-        for call in calls:
+        for number, call in enumerate(calls):
+            self._start_others(number)
             self._try(call)
+        self._start_others(len(calls))
         self._try(lambda: self._read_all(consumer))
-        self._try(lambda: consumer.close(CALL_MS))
+        self._try(lambda: self._close(consumer))
         self._expect_the_end()
+
+    def races_with(self, thread: Thread, call: int) -> None:
+        """Start that thread just before this call of the application, the first being number 0."""
+        self._others.append((call, thread))
+
+    def _start_others(self, number: int) -> None:
+        for call, thread in self._others:
+            if call == number:
+                thread.start()
 
     def _try(self, call: Callable[[], object]) -> None:
         if self.closed:
@@ -146,8 +180,9 @@ class Application:
             self._expect_in_time(error)
 
     def _expect_in_time(self, error: Exception) -> None:
-        """No call times out where nothing keeps it from its outcome."""
-        if not self._runtime.timers_race and not self._scenario.has_faults:
+        """No call times out where nothing keeps it from its outcome: no fault, and no poll interval that is over."""
+        kept = self._scenario.has_faults or "work too long" in self._scenario.calls
+        if not self._runtime.timers_race and not kept:
             assert not isinstance(error, KafkaTimeoutError), f"{error!r} (rule L2)"
 
     def _call(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
@@ -156,20 +191,22 @@ class Application:
                 self._read(consumer, POLL_MS)
             case "work":
                 self._runtime.sleep_ms(WORK_MS)
+            case "work too long":
+                self._runtime.sleep_ms(LONG_WORK_MS)
             case "poll for nothing":
                 self._read(consumer, 0)
             case "commit":
-                consumer.commit(timeout_ms=CALL_MS)
+                self._commit(consumer)
             case "commit_async":
                 number = self._commits
                 self._commits += 1
                 consumer.commit_async(callback=lambda _, __: self._outcomes.append(number))
             case "committed":
-                consumer.committed([TopicPartition(TOPIC, 0)], timeout_ms=CALL_MS)
+                self._ask_committed(consumer, TopicPartition(TOPIC, 0))
             case "position" if partitions:
-                consumer.position(partitions[0], timeout_ms=CALL_MS)
+                self._ask_position(consumer, partitions[0])
             case "seek" if partitions:
-                self._seek(consumer, partitions[0], 500 + self._runtime.steps % 100)
+                self._seek(consumer, partitions[self._runtime.steps % len(partitions)], 500 + self._runtime.steps % 100)
             case "pause":
                 consumer.pause(partitions)
                 self._paused |= set(partitions)
@@ -179,14 +216,68 @@ class Application:
             case "subscribe again" if consumer.subscription():
                 consumer.subscribe([TOPIC], self)
             case "unsubscribe":
-                consumer.unsubscribe()
+                self._unsubscribe(consumer)
                 consumer.subscribe([TOPIC], self)
 
+    def _unsubscribe(self, consumer: Consumer) -> None:
+        self._requests.doing = "unsubscribe"
+        self._requests.leaves()
+        try:
+            consumer.unsubscribe()
+            self._requests.membership_ended()
+        finally:
+            self._requests.doing = ""
+
+    def _close(self, consumer: Consumer) -> None:
+        self._requests.doing = "close"
+        with self._limited("close()"):
+            consumer.close(CALL_MS)
+
+    @contextmanager
+    def _limited(self, call: str) -> Iterator[None]:
+        """A call that ends in time, and for a reason of its own: it is over time when it says so, and not before."""
+        began_ms = self._runtime.now_ms() - self._in_callbacks_ms
+        timed_out = False
+        try:
+            yield
+        except KafkaTimeoutError:
+            timed_out = True
+            raise
+        finally:
+            took_ms = self._runtime.now_ms() - self._in_callbacks_ms - began_ms
+            if not self._runtime.timers_race:
+                assert took_ms <= CALL_MS, f"{call} took {took_ms} ms of {CALL_MS} ms (rule L2)"
+                assert not timed_out or took_ms == CALL_MS, f"{call} is out of time after {took_ms} ms of {CALL_MS} ms"
+
+    def _commit(self, consumer: Consumer) -> None:
+        wanted = {partition: offset for partition, offset in self._next.items() if offset is not None}
+        with self._limited("commit()"):
+            consumer.commit(timeout_ms=CALL_MS)
+        for partition, offset in wanted.items():
+            found = self._group.committed.get(partition)
+            assert found == offset or self._scenario.is_closed_by_others, (
+                f"commit() says that {partition} is committed at {offset}, and it is at {found} (rule T3)"
+            )
+
+    def _ask_committed(self, consumer: Consumer, partition: TopicPartition) -> None:
+        before, count = self._group.known(partition), len(self._group.commits)
+        with self._limited("committed()"):
+            found = consumer.committed([partition], timeout_ms=CALL_MS)[partition]
+        possible = {before, *(offset for one, offset in self._group.commits[count:] if one == partition)}
+        told = None if found is None else found.offset
+        assert told in possible, f"committed() says {told} for {partition}, where it was one of {possible} (rule T3)"
+
+    def _ask_position(self, consumer: Consumer, partition: TopicPartition) -> None:
+        with self._limited("position()"):
+            found = consumer.position(partition, timeout_ms=CALL_MS)
+        possible = self._group.starts.get(partition, set()) | {self._next.get(partition)}
+        assert found in possible, f"position() says {found} for {partition}, where it is one of {possible} (rule O1)"
+
     def _seek(self, consumer: Consumer, partition: TopicPartition, offset: int) -> None:
+        self._reached.setdefault(partition, set()).add(offset)  # before: it may be committed before seek() returns
         consumer.seek(partition, offset)
         self._next[partition] = offset
         self._sought.add(partition)
-        self._reached.setdefault(partition, set()).add(offset)
 
     def _read(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
         """Poll, and check every record; which partitions they were of."""
@@ -230,18 +321,34 @@ class Application:
             return
         read: set[TopicPartition] = set()
         self._try(lambda: consumer.resume(self._paused & self.owned))
-        for _ in range(MAX_TURNS):
+        disturbed = self._scenario.has_faults or self._scenario.timers_race or "work too long" in self._scenario.calls
+        end_ms = self._runtime.now_ms() + (STABLE_AFTER_FAULTS_MS if disturbed else STABLE_MS)
+        while self._runtime.now_ms() <= end_ms:
+            if self._requests.fenced and not self._requests.leaving:
+                self._expect_fenced(consumer)
+                return
             self._try(lambda: read.update(self._read(consumer, POLL_MS)))
             if self.closed or (consumer.assignment() == self.owned and self.owned <= read):
                 return
             self._runtime.sleep_ms(POLL_MS)  # time passes while it works on what it has read
         raise AssertionError(f"nothing comes of {self.owned - read} any more; errors: {self.errors[-3:]}")
 
+    def _expect_fenced(self, consumer: Consumer) -> None:
+        """Nothing can be done about it: every poll says so."""
+        for _ in range(3):  # one error a call, and others may be waiting
+            before = len(self.errors)
+            self._try(lambda: consumer.poll(POLL_MS))
+            assert self.errors[before:] or self.closed, "fenced, and poll() says nothing (rule X2)"
+        told = [error for error in self.errors if "FENCED_INSTANCE_ID" in str(error)]
+        assert told or self._scenario.is_closed_by_others, f"fenced, and poll() says {self.errors} (rule X2)"
+
     def _expect_the_end(self) -> None:
         wakeups = [error for error in self.errors if isinstance(error, WakeupError)]
-        assert len(wakeups) <= self._scenario.others.count("wakeup"), "a wakeup has interrupted two calls (rule T4)"
+        asked = [what for what, _ in self._scenario.others if what == "wakeup"]
+        assert len(wakeups) <= len(asked), "a wakeup has interrupted two calls (rule T4)"
         raised = [error for error in self.errors if isinstance(error, CallbackRaised)]
         assert len(raised) <= self._raised, "a callback's error was raised twice (rule C4)"
-        if not self.closed:
+        if not self._scenario.is_closed_by_others:
+            assert not self.owned, f"closed, and {self.owned} were never revoked (rules C1, C7)"
             assert self._outcomes == sorted(set(self._outcomes)), f"outcomes {self._outcomes} (rule M6)"
             assert len(self._outcomes) == self._commits, f"{self._commits} commits, outcomes {self._outcomes} (M6)"

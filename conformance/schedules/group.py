@@ -6,11 +6,13 @@ order. What must hold of a request's contents is checked here, when it arrives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import ClassVar, Final
 
-from groupspec.conformance.schedules.scenario import CUT, NEVER, Scenario
-from groupspec.impl.core.events import SendRequest
+from groupspec.conformance.schedules.requests import Requests
+from groupspec.conformance.schedules.scenario import CUT, NEVER, SLOW, Scenario
+from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
@@ -21,6 +23,9 @@ from groupspec.impl.core.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -36,7 +41,12 @@ from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
 
 TOPIC: Final = "orders"
 FIRST_COMMITTED: Final = 10
+RESETS: Final = {"earliest": 3, "latest": 90}
+ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
+"""By the timestamps of ListOffsets."""
+
 RECORDS_OF_A_FETCH: Final = 2
+SLOW_MS: Final = 2_500
 
 
 class RacingTransport(MemoryTransport):
@@ -44,14 +54,31 @@ class RacingTransport(MemoryTransport):
 
     SHARED_FIELDS: ClassVar = ("closed",)
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, requests: Requests) -> None:
         super().__init__(runtime)
         self._arrived = EventCount(runtime, "requests at the brokers")
         self._served: set[str | int] = set()
+        self._requests = requests
+        self._broken: AssertionError | None = None
         self.serve: Callable[[SendRequest], Response | None] = lambda _: None
 
-    def send(self, request: SendRequest, now_ms: int) -> None:
+    def disconnect_coordinator(self) -> None:
         """See Transport."""
+        super().disconnect_coordinator()
+        self._requests.disconnected()
+
+    def poll(self, timeout_ms: int) -> list[ResponseReceived]:
+        """See Transport."""
+        with self._told():
+            self._requests.turned(self._runtime.now_ms())
+        answers = super().poll(timeout_ms)
+        self._requests.answered(answers)
+        return answers
+
+    def send(self, request: SendRequest, now_ms: int) -> None:
+        """See Transport. What is wrong with a request is raised by its connection, not in the member."""
+        with self._told():
+            self._requests.sent(request, now_ms)
         with self._news:
             self.sent.append(request)
             self._waiting[request.request_id] = Waiting(request, now_ms + request.timeout_ms)
@@ -65,10 +92,21 @@ class RacingTransport(MemoryTransport):
         super().close(timeout_ms)
         self._arrived.advance()
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What must not be is no failure of the network that the member could get over."""
+        try:
+            yield
+        except AssertionError as wrong:
+            self._broken = wrong
+            self._arrived.advance()
+
     def _serve(self, node: str | int) -> None:
         taken: set[int] = set()
         while True:
             seen = self._arrived.value()
+            if self._broken is not None:
+                raise self._broken
             if self.closed:
                 return
             new = [sent for sent in self.unanswered() if sent.node == node and sent.request_id not in taken]
@@ -86,12 +124,15 @@ class RacingGroup:
     Attributes:
         committed: Partition -> the offset that is committed.
         starts: Partition -> the offsets that OffsetFetch has answered for the present assignment.
-        answered: Every committed offset that was ever answered.
+        answered: Every offset to begin at that was ever answered.
+        commits: Every commit of a partition, in their order.
         requests: How many came in all.
     """
 
-    def __init__(self, scenario: Scenario, transport: RacingTransport) -> None:
+    def __init__(self, runtime: Runtime, scenario: Scenario, transport: RacingTransport) -> None:
+        self._runtime = runtime
         self._coordinator = ScriptedCoordinator({TOPIC: 4}, leader="somebody-else")
+        self._scenario = scenario
         self._answers = {api: list(errors) for api, errors in scenario.answers.items()}
         self._shares = list(scenario.shares)
         self._transport = transport
@@ -101,6 +142,7 @@ class RacingGroup:
         self.committed: dict[TopicPartition, int] = {}
         self.starts: dict[TopicPartition, set[int]] = {}
         self.answered: set[tuple[TopicPartition, int]] = set()
+        self.commits: list[tuple[TopicPartition, int]] = []
         self.may_commit: Callable[[TopicPartition, int], bool] = lambda _, __: True
         self.requests = 0
         transport.serve = self.serve
@@ -116,7 +158,9 @@ class RacingGroup:
             self._issued = {(name, generation) for name, generation in self._issued if name != sent.request.member_id}
         if error == NEVER:
             return None
-        if not error:
+        if error == SLOW:
+            self._runtime.sleep_ms(SLOW_MS)
+        if error in ("", SLOW):
             return self._granted(sent)
         code = ErrorCode.DISCONNECTED if error == CUT else ErrorCode[error]
         return self._named(self._coordinator.answer(sent.request, code))
@@ -131,6 +175,8 @@ class RacingGroup:
                 return FetchResponse({partition: self._records(at) for partition, at in offsets.items()})
             case OffsetFetchRequest(partitions=partitions):
                 return self._committed(sent.request_id, partitions)
+            case ListOffsetsRequest(timestamps=timestamps):
+                return self._listed(sent.request_id, timestamps)
             case OffsetCommitRequest(offsets=offsets):
                 self._commit(offsets)
         return self._coordinator.answer(sent.request)
@@ -160,12 +206,28 @@ class RacingGroup:
         return FetchedPartition(lines, at + 10)
 
     def _committed(self, request_id: int, partitions: tuple[TopicPartition, ...]) -> Response:
-        found = {partition: self.committed.get(partition, FIRST_COMMITTED) for partition in partitions}
+        found = {partition: self.known(partition) for partition in partitions}
         for partition, offset in found.items():
-            self.answered.add((partition, offset))
-            if request_id > self._given_up_at.get(partition, 0):
-                self.starts.setdefault(partition, set()).add(offset)
-        return OffsetFetchResponse({partition: FetchedOffset(offset) for partition, offset in found.items()})
+            if offset is not None:
+                self._may_begin(request_id, partition, offset)
+        return OffsetFetchResponse({p: FetchedOffset(-1 if at is None else at) for p, at in found.items()})
+
+    def known(self, partition: TopicPartition) -> int | None:
+        """What is committed for it."""
+        return self.committed.get(partition, None if self._scenario.fresh else FIRST_COMMITTED)
+
+    def _listed(self, request_id: int, timestamps: Mapping[TopicPartition, int]) -> Response:
+        found = {partition: ENDS[timestamp] for partition, timestamp in timestamps.items()}
+        for partition, offset in found.items():
+            assert self._scenario.fresh, f"{partition} is reset although an offset is committed (rule O1)"
+            assert offset == RESETS[self._scenario.reset], f"{partition} is reset to the wrong end (rule O6)"
+            self._may_begin(request_id, partition, offset)
+        return ListOffsetsResponse({partition: ListedOffset(offset) for partition, offset in found.items()})
+
+    def _may_begin(self, request_id: int, partition: TopicPartition, offset: int) -> None:
+        self.answered.add((partition, offset))
+        if request_id > self._given_up_at.get(partition, 0):
+            self.starts.setdefault(partition, set()).add(offset)
 
     def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         for partition, wanted in offsets.items():
@@ -173,6 +235,7 @@ class RacingGroup:
                 f"{partition} is committed at {wanted.offset}, which the application has never reached (rule M4)"
             )
             self.committed[partition] = wanted.offset
+            self.commits.append((partition, wanted.offset))
 
     def _check_identity(self, request: Request) -> None:
         """A member names itself as it was named, in a generation that it was given, until it leaves (J4, M1, L3)."""

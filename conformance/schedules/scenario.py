@@ -5,6 +5,7 @@ A scenario is drawn from a seed, so its number is enough to replay it; the order
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -15,8 +16,15 @@ CUT: Final = "CUT"
 NEVER: Final = "NEVER"
 """No answer comes; the request times out."""
 
-_GROUP: Final = ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", CUT, NEVER)
-_MEMBER: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "NOT_COORDINATOR", CUT, NEVER)
+SLOW: Final = "SLOW"
+"""The answer comes, but late: another member is busy, or the broker is."""
+
+NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
+"""Answers that keep nothing from its outcome."""
+
+_NETWORK: Final = ("NOT_COORDINATOR", SLOW, CUT, NEVER)
+_GROUP: Final = ("COORDINATOR_LOAD_IN_PROGRESS", *_NETWORK)
+_MEMBER: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", *_NETWORK)
 ANSWERS: Final = {
     "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", CUT, NEVER),
     "JoinGroup": ("MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", *_GROUP),
@@ -25,30 +33,32 @@ ANSWERS: Final = {
     "OffsetCommit": _MEMBER,
     "OffsetFetch": ("UNSTABLE_OFFSET_COMMIT", *_GROUP),
     "LeaveGroup": ("UNKNOWN_MEMBER_ID", CUT, NEVER),
-    "Fetch": ("NOT_LEADER_OR_FOLLOWER", CUT),
+    "Fetch": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
+    "ListOffsets": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
     "Metadata": (CUT,),
 }
 """The errors that a broker can answer each request with, besides none."""
 
+FENCES: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
+"""Requests by which a static member learns that another process has its instance id."""
+
+WITHOUT_COMMITS: Final = frozenset({"Fetch", "ListOffsets", "Metadata", "OffsetFetch", "LeaveGroup"})
+"""Requests that a commit does not wait for, and whose errors change neither membership nor coordinator."""
+
 SHARES: Final = ((0, 1), (0,), (1, 2), (0, 1, 2), ())
+COOPERATIVE: Final = ("cooperative-sticky",)
+ASSIGNORS: Final = (COOPERATIVE, COOPERATIVE, COOPERATIVE, ("range",), ("range", "roundrobin"), ("sticky", "range"))
 CALLS: Final = (
-    *(
-        "poll",
-        "poll",
-        "poll",
-        "poll for nothing",
-        "work",
-        "work",
-        "commit",
-        "commit_async",
-        "committed",
-        "position",
-        "seek",
-    ),
-    *("pause", "resume", "subscribe again", "unsubscribe"),
+    *("poll for nothing", "work too long", "commit", "commit_async", "committed", "position", "seek", "pause"),
+    *("resume", "subscribe again", "unsubscribe"),
 )
-IN_CALLBACKS: Final = ("", "", "", "raise", "commit", "commit_async", "seek", "position")
-OTHER_THREADS: Final = ("wakeup", "wakeup", "close", "close at once")
+"""What the application does besides poll() and work."""
+
+REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
+"""Calls that would wait for the very callback that makes them."""
+
+IN_CALLBACKS: Final = ("", "", "", "raise", "raise", "commit", "commit_async", "seek", "position", *REFUSED)
+OTHER_THREADS: Final = ("wakeup", "close", "close at once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,46 +66,75 @@ class Scenario:
     """One run's events.
 
     Attributes:
-        cooperative: The rebalance protocol; eager otherwise.
+        assignors: Those that the consumer offers, in its order of preference.
+        static: Whether the member has an instance id.
+        fresh: Whether nothing is committed yet, so that reading begins where the reset policy says.
+        reset: That policy.
         auto_commit: Whether the consumer commits by itself.
         answers: API -> errors of its first answers, in order; all later ones succeed. An empty text: this one does.
         shares: Which partitions each SyncGroup brings; the last one stays.
         calls: What the application does, in order.
         callbacks: What the application does in its callbacks, in order.
-        others: What other threads do.
+        others: What other threads do, and as of which of the application's calls they race with it.
         timers_race: Whether time may pass while threads could go on, as on a machine that is overloaded.
     """
 
-    cooperative: bool
+    assignors: tuple[str, ...]
+    static: bool
+    fresh: bool
+    reset: str
     auto_commit: bool
     answers: dict[str, tuple[str, ...]]
     shares: tuple[tuple[int, ...], ...]
     calls: tuple[str, ...]
     callbacks: tuple[str, ...]
-    others: tuple[str, ...]
+    others: tuple[tuple[str, int], ...]
     timers_race: bool
 
     @property
+    def cooperative(self) -> bool:
+        """The rebalance protocol; eager otherwise."""
+        return self.assignors == COOPERATIVE
+
+    @property
+    def instance_id(self) -> str | None:
+        """The name of a static member."""
+        return "billing-1" if self.static else None
+
+    @property
+    def commits_only_by_itself(self) -> bool:
+        """Whether every commit is an automatic one."""
+        return not {"commit", "commit_async"} & {*self.calls, *self.callbacks}
+
+    @property
     def has_faults(self) -> bool:
-        """Whether anything happens but rebalances."""
-        return any(set(errors) - {"", "REBALANCE_IN_PROGRESS"} for errors in self.answers.values())
+        """Whether anything fails, rebalances apart."""
+        return any(set(errors) - NO_FAULTS for errors in self.answers.values())
+
+    @property
+    def commits_fail(self) -> bool:
+        """Whether anything may keep a commit from its outcome."""
+        return any(set(errors) - NO_FAULTS for api, errors in self.answers.items() if api not in WITHOUT_COMMITS)
 
     @property
     def is_closed_by_others(self) -> bool:
         """Whether another thread closes the consumer."""
-        return any(what.startswith("close") for what in self.others)
+        return any(what.startswith("close") for what, _ in self.others)
 
     def __str__(self) -> str:
         """The scenario in a few lines."""
-        protocol = "cooperative" if self.cooperative else "eager"
+        member = "static" if self.static else "dynamic"
+        start = f"nothing committed, reset to the {self.reset}" if self.fresh else "something committed"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
+        others = ", ".join(f"{what} at call {number}" for what, number in self.others)
         return "\n".join(
             [
-                f"{protocol}, auto-commit {'on' if self.auto_commit else 'off'}, shares {list(self.shares)}",
+                f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
+                f"{start}, shares {list(self.shares)}",
                 f"answers: {answers or 'no errors'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
-                f"other threads: {', '.join(self.others) or 'none'}; timers {'race' if self.timers_race else 'wait'}",
+                f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
             ]
         )
 
@@ -107,21 +146,37 @@ def draw(seed: int) -> Scenario:
     every moment (Groce et al., Swarm Testing, ISSTA 2012).
     """
     random = Random(seed)
-    calls = ("poll", *random.sample(CALLS, random.randint(1, 4)))
+    calm = random.random() < 0.3  # nothing but one kind of call, whose effects nothing else covers up
+    passing = ("poll", "work") if random.random() < 0.8 else ()
+    calls = ("poll", *passing, *random.sample(CALLS, 1 if calm else random.choice((1, 2, 4))))
+    kinds = random.sample(OTHER_THREADS, random.choice((1, 1, 2))) if random.random() < 0.5 else ()
 
-    def some(choices: tuple[str, ...], most: int) -> tuple[str, ...]:
+    def some(choices: Sequence[str], most: int) -> tuple[str, ...]:
         return tuple(random.choice(choices) for _ in range(random.randint(0, most)))
 
-    troubled = random.sample(sorted(ANSWERS), random.randint(0, 3))
-    answers = {"Heartbeat": some(("", "", "REBALANCE_IN_PROGRESS"), 6)}
+    def maybe(choices: Sequence[str], most: int) -> tuple[str, ...]:
+        return some(choices, most) if random.random() < 0.5 and not calm else ()
+
+    made = ("poll", *(random.choice(calls) for _ in range(random.randint(1, 12))))
+    rare = [number for number, call in enumerate(made, 1) if call not in ("poll", "work")]
+    moments = rare if rare and random.random() < 0.7 else range(len(made) + 2)  # 0: subscribe(), the last: close()
+    troubled = random.sample(sorted(ANSWERS), 0 if calm else random.choice((0, 0, 1, 2, 3)))
+    answers = {"Heartbeat": maybe(("", "REBALANCE_IN_PROGRESS"), 4), "JoinGroup": maybe(("", SLOW), 4)}
     answers |= {api: some(("", "", *ANSWERS[api]), 4) for api in troubled}
+    static = random.random() < 0.2
+    if static and random.random() < 0.3:
+        fence = random.choice(FENCES)
+        answers[fence] = (*answers.get(fence, ()), "FENCED_INSTANCE_ID")
     return Scenario(
-        cooperative=random.random() < 0.5,
+        assignors=random.choice(ASSIGNORS),
+        static=static,
+        fresh=random.random() < 0.3,
+        reset=random.choice(("earliest", "latest")),
         auto_commit=random.random() < 0.5,
         answers=answers,
         shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
-        calls=some(calls, 12),
-        callbacks=some(IN_CALLBACKS, 4),
-        others=some(OTHER_THREADS, 2) if random.random() < 0.4 else (),
-        timers_race=random.random() < 0.5,
+        calls=made,
+        callbacks=maybe(IN_CALLBACKS, 4),
+        others=tuple((what, random.choice(moments)) for what in (some(kinds, 3) if kinds else ())),
+        timers_race=random.random() < 0.4,
     )

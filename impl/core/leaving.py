@@ -12,7 +12,7 @@ from collections.abc import Callable
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.connection import Connection
 from groupspec.impl.core.context import Context
-from groupspec.impl.core.errors import KafkaTimeoutError
+from groupspec.impl.core.errors import ConsumerClosedError
 from groupspec.impl.core.events import COORDINATOR, CallbackKind, Close, Closed, CompleteFuture, Unsubscribe
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.membership import Membership
@@ -90,7 +90,7 @@ class Leaving:
         if not self._closing:
             return
         self._deadline_ms = min(self._deadline_ms, self._context.now_ms)
-        self._commits.give_up_all(KafkaTimeoutError("The consumer was closed before the commit was answered"))
+        self._commits.give_up_all(ConsumerClosedError("The consumer was closed before the commit was answered"))
         if self._leave_group is not None:
             self._end()
 

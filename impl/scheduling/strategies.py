@@ -2,11 +2,15 @@
 
     Listed        The choices of a list, then the plain order. Replays a failure; Hypothesis draws and shrinks the list.
     RandomWalk    Every thread is as likely as any other, but the one that runs is likelier to go on.
-    Tear          Holds up a thread between two of its critical sections until another one has been in the same one, or
-                  between its reading of a shared field and what it does next until another one has written it: what is
-                  checked and acted upon in two steps is torn apart (Park and Sen, FSE 2008).
+    Tear          Holds up a thread between two of its critical sections until another one has been in one of the same
+                  lock, or between its access of a shared field and what it does next until another one has written it:
+                  what is checked and acted upon in two steps is torn apart (Sen, PLDI 2008). Which sections tear which
+                  is drawn for the run, so that a rare one is waited for.
     Pct           Random priorities, lowered at a few random moments: finds a bug of depth d with a probability of at
                   least 1 / (threads * steps ** (d - 1)) in each run (Burckhardt et al., ASPLOS 2010).
+    Stall         The plain order, in which now and then a thread stands still while all others do what they can.
+    Pos           A random priority for each step: each partial order of steps is about as likely as any other (Yuan,
+                  Yang and Gu, CAV 2018).
     depth_first   Every order with at most so many preemptions (Musuvathi and Qadeer, PLDI 2007), the fewest first.
 
 At a choice a strategy sees the names of those that could go on, the plain order's first. The clock, by name `CLOCK`,
@@ -16,10 +20,13 @@ stands for the next deadline of a waiting thread: timers race everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
 CLOCK: Final = "the clock"
+SLOW_CLOCK: Final = 0.9
+"""How much less likely it is that a timer runs out than that a thread goes on."""
 
 
 class Choice(NamedTuple):
@@ -44,7 +51,7 @@ class Strategy(Protocol):
         Args:
             options: The names of those that can.
             running: Whether the first one is the thread that runs, which is at a yield point.
-            step: That point: `acquire subscription`, `write Future.done`; empty if it waits.
+            step: That point: `acquire subscription in seek`, `write Future.done`; empty if it waits.
         """
 
 
@@ -70,45 +77,77 @@ class RandomWalk:
         """See Strategy."""
         if running and self._random.random() < self._stay:
             return 0
-        return running + int(self._random.random() * (len(options) - running))
+        chosen = running + int(self._random.random() * (len(options) - running))
+        if options[chosen] == CLOCK and chosen and self._random.random() < SLOW_CLOCK:
+            return 0  # else hardly anything is done before time is over
+        return chosen
 
 
 class Tear:
-    """See above. Which places are torn is drawn for the run; there a thread is held up every other time."""
+    """See above. Which places are torn, and by which sections of others, is drawn for the run.
+
+    Apart from that threads have priorities, by which the woken one goes on at once or never, or walk at random.
+    """
 
     def __init__(self, seed: int, often: float = 0.15) -> None:
         self._random = Random(seed)
-        self._walk = RandomWalk(seed)
+        self._walk: Strategy = Pct(seed, depth=2) if self._random.random() < 0.5 else RandomWalk(seed, stay=0.9)
         self._often = often
-        self._torn: dict[tuple[str, str], bool] = {}
+        self._let_go = self._random.choice((0.03, 0.3))  # how many conflicting sections end a hold: some take long
+        self._torn: dict[tuple[str, str], bool] = {}  # (thread, what it has done), (what it has done, what another has)
         self._before: dict[str, str] = {}  # thread -> its latest step, or the section that it is in
-        self._held, self._until = "", ""
+        self._held, self._place = "", ""
 
     def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
         if running:
             name = options[0]
+            if name == self._held:  # nobody else could go on, so nobody was asked
+                self._held = ""
             done = self._before.get(name, "")
             if not step.startswith("notify "):  # it is in a section, which has its name already
                 self._before[name] = step
-            if done == self._until and self._held in options and self._random.random() < 0.5:
-                held, self._held, self._until = self._held, "", ""
+            if not self._held:
+                self._maybe_hold(name, done)
+            elif self._held in options and self._ends_hold(done):
+                held, self._held = self._held, ""
                 return options.index(held)
-            self._maybe_hold(name, done)
         if not self._held:
             return self._walk.choose(options, running, step)
         left = [index for index, name in enumerate(options) if name not in (self._held, CLOCK)]
         if self._held in options and left:
             return 0 if left[0] == 0 and running else self._random.choice(left)
         if not left:
-            self._held, self._until = "", ""
+            self._held = ""
         return self._walk.choose(options, running, step)
 
     def _maybe_hold(self, name: str, done: str) -> None:
-        if self._held or not done.startswith(("acquire ", "read ")):
-            return
-        if self._torn.setdefault((name, done), self._random.random() < self._often) and self._random.random() < 0.5:
-            self._held, self._until = name, done.replace("read ", "write ", 1)
+        if _shared(done) and self._draws(name, done, self._often) and self._random.random() < 0.5:
+            self._held, self._place = name, done
+
+    def _ends_hold(self, done: str) -> bool:
+        return _conflict(self._place, done) and self._draws(self._place, done, self._let_go)
+
+    def _draws(self, one: str, other: str, probability: float) -> bool:
+        """Once for the run."""
+        drawn = self._torn.get((one, other))
+        if drawn is None:
+            drawn = self._torn[one, other] = self._random.random() < probability
+        return drawn
+
+
+@cache
+def _shared(step: str) -> tuple[str, ...]:
+    """What a step is about, if another thread can tear it from the next one: `acquire`, `read` or `write`, and what."""
+    kind, _, what = step.partition(" ")
+    return (kind, what.partition(" in ")[0]) if kind in ("acquire", "read", "write") else ()
+
+
+@cache
+def _conflict(place: str, other: str) -> bool:
+    """Whether what one thread knows by its step may no longer be true after that step of another one."""
+    one, another = _shared(place), _shared(other)
+    return bool(one and another) and one[1] == another[1] and another[0] in ("acquire", "write")
 
 
 class Pct:
@@ -135,6 +174,63 @@ class Pct:
 
     def _priority(self, name: str) -> float:
         return self._priorities.setdefault(name, self._random.random())
+
+
+class Stall:
+    """The plain order, but now and then a thread is set aside until all others wait; the latest comes back first.
+
+    So one thread's few steps last as long as another one's whole call.
+    """
+
+    def __init__(self, seed: int, often: float = 0.05) -> None:
+        self._random = Random(seed)
+        self._often = often
+        self._aside: list[str] = []
+
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
+        """See Strategy."""
+        if options[-1] == CLOCK and self._random.random() < self._often:
+            return len(options) - 1
+        if running:
+            if options[0] in self._aside:  # nobody else could go on, so nobody was asked
+                self._aside.remove(options[0])
+            if self._random.random() < self._often:
+                self._aside.append(options[0])
+        for index, name in enumerate(options):
+            if name not in self._aside and name != CLOCK:
+                return index
+        latest = next(name for name in reversed(self._aside) if name in options)
+        self._aside.remove(latest)
+        return options.index(latest)
+
+
+class Pos:
+    """The step with the highest priority, which is drawn for each step anew, and again after another one in conflict.
+
+    A thread that has drawn a low one stands still while others make many steps; so each order of two steps that
+    conflict is about as likely as the other, however many steps are between them.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._priorities: dict[str, float] = {}
+        self._pending: dict[str, str] = {}
+
+    def choose(self, options: Sequence[str], running: bool, step: str) -> int:
+        """See Strategy."""
+        if running:
+            self._priorities.pop(options[0], None)
+            self._pending[options[0]] = step
+        for name in options:
+            if name not in self._priorities:
+                self._priorities[name] = self._random.random() * (1 - SLOW_CLOCK if name == CLOCK else 1)
+        chosen = max(range(len(options)), key=lambda index: self._priorities[options[index]])
+        done = self._pending.pop(options[chosen], "")
+        del self._priorities[options[chosen]]
+        for name in options:
+            if name in self._pending and _conflict(self._pending[name], done):
+                self._priorities.pop(name, None)
+        return chosen
 
 
 def depth_first(

@@ -179,6 +179,8 @@ class BackgroundDriver:
             failure.__cause__ = error
             raise
         finally:
+            if self._ended:  # nobody takes what is queued any more: a callback of close() may wait for it
+                self._fail_waiting()
             with self._life:  # in one step, or a second thread could be started beside a failure
                 self._running = False
                 self._failure = failure
@@ -258,7 +260,10 @@ class BackgroundDriver:
     def _cancel_left_over(self) -> None:
         """The thread has ended: what it did not take is cancelled, and its futures fail (rule Q1)."""
         self._ended = True
-        self.left_over += self._server_events.close()
+        self._fail_waiting()
         self.left_over += self._consumer_events.close()
-        self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
         self._event_count.advance()
+
+    def _fail_waiting(self) -> None:
+        self.left_over += self._server_events.close()
+        self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.impl.core.errors import KafkaError
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
 from groupspec.impl.core.events import (
+    Close,
     Commit,
     EnforceRebalance,
     Fetch,
     InputEvent,
     Output,
+    PartitionsRevoked,
     Poll,
     UnsolicitedResponse,
     Unsubscribe,
@@ -153,3 +155,17 @@ def test_H6_whatever_ends_the_background_thread_the_next_call_hears_of_it_and_cl
         close = driven.begin(lambda consumer: consumer.close(2_000))
         driven.error("LeaveGroup", "NONE")
         close.outcome()
+
+
+def test_what_is_queued_behind_the_end_fails_at_once() -> None:
+    """As a commit does that a callback makes while its consumer is closed around it."""
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        now_ms = driven.runtime.now_ms()
+        driven.driver.call(lambda number: Close(number, now_ms, processed=True))
+        driven.driver.submit(PartitionsRevoked())
+        asked = driven.driver.call(Unsubscribe)
+        driven.settle()
+        assert asked.done
+        with pytest.raises(ConsumerClosedError):
+            asked.outcome()

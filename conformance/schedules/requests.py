@@ -1,0 +1,227 @@
+"""What a request must contain, and when it may be sent: judged as it is sent, from what the member knows then.
+
+The network hears everything that the background thread does: what it sends, and which answers it takes. So what must
+hold of a request is said in terms of these and of what the application owns, and needs no look into the member.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    Request,
+    Response,
+    SyncGroupRequest,
+    TopicPartition,
+)
+from groupspec.impl.core.protocol import decode_subscription, encode_subscription
+from groupspec.impl.scripted import api_of
+
+GROUP: Final = "billing"
+SETTINGS: Final[dict[str, int]] = {
+    "session_timeout_ms": 10_000,
+    "heartbeat_interval_ms": 1_000,
+    "max_poll_interval_ms": 20_000,
+    "request_timeout_ms": 11_000,
+}
+"""What every scenario's consumer is told."""
+
+MOST_IN_A_SECOND: Final = 40
+"""Requests of one kind in one virtual second: the backoff is 100 ms, and the calls are few (rule D3)."""
+
+IDENTITY_IS_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
+ROUND: Final = (JoinGroupRequest, SyncGroupRequest)
+TURNS_IN_A_SECOND: Final = 200
+"""Turns of the background thread in one virtual second; a busy one makes 60."""
+
+GROUP_REQUESTS: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest)
+REASONS: Final = {"close": "being closed", "unsubscribe": "unsubscribed", "": "poll"}
+"""What the application does -> what the reason of LeaveGroup speaks of (KIP-800)."""
+
+
+class Requests:
+    """What one member has sent, and what it has been answered.
+
+    Attributes:
+        owned: What the application owns.
+        doing: Its call, if it is "close" or "unsubscribe".
+        fenced: Whether the member knows that another process has its instance id.
+        leaving: Whether an unsubscribe is under way, maybe longer than its call was.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._unanswered: dict[int, SendRequest] = {}
+        self._identity = ("", -1)
+        self._maybe = {self._identity}  # while answers are being worked off, one after the other
+        self._silent = False  # fenced before the answers that are being worked off
+        self._recent: dict[str, deque[int]] = {}
+        self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
+        self._heartbeat_at_once = False  # after one that failed, or at another coordinator
+        self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
+        self.doing = ""
+        self.fenced = False
+        self.leaving = False
+
+    # What happens -----------------------------------------------------------------------------------------------------
+
+    def answered(self, responses: Iterable[ResponseReceived]) -> None:
+        """The member takes these, one after the other, before it waits again."""
+        self._maybe = {self._identity}
+        self._silent = self.fenced
+        for received in responses:
+            sent = self._unanswered.pop(received.request_id, None)
+            if sent is not None:
+                self._learn(sent.request, received.response)
+                self._maybe.add(self._identity)
+
+    def _learn(self, request: Request, response: Response) -> None:
+        if self._counts(request):
+            self.fenced |= ErrorCode.FENCED_INSTANCE_ID in _errors(response)
+        if isinstance(request, FindCoordinatorRequest):
+            self._heartbeat_at_once = True
+        if isinstance(request, HeartbeatRequest):
+            self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
+        if isinstance(response, JoinGroupResponse) and not response.error:
+            self._identity = (response.member_id, response.generation)
+        elif _errors(response) & IDENTITY_IS_GONE and self._counts(request):
+            self.membership_ended()
+
+    def _counts(self, request: Request) -> bool:
+        """Whether its answer says anything of this membership: not if it was sent before the JoinGroup that is out."""
+        present = _identity_of(request) == self._identity and self._in_round() != "JoinGroup"
+        return present or isinstance(request, JoinGroupRequest)
+
+    def turned(self, now_ms: int) -> None:
+        """The background thread looks for answers, once in a turn."""
+        assert self._count("turns", now_ms) <= TURNS_IN_A_SECOND, f"{TURNS_IN_A_SECOND} turns in a second (rule H2)"
+
+    def sent(self, sent: SendRequest, now_ms: int) -> None:
+        """A request is on its way. Raises AssertionError for what no rule allows."""
+        request = sent.request
+        count = self._count(api_of(request), now_ms)
+        assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
+        assert sent.timeout_ms > 0, f"{api_of(request)} has no time to be answered (rule D6)"
+        match request:
+            case JoinGroupRequest():
+                self._check_join(request, sent.timeout_ms)
+            case SyncGroupRequest() | HeartbeatRequest() | OffsetCommitRequest():
+                self._check_generation(request)
+            case LeaveGroupRequest():
+                self._check_leave(request)
+        if isinstance(request, HeartbeatRequest):
+            self._check_heartbeat(request, now_ms)
+        if isinstance(request, GROUP_REQUESTS):
+            self._check_instance(request)
+        self._unanswered[sent.request_id] = sent
+
+    def membership_ended(self) -> None:
+        """A round that was under way is none of the next membership."""
+        self._identity = ("", -1)
+        self.leaving = self.fenced = False
+        self._forget(lambda sent: isinstance(sent.request, ROUND))
+
+    def leaves(self) -> None:
+        """The application unsubscribes; the call may give up before the member does."""
+        self.leaving = True
+
+    def disconnected(self) -> None:
+        """The coordinator is gone: nobody waits for its answers any more, though they may come."""
+        self._heartbeat_at_once = True
+        self._forget(lambda sent: sent.node == COORDINATOR)
+
+    def _forget(self, which: Callable[[SendRequest], bool]) -> None:
+        self._unanswered = {number: sent for number, sent in self._unanswered.items() if not which(sent)}
+
+    # What must hold ---------------------------------------------------------------------------------------------------
+
+    def _check_join(self, request: JoinGroupRequest, timeout_ms: int) -> None:
+        if self.leaving and not request.member_id:
+            self.membership_ended()
+        settings, names = SETTINGS, [name for name, _ in request.protocols]
+        assert names == list(self._scenario.assignors), f"protocols {names} (rule J6)"
+        assert request.session_timeout_ms == settings["session_timeout_ms"], f"{request} (JoinGroup's session timeout)"
+        assert request.rebalance_timeout_ms == settings["max_poll_interval_ms"], f"{request} (its rebalance timeout)"
+        assert timeout_ms > request.rebalance_timeout_ms, f"JoinGroup waits {timeout_ms} ms for its answer (rule J5)"
+        assert not self._in_round(), f"a second JoinGroup while {self._in_round()} is unanswered (rule J1)"
+        for _, data in request.protocols:
+            subscription = decode_subscription(data)
+            assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
+            owned = set(subscription.owned)
+            expected = self.owned if self._scenario.cooperative else set()
+            assert owned == expected or self._scenario.is_closed_by_others, (
+                f"JoinGroup says that {sorted(map(str, owned))} are owned, and the application has "
+                f"{sorted(map(str, expected))} (rule K1)"
+            )
+
+    def _check_generation(self, request: SyncGroupRequest | HeartbeatRequest | OffsetCommitRequest) -> None:
+        api, identity = api_of(request), (request.member_id, request.generation)
+        if isinstance(request, OffsetCommitRequest) and identity == ("", -1):
+            assert request.group_instance_id is None, "a commit without a member names an instance (rules M1, X1)"
+            return
+        assert identity in self._maybe, f"{api} as {identity}, when it has become {self._identity} (rules J9, M1)"
+        if not isinstance(request, HeartbeatRequest):
+            assert not self._in_round(), f"{api} while {self._in_round()} is unanswered (rules J1, M7)"
+        if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_by_itself:
+            foreign = set(request.offsets) - self.owned
+            assert not foreign, f"an automatic commit of {foreign}, which the application does not own (rule M7)"
+
+    def _check_heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
+        assert self._in_round() != "JoinGroup", "Heartbeat while JoinGroup is unanswered (rule H3)"
+        generation, before_ms = self._last_heartbeat
+        early_ms = SETTINGS["heartbeat_interval_ms"] - (now_ms - before_ms)
+        again = generation == request.generation and not self._heartbeat_at_once
+        assert not again or early_ms <= 0 or self._scenario.timers_race, f"Heartbeat {early_ms} ms early (rule H2)"
+        self._heartbeat_at_once = False
+        self._last_heartbeat = (request.generation, now_ms)
+
+    def _check_leave(self, request: LeaveGroupRequest) -> None:
+        assert not self._scenario.static, "a static member leaves (rules L1, P1)"
+        possible = {self.doing}
+        if self._scenario.timers_race or "work too long" in self._scenario.calls:
+            possible |= {""}  # the poll interval was over as the call began
+        if not self.doing and "unsubscribe" in self._scenario.calls:
+            possible |= {"unsubscribe"}  # the call has given up before the member did
+        expected = [text for what, text in REASONS.items() if what in possible]
+        assert any(text in request.reason for text in expected) or self._scenario.is_closed_by_others, (
+            f"LeaveGroup's reason in {self.doing or 'no'} call is {request.reason!r}, without {expected}"
+        )
+
+    def _check_instance(self, request: Request) -> None:
+        api, instance = api_of(request), getattr(request, "group_instance_id", None)
+        anonymous = isinstance(request, OffsetCommitRequest) and not request.member_id
+        expected = self._scenario.instance_id if not anonymous else None
+        assert instance == expected, f"{api} by instance {instance!r}, not {expected!r} (rule X1)"
+        assert getattr(request, "group_id", GROUP) == GROUP, f"{api} in group {request}"
+        assert not (self._silent and self.fenced) or anonymous, f"{api} after FENCED_INSTANCE_ID (rule X2)"
+
+    def _in_round(self) -> str:
+        return next((api_of(sent.request) for sent in self._unanswered.values() if isinstance(sent.request, ROUND)), "")
+
+    def _count(self, what: str, now_ms: int) -> int:
+        """How often this has happened within a virtual second."""
+        recent = self._recent.setdefault(what, deque())
+        recent.append(now_ms)
+        while recent[0] < now_ms - 1_000:
+            recent.popleft()
+        return len(recent)
+
+
+def _errors(response: Response) -> set[ErrorCode]:
+    of_partitions = getattr(response, "errors", {})
+    return {getattr(response, "error", ErrorCode.NONE), *of_partitions.values()}
+
+
+def _identity_of(request: Request) -> tuple[str, int]:
+    return getattr(request, "member_id", ""), getattr(request, "generation", -1)
