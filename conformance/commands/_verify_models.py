@@ -18,6 +18,7 @@ from groupspec.spec.composition.system import MIXED
 
 LIST = "see `groupspec verify --list`"
 NEAREST = 3
+PATTERNS = "a name, or a pattern that a name matches, as 'open-*' or 'base-*-2'"
 
 _ASKED: Mapping[str, Callable[[ModelMaker], str]] = {
     "model": lambda maker: maker.name,
@@ -41,9 +42,11 @@ class ModelNames(Known):
             UsageProblem: no model has that name, or none matches; it says which are nearest.
         """
         if not any(fnmatchcase(name, value) for name in self.known):
-            nearest = [name for name in self.known if value in name][:NEAREST]
-            nearest = nearest or difflib.get_close_matches(value, self.known, NEAREST)
-            raise UsageProblem(f"there is no model {value!r}", "--model", nearest, LIST)
+            part = value.strip("*?")
+            nearest = [name for name in self.known if part in name][:NEAREST]
+            nearest = nearest or difflib.get_close_matches(part, self.known, NEAREST)
+            what = "no model matches" if part != value else "there is no model"
+            raise UsageProblem(f"{what} {value!r}", "--model", nearest or PATTERNS, LIST)
         return value
 
 

@@ -24,7 +24,7 @@ SIGNS = {"ok": "OK", "failed": "FAILED", "inconclusive": "INCONCLUSIVE"}
 
 def lines(judgement: Judgement, traces: Mapping[str, Trace]) -> Iterator[str]:
     """The verdict, a row for each engine, and what was found; `traces` has the explorer's shortest ways to it."""
-    yield f"{judgement.model.name}: {SIGNS[judgement.verdict]}"
+    yield f"{judgement.model.name}: {SIGNS[judgement.verdict]}{_covered(judgement)}"
     yield ROW.format("engine", "states", "edges", "depth", "seconds", "states/s", "verdict")
     for run in judgement.runs:
         numbers: tuple[str, ...] = ("",) * 5
@@ -58,6 +58,12 @@ def never_possible(judgement: Judgement) -> list[str]:
     return sorted({action for run in judgement.complete for action in run.missing_actions})
 
 
+def _covered(judgement: Judgement) -> str:
+    """How many properties *OK* is about, where it is not all."""
+    claimed, left = len(judgement.model.properties), len(judgement.unchecked)
+    return f" for {claimed - left} of {claimed} properties" if left and judgement.verdict == "ok" else ""
+
+
 def _engine(run: EngineRun) -> str:
     """What visited the states; the explorer compiles a model to C."""
     return f"{run.engine} {run.version}".strip() if run.engine != EXPLORER else "explorer (C)"
@@ -72,14 +78,16 @@ def _says(run: EngineRun, judgement: Judgement) -> str:
     said += f", {expected} violated as expected" if expected else ""
     said += f", {new} VIOLATED" if new else ""
     said += f"; liveness {run.liveness_seconds:.0f} s more" if run.liveness_seconds else ""
-    left = [
-        claim.id
-        for claim in judgement.model.properties
-        if claim.kind == "recoverable" and run.properties.get(claim.id) not in ("holds", "violated")
-    ]
-    if left and run.engine != EXPLORER:
-        said += f"; without {', '.join(left)}: recoverability is the explorer's alone"
-    return said
+    return said + "".join(f"; without {', '.join(left)}: {why}" for why, left in _left_out(run, judgement).items())
+
+
+def _left_out(run: EngineRun, judgement: Judgement) -> Mapping[str, Sequence[str]]:
+    """Why a run says nothing of some properties, and of which."""
+    left: dict[str, list[str]] = {}
+    for claim in judgement.model.properties:
+        if claim.id not in run.decided:
+            left.setdefault(run.left_out.get(claim.kind, "not decided"), []).append(claim.id)
+    return left
 
 
 def _path(judgement: Judgement, name: str, traces: Mapping[str, Trace]) -> list[str]:
@@ -122,6 +130,7 @@ def as_json(judged: Sequence[Judgement]) -> dict[str, object]:
                 "new_violations": list(judgement.new),
                 "missing_violations": list(judgement.missing),
                 "disputed": list(judgement.disputed),
+                "unchecked": list(judgement.unchecked),
                 "absent_engines": [run.engine for run in judgement.runs if run.outcome == "absent"],
             }
             for judgement in judged

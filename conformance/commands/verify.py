@@ -30,6 +30,9 @@ EXITS = {"failed": EXIT_CONFORMANCE_FAILURE, "inconclusive": EXIT_INCONCLUSIVE, 
 MEMBERS_BY_DEFAULT = 2
 """Without --model and --members: models with at most so many members, which take minutes all together."""
 
+LEAST_MEMORY = 64 << 20
+"""Bytes. Less SPIN's program cannot be told, and what the explorer begins with is not measured by the limit."""
+
 _GOES_WITH = {
     "--scores": ("--json",),
     "--mutation": ("--json",),
@@ -41,6 +44,7 @@ _GOES_WITH = {
 _EITHER = ", ".join(ENGINES)
 _SOUND: set[str] = set()
 """Hashes of tables that have been looked at: looking at all takes seconds."""
+_SIZES = "a number of bytes, or of KiB, MiB, GiB or TiB (K and KB mean KiB, and so on)"
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 
 
@@ -48,13 +52,15 @@ def _size(context: click.Context, parameter: click.Parameter, value: str) -> int
     """A number of bytes as one writes it: 500000000, 512MiB, 6G.
 
     Raises:
-        UsageProblem: it is none.
+        UsageProblem: it is none, or less than an engine can keep to.
     """
-    match = _SIZE.fullmatch(value.strip())
-    if not match or float(match[1]) <= 0:
-        where = f"{parameter.opts[0]} {value}"
-        raise UsageProblem("this is no size", where, "a number of bytes, KiB, MiB or GiB", "write 6GiB, for example")
-    return int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+    match, where = _SIZE.fullmatch(value.strip()), f"{parameter.opts[0]} {value}"
+    if not match:
+        raise UsageProblem("this is no size", where, _SIZES, "write 6GiB, for example")
+    size = int(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+    if size < LEAST_MEMORY:
+        raise UsageProblem("no engine can keep to so little", where, f"{LEAST_MEMORY >> 20}MiB or more", "allow more")
+    return size
 
 
 class _Engine(Known):
@@ -76,7 +82,9 @@ class _Engine(Known):
 )
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="Stop the explorer at so many states.")
 @click.option("--max-seconds", type=click.FloatRange(0), metavar="S", help="Stop each run of an engine after so long.")
-@click.option("--max-memory", callback=_size, default="6GiB", metavar="B", help="Stop each run there.")
+@click.option(
+    "--max-memory", callback=_size, default="6GiB", metavar="B", help="Stop each run at so much; 64MiB or more."
+)
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option("--mutation", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule.")
 @click.option("--held", is_flag=True, hidden=True)
@@ -118,7 +126,7 @@ def command(
     Example: groupspec verify --model base-eager-deployed-2 --engine all --safety
 
     Exit code 1 if a property is violated that is not expected to be, or the engines disagree; 4 if not every engine
-    got through.
+    got through. What no engine was asked about is named; OK does not cover it.
     """
     _require_consistent(context)
     if mutation or held or scores:
@@ -215,5 +223,7 @@ def _end(judged: Sequence[Judgement]) -> int:
     verdicts = [judgement.verdict for judgement in judged]
     counted = ", ".join(f"{verdicts.count(verdict)} {sign}" for verdict, sign in SIGNS.items() if verdict in verdicts)
     states = sum(max((run.states for run in judgement.runs), default=0) for judgement in judged)
-    say(f"{len(judged)} models, {states:,} states: {counted}")
+    left = sum(len(judgement.unchecked) for judgement in judged if judgement.verdict == "ok")
+    left_out = f"; properties left out: {left} (OK does not cover them)" if left else ""
+    say(f"{len(judged)} models, {states:,} states: {counted}{left_out}")
     return next(code for verdict, code in EXITS.items() if verdict in verdicts)

@@ -37,7 +37,8 @@ def run_explorer(
     except ModelError as problem:
         raise model_problem(problem) from problem
     told = {claim: tuple(map(str, trace.steps)) for claim, trace in {**found.violations, **found.reached}.items()}
-    stays = _stays(model, found, fold)
+    without = _without_liveness(found, fold)
+    stays = None if without else _stays(model)
     told |= {
         claim: (f"for ever: {', '.join(way.actions) or 'nothing happens'}",) for claim, way in (stays or {}).items()
     }
@@ -54,15 +55,24 @@ def run_explorer(
         told,
         _LIMIT.sub(lambda limit: f"--max-{limit[1]} {limit[2].replace(',', '')}", found.reason),
         found.never_fired,
+        left_out={"leads_to": without},
     ), found
 
 
-def _stays(model: Model, found: Exploration, fold: bool) -> dict[str, Stays] | None:
-    """The liveness properties that fail; None if they were not checked."""
-    claimed = any(claim.kind == "leads_to" for claim in model.properties)
-    if not claimed or fold or found.verdict != "complete" or found.states > MAX_LIVELY_STATES:
-        return None
-    return Graph(model).broken()
+def _without_liveness(found: Exploration, fold: bool) -> str:
+    """Why liveness is not checked; empty if it is."""
+    if fold:
+        return "--fold leaves liveness out"
+    if found.verdict != "complete":
+        return "liveness needs every state"
+    if found.states > MAX_LIVELY_STATES:
+        return f"liveness is checked of at most {MAX_LIVELY_STATES:,} states"
+    return ""
+
+
+def _stays(model: Model) -> dict[str, Stays]:
+    """The liveness properties that fail."""
+    return Graph(model).broken() if any(claim.kind == "leads_to" for claim in model.properties) else {}
 
 
 def _answer(claim: ModelProperty, found: Exploration, stays: dict[str, Stays] | None) -> Answer:

@@ -45,6 +45,12 @@ class Judgement:
         return frozenset().union(*(run.violated for run in self.runs))
 
     @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Properties of which no engine that got through says whether they hold: *ok* does not cover them."""
+        decided = frozenset().union(*(run.decided for run in self.complete))
+        return tuple(claim.id for claim in self.model.properties if claim.id not in decided)
+
+    @property
     def new(self) -> tuple[str, ...]:
         """Violations that are not expected, in the model's order."""
         return tuple(claim.id for claim in self.model.properties if claim.id in self.violated - self.expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from groupspec.conformance.engines.process import Ended
 from groupspec.conformance.errors import UsageProblem
@@ -34,6 +34,7 @@ class EngineRun:
         problem: What is wrong, and what to do.
         missing_actions: Actions that could never happen; what no engine but the explorer says.
         liveness_seconds: Of a second search, for leads-to properties; TLC's alone.
+        left_out: Kind of property that this run was not asked about, or cannot be, to the reason.
     """
 
     engine: str
@@ -49,6 +50,12 @@ class EngineRun:
     problem: str = ""
     missing_actions: tuple[str, ...] = ()
     liveness_seconds: float = 0.0
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def decided(self) -> frozenset[str]:
+        """The properties of which it says whether they hold."""
+        return frozenset(claim for claim, answer in self.properties.items() if answer in ("holds", "violated"))
 
     @property
     def violated(self) -> frozenset[str]:
@@ -59,6 +66,10 @@ class EngineRun:
     def states_per_second(self) -> float:
         """Distinct states a second."""
         return self.states / self.seconds if self.seconds else 0.0
+
+
+RECOVERABILITY: Final = {"recoverable": "recoverability is the explorer's alone"}
+"""What TLC and SPIN leave out: it is about branching time, which neither temporal logic has."""
 
 
 def watched(claim: ModelProperty, seen: Set[tuple[str, str]], complete: bool) -> Answer:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from groupspec.conformance.engines.process import Ended, require_version, run_bounded, said_at_start
-from groupspec.conformance.engines.result import EngineRun, at_a_limit, watched
+from groupspec.conformance.engines.result import RECOVERABILITY, EngineRun, at_a_limit, watched
 from groupspec.conformance.errors import UsageProblem
 from groupspec.spec.compiler.model import Model
 from groupspec.spec.compiler.promela import promela
@@ -25,6 +25,8 @@ FIRST_DEPTH = 1_000_000
 """Steps of the first search. It is depth first, and how long a path without a repetition can be is not known before."""
 BYTES_A_STEP = 64
 """What SPIN sets aside for each step that a path may have."""
+LEFT_OUT = RECOVERABILITY | {"leads_to": "liveness is for the explorer and TLC"}
+"""SPIN is given the safety of a model: its weak fairness is of processes, and a model here is one process."""
 
 _STORED = re.compile(r"^\s*([\d.e+]+) states, stored", re.M)
 _TRANSITIONS = re.compile(r"^\s*([\d.e+]+) transitions", re.M)
@@ -70,7 +72,7 @@ def run_spin(model: Model, limits: Limits, spin: Spin | None = None) -> EngineRu
         UsageProblem: SPIN is not there.
     """
     spin = spin or find_spin()
-    failed = EngineRun(ENGINE, spin.version, model.name, "failed")
+    failed = EngineRun(ENGINE, spin.version, model.name, "failed", left_out=LEFT_OUT)
     with tempfile.TemporaryDirectory(prefix="groupspec-spin-") as name:
         folder = Path(name)
         (folder / "model.pml").write_text(promela(model), encoding="utf-8")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groupspec.conformance.engines.process import Ended
-from groupspec.conformance.engines.result import Answer, EngineRun, at_a_limit, watched
+from groupspec.conformance.engines.result import RECOVERABILITY, Answer, EngineRun, at_a_limit, watched
 from groupspec.conformance.engines.tlc_program import (
     Now,
     Tlc,
@@ -30,6 +30,7 @@ from groupspec.spec.compiler.tla_text import live_module_name, module_name, oper
 from groupspec.spec.explorer import Limits
 
 ENGINE = "tlc"
+WITH_SAFETY = {"leads_to": "--safety leaves liveness out"}
 
 _END = re.compile(r"^([\d,]+) states generated, ([\d,]+) distinct states found, ([\d,]+) states left on queue", re.M)
 _PROGRESS = re.compile(r"^Progress\(\d+\).*?: ([\d,]+) states generated.*?, ([\d,]+) distinct states found", re.M)
@@ -57,6 +58,7 @@ def run_tlc(
     texts = {f"{module}.tla": tla(model), f"{module}.cfg": tla_config(model, watch=True)}
     # One worker: the registers of Watch belong to it.
     run = _understand(model, tlc, start_tlc(tlc, texts, module, ("-workers", "1"), limits, now))
+    run = replace(run, left_out=RECOVERABILITY if liveness else RECOVERABILITY | WITH_SAFETY)
     if run.outcome != "complete" or not liveness or all(claim.kind != "leads_to" for claim in model.properties):
         return run
     return check_liveness(model, tlc, limits, run, now)

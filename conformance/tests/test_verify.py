@@ -17,9 +17,10 @@ from groupspec.conformance import cli, kills
 from groupspec.conformance.commands import _verify_mutants, verify
 from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.commands._verify_text import lines
-from groupspec.conformance.engines import EngineRun
+from groupspec.conformance.engines import EngineRun, explorer
 from groupspec.conformance.engines.judge import Judgement
 from groupspec.conformance.engines.result import Answer
+from groupspec.conformance.engines.spin import LEFT_OUT
 from groupspec.conformance.scores import files as scores
 from groupspec.spec import composition
 from groupspec.spec.compiler.model import Model, ModelMaker, Scope
@@ -173,18 +174,44 @@ def test_models_are_chosen_by_what_they_are(capsys: Captured) -> None:
     assert "no model is all of that" in capsys.readouterr().err
 
 
-def test_what_only_the_explorer_decides_is_said_of_the_others() -> None:
+def test_what_an_engine_leaves_out_is_said_with_the_reason_and_ok_does_not_cover_it() -> None:
     model = toy_model()
     answers: dict[str, Answer] = {
-        claim.id: "not expressed" if claim.kind == "recoverable" else "holds" for claim in model.properties
+        claim.id: "holds" if claim.kind in ("invariant", "reachable") else "not expressed" for claim in model.properties
     }
-    (alone,) = (claim.id for claim in model.properties if claim.kind == "recoverable")
-    run = EngineRun("tlc", "2.19", model.name, "complete", properties=answers)
-    _, _, tlc, explorer = lines(
-        Judgement(model, [run, replace(run, engine="explorer", version="native")], frozenset()), {}
-    )
-    assert tlc.endswith(f"4 hold; without {alone}: recoverability is the explorer's alone")
-    assert explorer.split("  ")[1] == "explorer (C)" and explorer.endswith(" hold")
+    spin = EngineRun("spin", "6.5", model.name, "complete", properties=answers, left_out=LEFT_OUT)
+    every = replace(spin, engine="explorer", properties=dict.fromkeys(answers, "holds"), left_out={})
+    alone = Judgement(model, [spin], frozenset())
+    first, _, said = lines(alone, {})
+    assert first == "toy-2: OK for 3 of 5 properties"
+    assert "3 hold; without " in said
+    assert "; without all-idle-again: recoverability is the explorer's alone" in said
+    assert "; without waiting-ends: liveness is for the explorer and TLC" in said
+    assert set(alone.unchecked) == {"all-idle-again", "waiting-ends"}
+    together = Judgement(model, [spin, every], frozenset())
+    first, _, _, explorer = lines(together, {})
+    assert (first, together.unchecked) == ("toy-2: OK", ())
+    assert explorer.split("  ")[1] == "explorer (C)" and explorer.endswith("5 hold")
+
+
+@pytest.mark.usefixtures("expected")
+def test_liveness_that_was_not_checked_is_named_where_the_verdict_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(explorer, "MAX_LIVELY_STATES", 27)
+    assert cli.main(["verify", "--model", "toy-2", "--json", str(tmp_path / "v.json")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("toy-2: OK for 4 of 5 properties\n")
+    assert "4 hold; without waiting-ends: liveness is checked of at most 27 states" in out
+    assert out.endswith("1 OK; properties left out: 1 (OK does not cover them)\n")
+    assert told(tmp_path / "v.json")["models"][0]["unchecked"] == ["waiting-ends"]
+
+
+def test_folding_leaves_liveness_out_and_says_so(capsys: Captured) -> None:
+    assert cli.main(["verify", "--model", "base-faults-stop-eager-deployed-2", "--fold"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("base-faults-stop-eager-deployed-2: OK for 17 of 23 properties\n")
+    assert "callbacks-end: --fold leaves liveness out" in out
 
 
 def test_the_list_says_what_each_model_adds_and_how_large_it_is(capsys: Captured) -> None:
@@ -216,6 +243,11 @@ def test_the_list_says_what_each_model_adds_and_how_large_it_is(capsys: Captured
         (["--list", "--engine", "tlc", "--json", "-"], "next:    leave --engine and --json out"),
         (["--record", "--engine", "tlc"], "--record is the explorer's only"),
         (["--max-memory", "much"], "this is no size"),
+        (["--max-memory", "much"], "or of KiB, MiB, GiB or TiB (K and KB mean KiB, and so on)"),
+        (["--max-memory", "1KB"], "no engine can keep to so little\n  where:   --max-memory 1KB\n  allowed: 64MiB or"),
+        (["--max-memory", "0"], "no engine can keep to so little"),
+        (["--model", "toyx*"], "no model matches 'toyx*'\n  where:   --model\n  allowed: toy-"),
+        (["--model", "quite-another"], "allowed: a name, or a pattern that a name matches"),
         (["--engine", "all", "--fold"], "--fold is the explorer's only"),
     ],
 )
