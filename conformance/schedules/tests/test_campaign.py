@@ -17,7 +17,10 @@ from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.campaign import play, search, strategy
 from groupspec.conformance.schedules.scenario import SLOW, Scenario, draw
 from groupspec.conformance.schedules.tests import races
+from groupspec.impl.core.config import Config
+from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.scheduling import replay, run
+from groupspec.impl.threads.background import BackgroundDriver
 
 Captured = pytest.CaptureFixture[str]
 TEST = ("test", "--driver", "background")
@@ -61,6 +64,45 @@ def test_a_race_that_was_real_is_found(race: Callable[[Seam], None]) -> None:
         failures = (search(1, number, shrink=False) for number in islice(numbers, WITHIN))
         failure = next(filter(None, failures), None)
     assert failure is not None, f"not found in {WITHIN} schedules"
+    assert re.search(told, str(failure.outcome.error)), failure
+
+
+ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
+    "leave reason": (
+        lambda seam: seam.replace(Leaving.send_leave_group, lambda leave, self, _: leave(self, "")),
+        "reason",
+    ),
+    "turns": (lambda seam: seam.replace(BackgroundDriver._wait_ms, lambda _, __: 1), "turns in a second"),
+    "time for JoinGroup": (
+        lambda seam: seam.replace(Config.join_group_timeout_ms, lambda _, self: self.request_timeout_ms),
+        "rule J5",
+    ),
+    **{
+        name: (MUTANTS[name].change, told)
+        for name, told in {
+            "J6-order": "rule J6",
+            "K1-claims-nothing": "rule K1",
+            "X1-heartbeat-anonymous": "rule X1",
+            "P1-static-leaves": "a static member leaves",
+            "O6-always-latest": "rule O6",
+            "BUG-59": "rule O1",
+            "H3-not-fenced-off": "rule H3",
+            "H7-two-in-flight": "rule H2",
+            "X2-fenced-goes-on": "after FENCED_INSTANCE_ID",
+            "X2-fenced-in-silence": "poll\\(\\) says",
+        }.items()
+    },
+}
+"""What is broken -> how, and what the oracle for it says."""
+
+
+@pytest.mark.parametrize("broken", ORACLES)
+def test_each_oracle_tells_what_it_is_there_for(broken: str) -> None:
+    change, told = ORACLES[broken]
+    with Seam() as seam:
+        change(seam)
+        failure = search(150, seed=1, shrink=False)
+    assert failure is not None
     assert re.search(told, str(failure.outcome.error)), failure
 
 
