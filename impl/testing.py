@@ -202,7 +202,7 @@ class RecordedHeartbeat(Recorded, HeartbeatDriver):
         """
         with self._monitor:
             self._monitor.notify_all()
-        if in_call:
+        if in_call or self._client.is_busy():
             return
         seen = -1
         with self.polling():

@@ -38,8 +38,11 @@ def command(driver: str, examples: int, schedules: int, choices: str | None, see
     """Run the suite that is generated from the tables against the reference.
 
     First every route: the shortest run to each transition, and to each pair of transitions that can follow each other.
-    Then drawn examples, each a route and a random walk. The core is driven event by event; the background driver runs
-    with its real threads in virtual time.
+    Then drawn examples, each a route and a random walk. The core is driven event by event; the drivers run with their
+    real threads in virtual time.
+
+    Some transitions can't fire in the heartbeat driver: as in Kafka, its thread looks at no timer while the coordinator
+    is unknown; and where one callback follows another, both run in the same poll().
 
     With --schedules, the whole consumer under a deterministic scheduler: each run draws what the group, the network and
     the application do, and in which order the threads go on; what is checked is every promise of the consumer's API,

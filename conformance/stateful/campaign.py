@@ -25,10 +25,13 @@ from groupspec.conformance.stateful.suite import (
     run_machine,
     start_background,
     start_core,
+    start_heartbeat,
 )
 
-DRIVERS: Final[Mapping[str, Start]] = MappingProxyType({"core": start_core, "background": start_background})
-"""What the suite can drive: the sans-IO core, and the whole consumer with its two threads in virtual time."""
+DRIVERS: Final[Mapping[str, Start]] = MappingProxyType(
+    {"core": start_core, "background": start_background, "heartbeat": start_heartbeat}
+)
+"""What the suite can drive: the sans-IO core, and the whole consumer in either threading design, in virtual time."""
 
 MAX_FAILURES: Final = 20
 """Divergences that are told of one target; a broken handler breaks hundreds of routes."""

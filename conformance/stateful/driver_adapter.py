@@ -29,8 +29,9 @@ from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.testing import DrivenConsumer, RecordedDriver
+from groupspec.impl.threads.designs import Design
 from groupspec.impl.trace import TraceSink
-from groupspec.spec.compiler.member import MemberState, Offer
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 _QUEUED = (
     "application_polled",
@@ -47,11 +48,34 @@ _CALLBACK_DUE = {"callback_started": "REVOKING_PARTITION", "partitions_assigned"
 
 
 class ProbedConsumer(DrivenConsumer):
-    """A driven consumer whose core is watched from its first event on."""
+    """A driven consumer whose core is watched from its first event on.
 
-    def __init__(self, record: list[Observation], settings: Settings) -> None:
+    The heartbeat design does what a machine's event makes possible only inside poll(), so the application is always in
+    one, and its calls are made from there, as those of a commit's callback are. Between two polls less happens, and
+    later: `impl/threads/tests/test_heartbeat.py`.
+    """
+
+    def __init__(self, record: list[Observation], settings: Settings, design: Design) -> None:
         self._record = record
-        super().__init__(**settings)
+        super().__init__(driver=design, **settings)
+        self._always_polling = self.driver.polling()
+        self._always_polling.__enter__()
+
+    def settle(self) -> None:
+        """Let the threads run until all of them wait; a callback that waits for its release waits inside a call."""
+        self.runtime.run_until_idle()
+        self.driver.attend(in_call=False)
+        self.runtime.run_until_idle()
+
+    def pass_time(self) -> None:
+        """The clock jumps to the next deadline: of the core's timers, where a thread looks at them again and again."""
+        if self.design == "background":
+            self.runtime.advance_to_next_deadline()
+            return
+        deadline_ms = self.core.timers.next_deadline_ms()
+        if deadline_ms is not None and deadline_ms - self.runtime.now_ms() < NEVER_MS // 2:
+            self.advance(max(0, deadline_ms - self.runtime.now_ms()))
+            self.settle()
 
     def _make_driver(self, core: Core, transport: Transport, runtime: Runtime) -> RecordedDriver:
         probe(core, self._record)
@@ -76,6 +100,10 @@ class DriverAdapter(CoreAdapter):
 
     driven: ProbedConsumer
 
+    def __init__(self, member: Member, start: MemberState, design: Design) -> None:
+        self._design: Design = design
+        super().__init__(member, start)
+
     def new_core(self, trace: TraceSink | None = None) -> None:
         """There is no consumer before it is started."""
         self._is_started = False
@@ -94,7 +122,7 @@ class DriverAdapter(CoreAdapter):
         self.record.clear()
         deadline_ms = self.driven.runtime.next_deadline_ms() if self._is_started else None
         if deadline_ms is not None and deadline_ms < NEVER_MS:
-            self.driven.runtime.advance_to_next_deadline()
+            self.driven.pass_time()
         return list(self.record)
 
     def end(self) -> None:
@@ -132,7 +160,7 @@ class DriverAdapter(CoreAdapter):
         self.end()
         self.translation.sent.clear()
         self.translation.topics = ()
-        self.driven = ProbedConsumer(self.record, settings_for(self.member, self.start))
+        self.driven = ProbedConsumer(self.record, settings_for(self.member, self.start), self._design)
         self.core, self.subscription = self.driven.core, self.driven.core.subscription
         self._is_started = True
         self.driven.listener.park = True

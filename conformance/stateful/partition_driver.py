@@ -20,12 +20,17 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
+from groupspec.impl.threads.designs import Design
 from groupspec.impl.trace import TraceSink
-from groupspec.spec.compiler.member import Offer
+from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 
 class PartitionDriverAdapter(PartitionAdapter):
     """A consumer in a group of its own, of which one partition is watched."""
+
+    def __init__(self, member: Member, start: MemberState, design: Design) -> None:
+        self._design: Design = design
+        super().__init__(member, start)
 
     def new_core(self, trace: TraceSink | None = None) -> None:
         """A consumer with both threads around its core."""
@@ -34,7 +39,7 @@ class PartitionDriverAdapter(PartitionAdapter):
         self.unanswered = []
         self._seen = 0
         self._silently = False  # callbacks are answered by events in the queue, and not inside a poll
-        self.driven = ProbedConsumer(self.record, {**self.settings, "max_poll_records": 1})
+        self.driven = ProbedConsumer(self.record, {**self.settings, "max_poll_records": 1}, self._design)
         self.driven.transport.answer_always(MetadataRequest, self.coordinator.answer)
 
     def can(self, offer: Offer) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -26,6 +27,7 @@ from groupspec.conformance.stateful.lockstep import Lockstep, LockstepRun
 from groupspec.conformance.stateful.partition import PartitionAdapter, PartitionLockstep
 from groupspec.conformance.stateful.partition_driver import PartitionDriverAdapter
 from groupspec.conformance.stateful.routes import MEMBER, Goal, Route, member_of, pair_routes, transition_routes
+from groupspec.impl.threads.designs import Design
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 from groupspec.spec.terms import Value
@@ -47,11 +49,15 @@ def start_core(target: str, member: Member, state: MemberState) -> LockstepRun:
     return PartitionLockstep(member, state, PartitionAdapter(member, state))
 
 
-def start_background(target: str, member: Member, state: MemberState) -> LockstepRun:
-    """A run against the whole consumer: the background driver, real threads, virtual time."""
+def _start_driver(design: Design, target: str, member: Member, state: MemberState) -> LockstepRun:
+    """A run against the whole consumer: one of its threading designs, real threads, virtual time."""
     if target == MEMBER:
-        return Lockstep(member, state, DriverAdapter(member, state))
-    return PartitionLockstep(member, state, PartitionDriverAdapter(member, state))
+        return Lockstep(member, state, DriverAdapter(member, state, design))
+    return PartitionLockstep(member, state, PartitionDriverAdapter(member, state, design))
+
+
+start_background: Start = partial(_start_driver, "background")
+start_heartbeat: Start = partial(_start_driver, "heartbeat")
 
 
 @dataclass

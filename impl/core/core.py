@@ -63,6 +63,12 @@ class Core(Parts):
             self.progress()
         return self.context.take_outputs()
 
+    def resume(self, now_ms: int) -> list[Output]:
+        """Do what another scope has made possible, and might not do itself."""
+        self.context.begin(now_ms)
+        self.progress()
+        return self.context.take_outputs()
+
     def advance(self, now_ms: int) -> list[Output]:
         """Fire every timer of the scope that is due, in the order of `timers.ORDER`."""
         outputs: list[Output] = []

@@ -215,9 +215,11 @@ def test_close_with_nobody_there(design: Design) -> None:
 
 def test_a_consumer_that_nobody_closed_ends_when_it_is_forgotten(broker: ScriptedBroker, design: Design) -> None:
     consumer = Consumer(TOPIC, bootstrap_servers=broker.bootstrap, group_id=GROUP, driver=design)
-    consumer.poll(200)
     driver = consumer._driver
     assert isinstance(driver, BackgroundDriver | HeartbeatDriver)
+    end_ms = ThreadingRuntime().now_ms() + BOUND_MS
+    while driver._thread is None and ThreadingRuntime().now_ms() < end_ms:
+        consumer.poll(50)  # the heartbeat thread starts with the first JoinGroup
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ResourceWarning)
         del consumer

@@ -51,7 +51,8 @@ class HeartbeatDriver:
         self._consumer_events: Queue[ConsumerEvent] = Queue(runtime, "consumer events")
         self._futures = Futures(runtime)
         self._monitor = runtime.condition("monitor of the coordinator")
-        self._outputs: deque[Output] = deque()  # this and the next five: under the monitor
+        self._outputs: deque[Output] = deque()  # this and the next six: under the monitor
+        self._held_back = False  # the heartbeat thread has made something possible that it may not do
         self._thread: HeartbeatThread | None = None
         self._running = False
         self._failure: Exception | None = None
@@ -79,11 +80,11 @@ class HeartbeatDriver:
     @contextmanager
     def polling(self) -> Iterator[None]:
         """See Driver: only in here does this member join and fetch."""
-        self._polling = True
+        before, self._polling = self._polling, True
         try:
             yield
         finally:
-            self._polling = False
+            self._polling = before
 
     def submit(self, event: ServerEvent) -> None:
         """The core takes the event here and now; then the network is served once, without waiting."""
@@ -203,6 +204,7 @@ class HeartbeatDriver:
 
     def expire(self, timer: str) -> None:
         """See heartbeat_thread.Owner."""
+        self._held_back = True
         self._give(TimerExpired(timer), Scope.HEARTBEAT)
 
     def heartbeat_thread_ended(self, failure: Exception | None) -> None:
@@ -230,8 +232,11 @@ class HeartbeatDriver:
     def _take_due(self) -> None:
         """What has come from the network, and the calling thread's timers."""
         self._take_answers(self._scope())
-        self.core.scope = self._scope()
-        outputs = self.core.advance(self._runtime.now_ms())
+        self.core.scope, now_ms = self._scope(), self._runtime.now_ms()
+        outputs = self.core.advance(now_ms)
+        if self._held_back:
+            self._held_back = False
+            outputs += self.core.resume(now_ms)
         if outputs:
             self._outputs += outputs
             self._carry_out()
@@ -239,6 +244,7 @@ class HeartbeatDriver:
 
     def _take_answers(self, scope: Scope) -> None:
         while (answer := self._client.next_answer()) is not None:
+            self._held_back = self._held_back or scope is Scope.HEARTBEAT
             self._give(answer, scope)
 
     def _give(self, event: InputEvent, scope: Scope) -> None:

@@ -45,6 +45,11 @@ class NetworkClient:
         with self._turn:
             return self._news
 
+    def is_busy(self) -> bool:
+        """Whether a thread is in the network."""
+        with self._turn:
+            return self._busy
+
     def nudge(self) -> None:
         """Something has happened: the thread that waits in the network returns, to look."""
         with self._turn:

@@ -16,6 +16,7 @@ from groupspec.impl.core.events import InputEvent, Output, SendRequest, TimerExp
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, HeartbeatResponse, OffsetAndMetadata
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.scripted import api_of
+from groupspec.impl.threads.heartbeat import HeartbeatDriver
 from groupspec.impl.threads.tests.scripted_consumer import ScriptedConsumer, partitions
 
 DESIGNS = ("heartbeat",)
@@ -276,6 +277,37 @@ def test_H2_a_poll_that_waits_in_the_network_does_not_hold_a_heartbeat_up() -> N
             assert driven.sent() == ["Heartbeat"] * sent
             driven.error("Heartbeat", "NONE")
         assert not poll.done
+
+
+@pytest.mark.parametrize("call", ["poll", "commit"])
+def test_what_the_heartbeat_thread_takes_in_first_is_gone_on_with_in_the_call_that_waits(call: str) -> None:
+    """An answer is taken in by whoever is quicker; the calling thread goes on at once, and not at its next event."""
+    with ScriptedConsumer(cooperative=True, **SHORT) as driven:
+        driven.stable(0)
+        assert isinstance(driven.driver, HeartbeatDriver)
+        client = driven.driver._client
+        poll_network = client.poll
+
+        def is_held_up(timeout_ms: int, seen: int | None = None) -> None:
+            poll_network(timeout_ms, seen)
+            driven.runtime.sleep_ms(2 * BACKOFF_MS)
+
+        client.poll = is_held_up  # type: ignore[method-assign]
+        if call == "poll":
+            driven.begin_poll(60_000)
+            driven.advance(3_000 + 2 * BACKOFF_MS)
+            in_the_network(driven, "REBALANCE_IN_PROGRESS")
+            driven.advance(4 * BACKOFF_MS)
+            assert driven.is_waiting("JoinGroup")
+        else:
+            driven.begin(lambda consumer: consumer.commit_async({partitions(0)[0]: 11}))
+            driven.advance(4 * BACKOFF_MS)
+            driven.begin(lambda consumer: consumer.commit({partitions(0)[0]: 12}))
+            driven.advance(4 * BACKOFF_MS)
+            sent = driven.waiting("OffsetCommit")
+            driven.transport.answer(sent.request_id, driven.coordinator.answer(sent.request))
+            driven.advance(8 * BACKOFF_MS)
+            assert driven.sent().count("OffsetCommit") == 2
 
 
 # Failures
