@@ -12,7 +12,7 @@ from groupspec.conformance.commands._common import Known, json_option, say, writ
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain import log_lines
 from groupspec.conformance.explain.explanation import Explanation, place_of
-from groupspec.conformance.explain.index import explain, is_name, names, nearest
+from groupspec.conformance.explain.index import errors_in, explain, is_name, names, nearest
 from groupspec.conformance.missing import in_checkout
 from groupspec.diagrams.matrix import row_text
 from groupspec.spec.compiler.tables import whole_tables
@@ -37,28 +37,26 @@ NAMES: Final = (
     "of a log"
 )
 """What can be explained, for --help and for who asks for something else."""
+_ALLOWED: Final = NAMES + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout")
+_WORDS_OF_A_NAME: Final = 4
+"""A text of more words than these, and of no known name, was meant as a message of a log."""
 
 
 @click.command(
     help="Explain a name that groupspec prints or that Kafka says: what it means, and what rests on it.\n\n"
     f"It may be {NAMES}.\n\nExample: groupspec explain J3"
 )
-@click.argument("name", metavar="NAME", type=Known("name", names, refused=False))
+@click.argument("words", metavar="NAME...", nargs=-1, type=Known("name", names, refused=False))
 @click.option("--all", "everything", is_flag=True, help=f"Every row and test, not only the first {SHOWN} of each.")
 @json_option
-def command(name: str, everything: bool) -> None:
-    """Prints everything that has this name."""
+def command(words: tuple[str, ...], everything: bool) -> None:
+    """Prints everything that has this name; several words are one name."""
+    name = " ".join(words).strip()
+    if not name:
+        raise UsageProblem("which name?", allowed=_ALLOWED, next_step="for example: groupspec explain J3")
     found = explain(name)
     if not found:
-        near = nearest(name)
-        raise UsageProblem(
-            f"there is nothing called {name!r}",
-            allowed=""
-            if near
-            else NAMES + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout"),
-            next_step=" or ".join(f"did you mean {one!r}?" for one in near)
-            or f"`groupspec table` shows states and events; {_BOOK} is a site with a search",
-        )
+        raise _unknown(name)
     most = None if everything else SHOWN_FOR_A_LINE if found[0].kind == log_lines.KIND else SHOWN
     if len(found) > 1 and is_name(name):
         say(f"{len(found)} things have this name:", *map(_in_a_line, found), "")
@@ -68,12 +66,36 @@ def command(name: str, everything: bool) -> None:
     write_json("explain", {**first, "others": others})
 
 
+def _unknown(name: str) -> UsageProblem:
+    """The message for a text that says nothing that is known."""
+    near = [] if log_lines.is_line(name) else nearest(name)
+    if not near and (log_lines.is_line(name) or len(name.split()) > _WORDS_OF_A_NAME):
+        errors = errors_in(name)
+        return UsageProblem(
+            "no known phrase in this line",
+            where=log_lines.written_by(name),
+            allowed="what brokers (coordinator), Kafka's Java client, librdkafka and kafka-python write about groups, "
+            "commits and rebalances",
+            next_step=f"`groupspec explain {errors[0]}` explains the error that it names"
+            if errors
+            else "pass a line that tells of a join, a rebalance, a commit or an expulsion; `groupspec trace why` reads "
+            "whole logs of brokers",
+        )
+    return UsageProblem(
+        f"there is nothing called {name!r}",
+        allowed="" if near else _ALLOWED,
+        next_step=" or ".join(f"did you mean {one!r}?" for one in near)
+        or f"`groupspec table` shows states and events; {_BOOK} is a site with a search",
+    )
+
+
 def _in_a_line(told: Explanation) -> str:
     """The first words of what it means, to choose by."""
     return textwrap.shorten(f"- {told.kind} {told.title or told.name}: {told.statement}", 118, placeholder=" ...")
 
 
 def _lines(told: Explanation, most: int | None) -> Iterator[str]:
+    """What is known of it. Rows are for who works on a table: with a line of a log or a broker's state they wait."""
     level = f" ({told.level}, {told.applies_to})" if told.level else ""
     yield f"{told.kind} {told.title or told.name}{level}"
     yield f"  {told.statement}"
@@ -84,7 +106,8 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
     in_full = len(told.rules) <= MAX_RULES_IN_FULL
     rules = [RULES[rule] for rule in told.rules]
     yield from _list("rules", [f"{rule.title}: {rule.statement}" if in_full else rule.title for rule in rules])
-    yield from _rows(told, most)
+    of_the_broker = told.matches == ("broker_group",)
+    yield from _rows(told, most if most in {None, SHOWN} and not (most and of_the_broker) else 0)
     yield from _list("in the reference", list(map(str, told.code)), most)
     for difference in told.differences:
         yield f"difference {difference.id}: {difference.title}"
@@ -124,7 +147,9 @@ def _rows(told: Explanation, most: int | None) -> Iterator[str]:
 
 
 def _list(heading: str, items: Sequence[str], most: int | None = None) -> Iterator[str]:
-    if items:
+    if items and most == 0:
+        yield f"{heading}: --all shows them"
+    elif items:
         yield heading
         yield from _items(items[:most])
         if most is not None and len(items) > most:

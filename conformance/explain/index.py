@@ -15,15 +15,14 @@ from typing import Final, TypeAlias
 
 from groupspec.conformance.explain import checks, code, machines, protocol, rules, terms, vocabulary
 from groupspec.conformance.explain.explanation import Explanation, Kind
-from groupspec.conformance.explain.log_lines import read_line
+from groupspec.conformance.explain.log_lines import is_line, read_line
 from groupspec.conformance.missing import in_checkout
 from groupspec.spec.rules import RULES
 
 _OF_CLIENTS: Final = re.compile(r"^(rdkafkaresperr|kerr|err)|(exception|error)$")
 """What clients put before or behind the name of an error: IllegalGenerationException, kerr.IllegalGeneration."""
-_LEVELS: Final = ("ERROR", "INFO", "WARN", "DEBUG", "TRACE")
-"""Of log lines; ERROR is a word of the tables, too."""
-_NAME: Final = re.compile(r"[A-Z_]{2}|[a-z][A-Z]|[A-Z]\d")
+_ERRORS: Final = ("Kafka error", "exception of clients")
+"""Kinds of names that say something of a text in which they stand; another name may stand there by chance."""
 _ERROR: Final = re.compile(r"[A-Z]_[A-Z]|\w(Exception|Error)$")
 _MISSPELT: Final = 0.8
 """How alike two names are that differ in a letter or two; below that they must share a word: not Stabilized, DISABLED.
@@ -59,7 +58,7 @@ def names() -> Mapping[str, tuple[Named, ...]]:
 def explain(name: str) -> list[Explanation]:
     """Everything that is called so; nothing if there is no such name.
 
-    A text that is no name, such as a line of a log, is explained by what it is known to tell and the names in it.
+    A text that is no name, such as a line of a log, is explained by what it is known to tell and the errors in it.
     """
     if things := _things(name):
         # Who asks for a word that `trace why` prints as a cause wants that first.
@@ -67,9 +66,10 @@ def explain(name: str) -> list[Explanation]:
     if told := _in_the_reference(name):
         return told
     told, meant = read_line(name)
+    if not told and is_line(name):
+        return []
     things = [thing for each in meant for thing in _causes(_things(each))]
-    # What a known line names besides is the program that wrote it; errors are worth more words.
-    things += [thing for each in _names_in(name, only_errors=bool(told)) for thing in _things(each)]
+    things += [thing for each in errors_in(name) for thing in _things(each)]
     return told + [kind.explain(own) for kind, own in dict.fromkeys(things)]
 
 
@@ -110,14 +110,13 @@ def _things(name: str) -> list[Named]:
     return next((found[form] for form in _forms(name) if form in found), [])
 
 
-def _names_in(text: str, only_errors: bool) -> list[str]:
-    """The words of a text that look like names; a number is an error's only where the text says so."""
+def errors_in(text: str) -> list[str]:
+    """The errors that a text of several words names; a number is an error's only where the text says so."""
     words = [word.strip(".:") for word in _SOUGHT.findall(text)]
-    looks_so = _ERROR if only_errors else _NAME
-    found = [word for word in words if looks_so.search(word) and word not in _LEVELS]
-    return (
-        found + [f"error {number}" for number in re.findall(r"\berror (\d+)", text, re.IGNORECASE)] if words[1:] else []
-    )
+    found = [word for word in words if _ERROR.search(word)]
+    found += [f"error {number}" for number in re.findall(r"\berror (\d+)", text, re.IGNORECASE)]
+    errors = (word for word in found if any(kind.name in _ERRORS for kind, _ in _things(word)))
+    return list(dict.fromkeys(errors)) if words[1:] else []
 
 
 @cache
@@ -136,7 +135,7 @@ def _folded(name: str) -> str:
 def _forms(name: str) -> tuple[str, ...]:
     """The folded name, and the same without what clients add to it."""
     folded = _folded(name)
-    return tuple(dict.fromkeys((folded, _OF_CLIENTS.sub("", folded))))
+    return tuple(form for form in dict.fromkeys((folded, _OF_CLIENTS.sub("", folded))) if form)
 
 
 def nearest(name: str, most: int = 3) -> list[str]:

@@ -100,7 +100,7 @@ def _error(name: str) -> Explanation:
 
 @cache
 def _apis() -> Mapping[str, str]:
-    requests = [name for name in vars(messages) if name.endswith("Request")]
+    requests = [name for name in vars(messages) if name.endswith("Request") and name != "Request"]
     names = themselves(name.removesuffix("Request") for name in requests)
     for api in tuple(names):
         names |= {f"{api}Request": api, f"{api}Response": api}

@@ -273,6 +273,77 @@ def test_a_line_of_a_log_is_told_and_led_to_what_explains_it(line: str, names: s
     assert not {"ERROR", "client.id", "coordinator"} & {one.name for one in others}
 
 
+_JAVA = "[Consumer clientId=c1, groupId=orders] "
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (f"{_JAVA}Giving away all assigned partitions as lost since generation/memberID has been reset,", "put out"),
+        (f"{_JAVA}Failing OffsetCommit request since the consumer is not part of an active group", "not even sent"),
+        (f"{_JAVA}SyncGroup failed: The group began another rebalance. Need to re-join", "has begun a rebalance"),
+        (f"{_JAVA}Rebalance failed.", "did not succeed"),
+        (f"{_JAVA}Node 2147483646 disconnected.", "connection to broker N as the group's coordinator"),
+        (f"{_JAVA}Cancelled in-flight JOIN_GROUP request with correlation id 7", "requests that had no answer yet"),
+        (f"{_JAVA}Notifying assignor about the new Assignment(partitions=[t-0])", "tells its assignor"),
+        (f"{_JAVA}The pause flag in partitions [t-0] will be removed due to revocation.", "not paused"),
+        (f"{_JAVA}User provided listener Foo failed on invocation of onPartitionsRevoked for partitions", "raised an"),
+        ('%7|1.1|REJOIN|c#consumer-1| [thrd:main]: Group "g": heartbeat error', "did not accept a heartbeat"),
+        ("stream-thread [a] State transition from RUNNING to PARTITIONS_REVOKED", "gives partitions up"),
+        ("[GroupCoordinator 1]: Static member with unknown member id joins group g", "back after a restart"),
+        ("Heartbeat poll expired, leaving group", "did not call poll()"),
+        ("Heartbeat failed for group orders because it is rebalancing", "has begun a rebalance"),
+        ("Heartbeat: local member_id was not recognized; this consumer needs to re-join", "does not know the member"),
+    ],
+)
+def test_what_stands_behind_the_prefix_of_a_line_is_what_is_told(line: str, told: str) -> None:
+    first, *others = explain(line)
+    assert first.kind == "line of a log"
+    assert told in first.statement
+    assert not {"client.id", "rejoin", "PARTITIONS_REVOKED", "coordinator"} & {one.name for one in others}
+
+
+def test_a_listener_that_failed_is_not_told_as_one_that_was_called() -> None:
+    first, *_ = explain(f"{_JAVA}User provided listener Foo failed on invocation of onPartitionsLost for partitions")
+    assert "put out" not in first.statement
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (f"{_JAVA}Something that no client has ever written about the coordinator", "Java client log"),
+        ("2026-11-21 07:52:10 INFO client.id is what the coordinator rejoins", "trace why"),
+        ("[Sarama] consumergroup/session UNKNOWN_MEMBER_ID", "`groupspec explain UNKNOWN_MEMBER_ID`"),
+    ],
+)
+def test_a_line_without_a_known_phrase_is_not_explained_by_a_name_in_it(line: str, hint: str, capsys: Captured) -> None:
+    assert cli.main(["explain", line]) == 2
+    said = capsys.readouterr()
+    assert "no known phrase in this line" in said.err
+    assert hint in said.err
+    assert not said.out
+
+
+@pytest.mark.parametrize("nothing", [[], [""], [" "]])
+def test_without_a_name_it_is_asked_for(nothing: list[str], capsys: Captured) -> None:
+    assert cli.main(["explain", *nothing]) == 2
+    assert "which name?" in capsys.readouterr().err
+    assert explain("") == []
+
+
+def test_several_words_are_one_name_as_if_they_were_quoted(capsys: Captured) -> None:
+    assert cli.main(["explain", "static", "member"]) == 0
+    assert capsys.readouterr().out.startswith("term static member\n")
+
+
+def test_rows_wait_behind_a_line_and_behind_a_state_of_the_broker(capsys: Captured) -> None:
+    for name in ("PreparingRebalance", "INFO [GroupCoordinator id=1] Stabilized group g generation 2 with 2 members."):
+        assert cli.main(["explain", name]) == 0
+        assert re.search(r"\nrows \(\d+\): --all shows them\n", capsys.readouterr().out)
+        assert cli.main(["explain", name, "--all"]) == 0
+        assert re.search(r"\nrows \(\d+\)\n  spec/broker_group.py:", capsys.readouterr().out)
+
+
 def test_every_line_of_recorded_brokers_that_became_an_event_is_explained() -> None:
     for file in sorted(CAPTURES.glob("*/broker.log")):
         lines = file.read_text(encoding="utf-8").splitlines()
