@@ -21,7 +21,7 @@ from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
-from groupspec.conformance.wire.log import Entry, Log, why_it_never_began
+from groupspec.conformance.wire.log import Entry, Log, raised, raised_by_harness, why_it_never_began
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
 from groupspec.conformance.wire.scenario_context import (
     AUTO_COMMIT_INTERVAL_MS,
@@ -123,7 +123,8 @@ def _tell(context: ScenarioContext, process: HarnessProcess) -> tuple[Outcome, s
     except Missed as missed:
         if reason := why_it_never_began(context.log.as_it_came()):
             return Outcome(inconclusive=f"the harness was not ready: {reason}"), ""
-        outcome = Outcome(missed_rule=missed.rule, missed=missed.reason, missed_since_us=missed.since_us)
+        told = missed.reason + _what_polls_raised(context.log, missed.since_us or 0)
+        outcome = Outcome(missed_rule=missed.rule, missed=told, missed_since_us=missed.since_us)
         context.milestone("missed")
     except NotStarted as reason:
         outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
@@ -132,7 +133,15 @@ def _tell(context: ScenarioContext, process: HarnessProcess) -> tuple[Outcome, s
             raise
         outcome = Outcome(inconclusive=f"the kit failed: {type(problem).__name__}: {problem}")
         trace = traceback.format_exc()
+    if own := raised_by_harness(context.log.as_it_came()):
+        return Outcome(inconclusive=f"the harness is wrong: {own}"), trace
     return _how_the_process_ended(context, process) or outcome, trace
+
+
+def _what_polls_raised(log: Log, since_us: int) -> str:
+    """While the kit waited in vain: the reader looks there first; "" if nothing."""
+    errors = raised([entry for entry in log.as_it_came() if entry.at_us >= since_us], "poll")
+    return f"; meanwhile {errors[0]} (one of {len(errors)} such errors)" if errors else ""
 
 
 def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess) -> Outcome | None:

@@ -83,21 +83,40 @@ def has_records(partition: str) -> Test:
     )
 
 
+def is_harness_error(entry: Entry) -> bool:
+    """Whether an entry tells what the harness's own code raised."""
+    return isinstance(entry.event, ErrorRaised) and entry.event.harness_line != ""
+
+
 def raised(entries: Sequence[Entry], *calls: str) -> list[str]:
     """What these calls of the application's raised, in order: "`configure` raised NameError: ..."."""
     errors = (entry.event for entry in entries if isinstance(entry.event, ErrorRaised))
-    return [f"`{each.call}` raised {each.error}: {each.message}" for each in errors if each.call in calls]
+    return [_told(each) for each in errors if each.call in calls]
+
+
+def raised_by_harness(entries: Sequence[Entry]) -> str:
+    """What the harness's own code raised first; "" if nothing."""
+    errors = (entry.event for entry in entries if is_harness_error(entry))
+    return next((_told(each) for each in errors if isinstance(each, ErrorRaised)), "")
+
+
+def _told(error: ErrorRaised) -> str:
+    where = f" ({error.harness_line})" if error.harness_line else ""
+    return f"{f'`{error.call}`' if error.call else 'the harness'} raised {error.error}: {error.message}{where}"
+
+
+def every_poll_raised(entries: Sequence[Entry]) -> str:
+    """What the first poll raised, if every one of several raised; "" if not."""
+    polls = sum(isinstance(entry.event, PollReturned) for entry in entries)
+    failed = raised(entries, "poll")
+    return f"{failed[0]} (so did all {polls} polls)" if 1 < polls <= len(failed) else ""
 
 
 def why_it_never_began(entries: Sequence[Entry]) -> str:
     """What keeps the client from joining at all: what making it raised, or each of its polls; "" if nothing does."""
     for reason in raised(entries, "configure", "subscribe"):
         return reason
-    if any(map(is_request("FindCoordinator"), entries)):
-        return ""
-    polls = sum(isinstance(entry.event, PollReturned) for entry in entries)
-    failed = raised(entries, "poll")
-    return f"{failed[0]} (so did all {polls} polls)" if 1 < polls <= len(failed) else ""
+    return "" if any(map(is_request("FindCoordinator"), entries)) else every_poll_raised(entries)
 
 
 class Log:

@@ -232,11 +232,15 @@ class OffsetsCommitted(Event, frozen=True, tag="offsets_committed"):
 
 
 class ErrorRaised(Event, frozen=True, tag="error"):
-    """A call raised, or the client reported an error. `call`: poll, commit, close, ...; "" when none was under way."""
+    """A call raised, or the client reported an error. `call`: poll, commit, close, ...; "" when none was under way.
+
+    `harness_line`: where the harness's own code raised it, as FILE:LINE; "" if the client did, or if it is not known.
+    """
 
     error: str
     message: str = ""
     call: str = ""
+    harness_line: str = ""
 
 
 class ShutdownRequested(Event, frozen=True, tag="shutdown_requested"):

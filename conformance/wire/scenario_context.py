@@ -14,7 +14,19 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.log import Entry, Log, Test, has_records, is_done, is_event, is_request, now_us, raised
+from groupspec.conformance.wire.log import (
+    Entry,
+    Log,
+    Test,
+    has_records,
+    is_done,
+    is_event,
+    is_harness_error,
+    is_request,
+    now_us,
+    raised,
+    raised_by_harness,
+)
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -202,7 +214,9 @@ class ScenarioContext:
         self._require_judged(rule)
         within_s = max(0.0, min(WITHIN_MS / 1000, self._deadline - time.monotonic()))
         waits_from_us = now_us()
-        entry = self.log.wait(test, within_s, 0 if since is None else since.at_us)
+        entry = self.log.wait(lambda e: test(e) or is_harness_error(e), within_s, 0 if since is None else since.at_us)
+        if entry is not None and not test(entry):
+            raise NotStarted(raised_by_harness([entry]))
         if entry is None:
             why = f": {self.log.ended}" if self.log.ended else f" within {within_s * 1000:.0f} ms"
             raise Missed(rule, f"{what} did not come{why}", waits_from_us)

@@ -8,7 +8,7 @@ checks.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -22,10 +22,13 @@ from groupspec.conformance.wire.log import (
     Entry,
     Log,
     Test,
+    every_poll_raised,
     has_records,
     is_done,
     is_event,
+    is_harness_error,
     is_request,
+    raised_by_harness,
     why_it_never_began,
 )
 from groupspec.conformance.wire.scenario_context import STARTUP_WITHIN_MS, WITHIN_MS
@@ -59,7 +62,16 @@ EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
 
 
 class CannotGoOn(Exception):
-    """Making the client raised: nothing that a story asks for afterwards could happen."""
+    """Making the client raised, or the harness's poll: nothing that a story asks for afterwards could happen."""
+
+
+def _is_own_error_in_poll(entry: Entry) -> bool:
+    event = entry.event
+    return is_harness_error(entry) and isinstance(event, protocol.ErrorRaised) and event.call in ("poll", "")
+
+
+def _own_error_in_poll(came: Sequence[Entry]) -> str:
+    return raised_by_harness(list(filter(_is_own_error_in_poll, came)))
 
 
 class Session:
@@ -119,8 +131,8 @@ class Session:
 
     @property
     def never_began(self) -> str:
-        """What kept the client from joining: see `why_it_never_began`."""
-        return why_it_never_began(self.came)
+        """What kept the client from joining or reading: what making it raised, the harness's poll, or every poll."""
+        return why_it_never_began(self.came) or _own_error_in_poll(self.came) or every_poll_raised(self.came)
 
     # For the stories
 
@@ -135,13 +147,23 @@ class Session:
         """Send it, and wait until it is done. Raises CannotGoOn."""
         sent = self.say(command)
         self.wait(is_done(command), sent)
-        if why_it_never_began(self._log.as_it_came()):
-            raise CannotGoOn
+        self._require_no_error()
         return sent
 
     def wait(self, test: Test, since: Entry, within_s: float | None = None) -> bool:
-        """Whether it came in time; at once False when the harness has ended."""
-        return self._log.wait(test, WITHIN_S if within_s is None else within_s, since.at_us) is not None
+        """Whether it came in time; at once False when the harness has ended. Raises CannotGoOn."""
+
+        def ends(entry: Entry) -> bool:
+            return test(entry) or _is_own_error_in_poll(entry)
+
+        entry = self._log.wait(ends, WITHIN_S if within_s is None else within_s, since.at_us)
+        self._require_no_error()
+        return entry is not None
+
+    def _require_no_error(self) -> None:
+        came = self._log.as_it_came()
+        if why_it_never_began(came) or _own_error_in_poll(came):
+            raise CannotGoOn
 
     def quiet(self, moment: str) -> None:
         """A while in which nothing is asked of the harness."""

@@ -17,6 +17,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
@@ -175,11 +176,25 @@ class Harness(ABC):
     def error(self, error: BaseException, call: str | None = None) -> None:
         """Something was raised, or reported by the client."""
         where = self._call if call is None else call
-        told = protocol.ErrorRaised(error=type(error).__name__, message=str(error)[:500], call=where)
+        name, message = type(error).__name__, str(error)[:500]
+        told = protocol.ErrorRaised(error=name, message=message, call=where, harness_line=self._own_line(error))
         if told != self._last_error:  # stderr keeps its last lines only
             traceback.print_exception(error)
         self._last_error = told
         self.output.say(told)
+
+    def _own_line(self, error: BaseException) -> str:
+        """The line of the harness that raised it, as FILE:LINE; "" if the client did.
+
+        An error of Python's own, raised last in a module of the harness: what the client calls an error has a class of
+        the client's, also where the harness raises it; and what the system refuses is nobody's mistake.
+        """
+        frames = list(traceback.walk_tb(error.__traceback__))
+        if not frames or type(error).__module__ != "builtins" or isinstance(error, OSError):
+            return ""
+        frame, line = frames[-1]
+        own = {each.__module__ for each in type(self).__mro__} - {"builtins", "abc"}
+        return f"{Path(frame.f_code.co_filename).name}:{line}" if frame.f_globals.get("__name__") in own else ""
 
     # The loop --------------------------------------------------------------------------------------------------------
 

@@ -120,11 +120,23 @@ def test_a_harness_that_cannot_be_judged_is_no_success(
     [
         (
             "def subscribe(self, topics):\n  self.consumer.subscribe(0, listner=0)",
-            "`subscribe` raised TypeError: ",
+            "the harness is wrong: `subscribe` raised TypeError: ",
         ),
-        ("def poll(self, ms):\n  return self.consumer.poll(timeout=ms)", "`poll` raised TypeError: "),
+        (
+            "def poll(self, ms):\n  return self.consumer.poll(timeout=ms)",
+            "the harness is wrong: `poll` raised TypeError: ",
+        ),
+        (
+            "def poll(self, ms):\n  return {each: each.offst for each in super().poll(ms)}",
+            "the harness is wrong: `poll` raised AttributeError: 'TopicPartition' object has no attribute 'offst' (",
+        ),
+        ("def close(self):\n  self.consumer.shut()", "the harness is wrong: `close` raised AttributeError: "),
+        (
+            "def configure(self, command):\n  raise protocol.BrokenLine('no')",
+            "the harness was not ready: `configure` raised BrokenLine: no",
+        ),
     ],
-    ids=["subscribe", "poll"],
+    ids=["subscribe", "poll", "what poll returns", "close", "an error of the client's"],
 )
 def test_a_harness_that_cannot_begin_is_told_with_what_it_raised(
     method: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -133,8 +145,19 @@ def test_a_harness_that_cannot_begin_is_told_with_what_it_raised(
     client = "cmd:" + shlex.join(harness(Broken("raises", method, "", "")).command)
     assert main(["conform", client, "--scenario", "first-join/plain"]) == EXIT_INCONCLUSIVE
     shown = capsys.readouterr().out
-    assert f"the harness was not ready: {said}" in shown
+    assert said in shown
     assert "stderr: Traceback" in shown
+
+
+@pytest.mark.realtime
+def test_what_the_client_raised_is_told_beside_what_did_not_come_and_is_a_verdict_on_the_client(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.wait_in_vain(monkeypatch, 1_500)
+    method = "def poll(self, ms):\n  super().poll(ms)\n  raise protocol.BrokenLine('no')"
+    client = "cmd:" + shlex.join(harness(Broken("raises", method, "", "")).command)
+    assert main(["conform", client, "--scenario", "first-join/plain"]) == EXIT_CONFORMANCE_FAILURE
+    assert " did not come within 1500 ms; meanwhile `poll` raised BrokenLine: no (one of " in capsys.readouterr().out
 
 
 @pytest.mark.realtime

@@ -67,10 +67,32 @@ def test_what_making_the_client_raises_is_told_and_nothing_else_is_judged(
     assert main(["harness", "check", "cmd:x"]) == EXIT_CONFORMANCE_FAILURE
     told = capsys.readouterr().out
     raised = "`configure` raised NameError: name 'Consumr' is not defined"
-    assert f"found:  {raised}\n" in told
-    assert f"{raised}: the other {len(CHECKS) - 2} checks judge nothing" in " ".join(told.split())
+    assert f"found:  {raised} (<string>:" in told
+    assert f"): the other {len(CHECKS) - 2} checks judge nothing" in " ".join(told.split())
     assert (told.count("FAIL  "), told.count("PASS  "), "flooded" in told) == (1, 1, False)
     assert "in configure" in told.partition("the end of its stderr:")[2]
+
+
+SLIP = "def poll(self, poll_ms):\n    return {each: each.offst for each in super().poll(poll_ms)}"
+
+
+def test_what_the_harness_itself_raises_in_a_poll_is_told_and_blames_nothing_else() -> None:
+    checked = check_harness(harness(Broken("a slip", SLIP, "commands", "")))
+    assert "raised AttributeError: 'TopicPartition' object has no attribute 'offst' (<string>:" in checked.stopped
+    assert wrong(checked)["commands"] == (checked.stopped,)
+    assert {each.check.id for each in checked.results if each.verdict is Verdict.PASS} == {"startup"}
+
+
+EVERY_POLL_RAISES = Broken("raises", "def poll(self, poll_ms):\n    raise protocol.BrokenLine('no')", "commands", "")
+
+
+def test_every_poll_that_raises_an_error_of_the_clients_is_told_and_no_unknown_field_is_blamed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "WITHIN_S", 0.3)
+    found = wrong(check_harness(harness(EVERY_POLL_RAISES)))
+    assert found["commands"][0].startswith("`poll` raised BrokenLine: no (so did all ")
+    assert "lead to" not in found["unknown fields"][0]
 
 
 @pytest.mark.parametrize(
