@@ -183,7 +183,7 @@ def judge(  # type: ignore[no-untyped-def]
             r.asked[api] += 1
             r.joins += 1
             r.join_at = now
-        elif e == Event.JOIN_ANSWERED:
+        elif e == Event.JOIN_ANSWERED and not late:
             waited_for = r.join_out
             r.join_out = NO
             if waited_for != NO and error[i] == 0:

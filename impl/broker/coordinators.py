@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from groupspec.impl.coordinator.context import Answered, Caller, GroupRequest, GroupResponse, Handle, Output
 from groupspec.impl.coordinator.coordinator import Coordinator, settle
+from groupspec.impl.coordinator.group import Group
 from groupspec.impl.coordinator.log import Log
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest, OffsetCommitResponse, TopicPartition
@@ -55,6 +56,10 @@ class Coordinators:
     def next_deadline_ms(self) -> int | None:
         """When `advance` has something to do next."""
         return self._nodes[self._node - 1].next_deadline_ms()
+
+    def group(self, group_id: str) -> Group | None:
+        """A group, to look at."""
+        return self._nodes[self._node - 1].group(group_id)
 
     def begin_move(self, node: int, now_ms: int) -> Answers:
         """The groups leave the node that has them, and this one begins to read the log."""

@@ -241,6 +241,8 @@ class ReferenceMember:
 
     def _on_join_answered(self) -> None:
         self._answered("join")
+        if self.late:
+            return
         waited, self.join_out = self.join_out, NO
         if waited == NO:
             return

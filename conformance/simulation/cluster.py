@@ -1,0 +1,186 @@
+"""The brokers: the reference coordinator on one of them, and partitions with records that come by the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from struct import pack, unpack
+from typing import Final
+
+from groupspec.conformance.simulation.loop import Event, Loop
+from groupspec.conformance.simulation.plan import GROUP, NODES, TOPICS, Plan
+from groupspec.impl.broker.coordinators import Coordinators
+from groupspec.impl.coordinator.context import Caller, Handle
+from groupspec.impl.coordinator.settings import Settings
+from groupspec.impl.core import messages
+from groupspec.impl.core.messages import ErrorCode, Request, Response, TopicPartition
+from groupspec.impl.records import ConsumerRecord, Decoded
+
+BROKERS: Final = tuple(messages.Broker(node, "broker", 9090 + node) for node in range(1, NODES + 1))
+MOST_RECORDS: Final = 50
+VERSION: Final = 9
+"""Of every request, as far as a coordinator cares."""
+
+Reply = Callable[[Response], None]
+
+
+class RangeDecoder:
+    """Reads two numbers, the first offset and the one after the last, instead of record batches."""
+
+    def decode(
+        self,
+        partition: TopicPartition,
+        data: bytes,
+        from_offset: int,
+        aborted_transactions: Sequence[tuple[int, int]] = (),
+    ) -> Decoded:
+        """See RecordDecoder."""
+        first, end = unpack(">qq", data)
+        records = [
+            ConsumerRecord(partition.topic, partition.partition, offset, -1, None, None)
+            for offset in range(max(first, from_offset), end)
+        ]
+        return Decoded(records, end)
+
+
+class Cluster:
+    """What all brokers know together.
+
+    Attributes:
+        coordinator: The node that has the group.
+        down: Nodes that do not run.
+        partitions: How many each topic has.
+    """
+
+    def __init__(self, loop: Loop, plan: Plan) -> None:
+        self._loop = loop
+        self._every_ms = plan.record_every_ms
+        self._last_record_ms = plan.faults_end_ms + plan.settling_ms
+        self.partitions = dict(zip(TOPICS, plan.partitions, strict=True))
+        self._created_ms = dict.fromkeys(self.all_partitions(TOPICS), loop.now_ms)
+        settings = Settings(initial_rebalance_delay_ms=plan.initial_delay_ms, offsets_partitions=1)
+        self.coordinators = Coordinators(NODES, settings, lambda topic: self.partitions.get(topic, 0))
+        self.coordinator = 1
+        self.down: set[int] = set()
+        self._loading: Event | None = None
+        self._named = 1  # by lookups
+        self._timer: Event | None = None
+        self._waiting: dict[Handle, Reply] = {}
+        self._next_handle = 1
+
+    def all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """Every partition of these topics."""
+        return [TopicPartition(topic, number) for topic in topics for number in range(self.partitions[topic])]
+
+    def end(self, partition: TopicPartition, now_ms: int) -> int:
+        """The offset after the last record."""
+        return (min(now_ms, self._last_record_ms) - self._created_ms[partition]) // self._every_ms
+
+    def committed(self, partition: TopicPartition) -> int:
+        """What the group has committed; 0: nothing yet."""
+        group = self.coordinators.group(GROUP)
+        found = group.offsets.get(partition) if group is not None else None
+        return 0 if found is None else found.offset
+
+    def is_member(self, member_id: str) -> bool:
+        """Whether the group has a member of this id."""
+        group = self.coordinators.group(GROUP)
+        return group is not None and member_id in group.members
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        """More partitions of a topic."""
+        before = self.partitions[topic]
+        self.partitions[topic] = before + count
+        for number in range(before, before + count):
+            self._created_ms[TopicPartition(topic, number)] = self._loop.now_ms
+
+    def move(self, node: int, load_ms: int) -> None:
+        """The group goes to this node, which reads its log first; lookups name the old node as long."""
+        if self._loading is not None:
+            return
+        self._reply(self.coordinators.begin_move(node, self._loop.now_ms))
+        self.coordinator = node
+        self._loading = self._loop.after(load_ms, self._moved)
+
+    def _moved(self) -> None:
+        self._loading = None
+        self._named = self.coordinator
+        self._reply(self.coordinators.end_move(self._loop.now_ms))
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a coordinator reads the group's log."""
+        return self._loading is not None
+
+    # Requests --------------------------------------------------------------------------------------------------------
+
+    def receive(self, request: Request, node: int, client_id: str, reply: Reply) -> None:
+        """A request that has reached this node: `reply` is called with its answer, now, later or never."""
+        match request:
+            case messages.MetadataRequest(topics):
+                reply(messages.MetadataResponse(self._brokers(), tuple(map(self._topic, topics or TOPICS))))
+            case messages.FindCoordinatorRequest():
+                reply(self._found())
+            case messages.ListOffsetsRequest(timestamps):
+                reply(messages.ListOffsetsResponse({p: messages.ListedOffset(0) for p in timestamps}))
+            case messages.FetchRequest():
+                self._fetch(request, reply)
+            case messages.ApiVersionsRequest():
+                raise AssertionError("the core asks for no versions")
+            case _:
+                handle, self._next_handle = self._next_handle, self._next_handle + 1
+                self._waiting[handle] = reply
+                caller = Caller(VERSION, client_id)
+                self._reply(self.coordinators.ask(handle, request, node, caller, self._loop.now_ms))
+
+    def _reply(self, answers: object) -> None:
+        assert isinstance(answers, dict)
+        for handle, response in answers.items():
+            if (reply := self._waiting.pop(handle, None)) is not None:
+                reply(response)
+        at_ms = self.coordinators.next_deadline_ms()
+        if self._timer is not None:
+            if self._timer.at_ms == at_ms and self._timer.act is not None:
+                return
+            self._timer.cancel()
+        self._timer = None if at_ms is None else self._loop.at(at_ms, self._time_has_passed)
+
+    def _time_has_passed(self) -> None:
+        self._timer = None
+        self._reply(self.coordinators.advance(self._loop.now_ms))
+
+    def _found(self) -> messages.FindCoordinatorResponse:
+        if self._named in self.down:
+            return messages.FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return messages.FindCoordinatorResponse(ErrorCode.NONE, self._named, "broker", 9090 + self._named)
+
+    def _brokers(self) -> tuple[messages.Broker, ...]:
+        return tuple(broker for broker in BROKERS if broker.node_id not in self.down)
+
+    def _topic(self, topic: str) -> messages.TopicMetadata:
+        numbers = range(self.partitions[topic])
+        return messages.TopicMetadata(
+            topic, tuple(messages.PartitionMetadata(number, self._leader()) for number in numbers)
+        )
+
+    def _leader(self) -> int:
+        """The node that leads all partitions: the last one that runs. So a member has one fetch under way."""
+        return self._brokers()[-1].node_id
+
+    def _fetch(self, request: messages.FetchRequest, reply: Reply) -> None:
+        now_ms = self._loop.now_ms
+        if any(self.end(partition, now_ms) > offset for partition, offset in request.offsets.items()):
+            reply(self._fetched(request))
+            return
+        comes_ms = min(self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in request.offsets.items())
+        limit_ms = now_ms + request.max_wait_ms
+        at_ms = min(comes_ms, limit_ms) if now_ms < self._last_record_ms else limit_ms
+        self._loop.at(at_ms, lambda: reply(self._fetched(request)))
+
+    def _fetched(self, request: messages.FetchRequest) -> messages.FetchResponse:
+        found = {}
+        for partition, offset in request.offsets.items():
+            end = min(self.end(partition, self._loop.now_ms), offset + MOST_RECORDS)
+            found[partition] = messages.FetchedPartition(pack(">qq", offset, end) if end > offset else b"", end)
+        return messages.FetchResponse(found)

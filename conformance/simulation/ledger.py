@@ -1,0 +1,234 @@
+"""What must hold of records, commits, ownership and callbacks: the books of one run.
+
+A record counts as processed when the application has worked on it. The highest offset up to which all records of a
+partition were processed, by whomever, is the partition's mark; nothing is lost as long as every commit stays at or
+below it and nobody begins above it.
+
+A record may be processed twice only where the protocol can't help it: its reader was killed, stood still, lost the
+partition, commits by itself and was not answered, or gave the partition up while a request of it had just failed.
+
+Rules: C1 (callbacks alternate), K1 and S1 (owners), M4 and M6 (commits), O1 to O3 (positions), M8 (the commit before a
+revocation), L2 (close).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from groupspec.conformance.simulation.member import Member
+from groupspec.impl.core.errors import FencedInstanceIdError, ProtocolError
+from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata, TopicPartition
+from groupspec.impl.records import ConsumerRecord
+
+SLACK_MS: Final = 50
+"""What a call may be late: messages of the application and the core cross in no time, and nothing else is slow."""
+
+
+class Broken(AssertionError):
+    """A promise is broken. `promise`: which, in a word; failures of one promise are alike."""
+
+    def __init__(self, promise: str, text: str) -> None:
+        super().__init__(f"{promise}: {text}")
+        self.promise = promise
+
+
+def expect(condition: bool, promise: str, text: str) -> None:
+    """Broken, unless this holds."""
+    if not condition:
+        raise Broken(promise, text)
+
+
+class Ledger:
+    """The books.
+
+    Attributes:
+        marks: Partition -> the offset up to which everything was processed.
+        committed: Partition -> the offset that the coordinator has.
+        may_be_fenced: Members, by number, whose instance id may have another member id than the one that their process
+            has: another JoinGroup has reached the group, or the coordinator has moved before it wrote the newest one.
+        processed_count, doubles: Records, and how many were processed before.
+    """
+
+    def __init__(self, is_member: Callable[[str], bool]) -> None:
+        self.may_be_fenced: set[int] = set()
+        self._is_member = is_member
+        self.marks: dict[TopicPartition, int] = {}
+        self.committed: dict[TopicPartition, int] = {}
+        self._owned: dict[Member, set[TopicPartition]] = {}
+        self._next: dict[tuple[Member, TopicPartition], int] = {}
+        self._may_double: set[TopicPartition] = set()
+        self._troubled: dict[Member, int] = {}
+        self.processed_count = self.doubles = 0
+
+    def owned(self, process: Member) -> set[TopicPartition]:
+        """What this application owns, by its callbacks."""
+        return self._owned.setdefault(process, set())
+
+    def owner_count(self, partition: TopicPartition) -> int:
+        """How many processes think that it is theirs."""
+        return sum(partition in owned for owned in self._owned.values())
+
+    # Callbacks -------------------------------------------------------------------------------------------------------
+
+    def assigned(self, process: Member, partitions: Iterable[TopicPartition]) -> None:
+        """The assigned callback begins."""
+        owned = self.owned(process)
+        for partition in partitions:
+            expect(partition not in owned, "callbacks", f"{process.name} is assigned {partition} twice (C1)")
+            if self.owner_count(partition):  # of somebody whose session is over, and who does not know it yet
+                self._may_double.add(partition)
+            owned.add(partition)
+            self._next.pop((process, partition), None)
+        self.check_owners(process)
+
+    def check_owners(self, process: Member) -> None:
+        """In one generation a partition has one owner among those that live, run, and are members.
+
+        Who was replaced by another process with its instance id is no member, and learns it by its next request.
+        """
+        generation = process.core.context.identity.generation
+        if generation < 0:
+            return
+        mine = self.owned(process)
+        for other, theirs in self._owned.items():
+            if other is process or other.is_standing_still or not mine & theirs:
+                continue
+            if not self._is_member(other.core.context.identity.member_id):
+                self._may_double |= mine & theirs
+                continue
+            expect(
+                other.core.context.identity.generation != generation,
+                "owners",
+                (
+                    f"{sorted(map(str, mine & theirs))} belong to {process.name} and to {other.name} "
+                    f"in generation {generation} (K1)"
+                ),
+            )
+
+    def release_begins(self, process: Member, partitions: Iterable[TopicPartition], is_lost: bool) -> None:
+        """The revoked or lost callback begins: what has been processed is committed by now, or is lost (M8)."""
+        for partition in partitions:
+            expect(
+                partition in self.owned(process),
+                "callbacks",
+                f"{process.name} gives up {partition}, which it does not own (C1)",
+            )
+            position = process.subscription.position(partition)
+            is_behind = position is not None and position > self.committed.get(partition, 0)
+            if not is_behind:
+                continue
+            leaves = process.application.leaves_uncommitted
+            is_excused = is_lost or leaves or process.plan.commits != "auto" or self._is_troubled(process)
+            expect(
+                is_excused,
+                "commit before revocation",
+                (
+                    f"{process.name} is at {position} in {partition} when it gives it up, and has "
+                    f"committed {self.committed.get(partition, 0)}, though nothing had failed (M8)"
+                ),
+            )
+            self._may_double.add(partition)
+
+    def released(self, process: Member, partitions: Iterable[TopicPartition]) -> None:
+        """The revoked or lost callback has ended."""
+        self.owned(process).difference_update(partitions)
+
+    def trouble(self, process: Member, now_ms: int) -> None:
+        """A request of it failed, or its coordinator was unknown."""
+        self._troubled[process] = now_ms
+
+    def _is_troubled(self, process: Member) -> bool:
+        """Whether that was so lately: within the time that a commit before a rebalance may take."""
+        at_ms = self._troubled.get(process)
+        limit_ms = 2 * process.plan.config.max_poll_interval_ms
+        return at_ms is not None and process.loop.now_ms - at_ms <= limit_ms
+
+    def may_double(self, process: Member) -> None:
+        """It is killed, or stands still: others go on from what it has committed."""
+        self._may_double |= self.owned(process)
+
+    def forget(self, process: Member) -> None:
+        """It is no more."""
+        self._owned.pop(process, None)
+
+    # Records ---------------------------------------------------------------------------------------------------------
+
+    def returned(self, process: Member, records: Sequence[ConsumerRecord]) -> None:
+        """poll() returns these: in order, and of what is owned."""
+        for record in records:
+            partition = TopicPartition(record.topic, record.partition)
+            expect(
+                partition in self.owned(process),
+                "records of others",
+                f"{process.name} is given a record of {partition}, which it does not own (O3)",
+            )
+            expected = self._next.get((process, partition))
+            expect(
+                expected is None or record.offset == expected,
+                "order of records",
+                f"{process.name} is given {record.offset} of {partition} instead of {expected} (O2)",
+            )
+            self._next[process, partition] = record.offset + 1
+
+    def processed(self, process: Member, records: Sequence[ConsumerRecord]) -> None:
+        """The application has worked on these."""
+        for record in records:
+            partition = TopicPartition(record.topic, record.partition)
+            mark = self.marks.get(partition, 0)
+            expect(
+                record.offset <= mark,
+                "lost records",
+                f"{process.name} processes {record.offset} of {partition}; {mark} was never processed (O1)",
+            )
+            self.processed_count += 1
+            if record.offset == mark:
+                self.marks[partition] = mark + 1
+                if self.owner_count(partition) == 1 and partition in self.owned(process):
+                    self._may_double.discard(partition)
+                continue
+            self.doubles += 1
+            expect(
+                partition in self._may_double,
+                "doubled records",
+                (
+                    f"{process.name} processes {record.offset} of {partition} again (up to {mark} was done), "
+                    "though whoever had it before gave it up in order"
+                ),
+            )
+
+    def commit_stored(self, process: Member, offsets: dict[TopicPartition, OffsetAndMetadata], is_stale: bool) -> None:
+        """The coordinator has accepted a commit; `is_stale`: over a connection that is broken."""
+        for partition, wanted in offsets.items():
+            mark, before = self.marks.get(partition, 0), self.committed.get(partition, 0)
+            expect(
+                wanted.offset <= mark,
+                "commit of unread records",
+                f"{process.name} commits {wanted.offset} of {partition}; processed is up to {mark} (M4)",
+            )
+            expect(
+                wanted.offset >= before or is_stale,
+                "commit goes back",
+                f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
+            )
+            if wanted.offset < before:
+                self._may_double.add(partition)
+            self.committed[partition] = wanted.offset
+
+    # Calls -----------------------------------------------------------------------------------------------------------
+
+    def raised(self, process: Member, error: Exception) -> None:
+        """poll() raises this: it is fenced off, or a SyncGroup reached a coordinator that still reads its log (D3)."""
+        is_fenced = process.plan.number in self.may_be_fenced and isinstance(error, FencedInstanceIdError)
+        is_loading = isinstance(error, ProtocolError) and error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        expect(
+            is_fenced or is_loading,
+            "errors",
+            f"poll() of {process.name} raises {error!r}, which nothing accounts for",
+        )
+        self.may_double(process)
+
+    def closed(self, process: Member, late_ms: int) -> None:
+        """close() returns, so much after its time limit, callbacks aside."""
+        is_in_time = late_ms <= SLACK_MS or process.has_stood_still
+        expect(is_in_time, "close", f"close() of {process.name} was {late_ms} ms late (L2)")

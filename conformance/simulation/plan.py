@@ -1,0 +1,297 @@
+"""What happens in one run, drawn from a seed: who the members are, what the application does, and every fault.
+
+A run follows its plan and the seed alone. Faults and members can be left out of a plan, and the rest stays the same:
+that is how a failure is made small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from groupspec.impl.core.config import Config
+
+GROUP: Final = "billing"
+TOPICS: Final = ("orders", "payments")
+MOST_MEMBERS: Final = 8
+NODES: Final = 3
+COMMITS: Final = ("auto", "auto", "sync", "async")
+_OF_COORDINATORS: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
+ERRORS_OF: Final = {
+    "JoinGroup": (*_OF_COORDINATORS, "REBALANCE_IN_PROGRESS"),
+    "SyncGroup": (*_OF_COORDINATORS, "REBALANCE_IN_PROGRESS"),
+    "Heartbeat": ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"),
+    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "UNKNOWN_TOPIC_OR_PARTITION"),
+    "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "UNSTABLE_OFFSET_COMMIT"),
+    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE",),
+}  # fmt: skip
+"""What brokers answer in passing, whatever the group's state; REBALANCE_IN_PROGRESS: it could not write its log."""
+
+TO_LOSE: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch", "LeaveGroup", "Fetch")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that goes wrong, or an application's doing that makes trouble.
+
+    Attributes:
+        number: Its place in the plan as it was drawn.
+        at_ms: When, on the run's clock.
+        kind: A key of `KINDS`.
+        member: Whose, by number; -1: nobody's in particular.
+        ms: How long.
+        what: An API, an error, a number: whatever the kind needs.
+    """
+
+    number: int
+    at_ms: int
+    kind: str
+    member: int = -1
+    ms: int = 0
+    what: str = ""
+
+    def __str__(self) -> str:
+        """One line."""
+        whose = f" of m{self.member}" if self.member >= 0 else ""
+        length = f" for {self.ms:,} ms" if self.ms else ""
+        return f"[{self.number}] {self.at_ms:,} ms: {self.kind}{whose}{length} {self.what}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPlan:
+    """One member: its settings, when it starts, how it commits ("auto", "sync", "async") and how long it works."""
+
+    number: int
+    config: Config
+    starts_ms: int
+    commits: str
+    poll_ms: int
+    work_ms: int
+
+    def __str__(self) -> str:
+        """One line."""
+        config = self.config
+        return (
+            f"m{self.number}: from {self.starts_ms:,} ms, {', '.join(config.partition_assignment_strategy)}"
+            f"{', static' if config.is_static else ''}, commits {self.commits}, poll({self.poll_ms})"
+            f", work {self.work_ms} ms"
+            f", session {config.session_timeout_ms:,}, heartbeat {config.heartbeat_interval_ms:,}"
+            f", poll interval {config.max_poll_interval_ms:,}, request timeout {config.request_timeout_ms:,} ms"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run.
+
+    Attributes:
+        partitions: Of each topic at the beginning.
+        record_every_ms: How often a record comes, in each partition.
+        delay_ms: The least and the most that a message takes.
+        faults_end_ms: When the last fault is over; from then on the group has `settling_ms` to become stable.
+        quiet_ms: How long the group is watched after that.
+    """
+
+    seed: int
+    members: tuple[MemberPlan, ...]
+    faults: tuple[Fault, ...]
+    partitions: tuple[int, ...]
+    record_every_ms: int
+    delay_ms: tuple[int, int]
+    initial_delay_ms: int
+    faults_end_ms: int
+    quiet_ms: int
+
+    @property
+    def settling_ms(self) -> int:
+        """Everything that may have to run out, one after the other, before all is well.
+
+        A session, a rebalance with a member that does not come (twice, since a cooperative rebalance has two rounds),
+        the age of metadata, two requests that are never answered, and some backoffs.
+        """
+        configs = [member.config for member in self.members]
+        return (
+            max(c.session_timeout_ms for c in configs)
+            + 2 * max(c.join_group_timeout_ms for c in configs)
+            + max(c.metadata_max_age_ms for c in configs)
+            + 2 * max(c.request_timeout_ms for c in configs)
+            + 30_000
+        )
+
+    def only(self, members: Collection[int] | None, faults: Collection[int] | None) -> Plan:
+        """With these members and faults, by their numbers; None: all."""
+        kept = tuple(m for m in self.members if members is None or m.number in members)
+        numbers = {m.number for m in kept} | {-1}
+        left = tuple(f for f in self.faults if (faults is None or f.number in faults) and f.member in numbers)
+        return replace(self, members=kept, faults=left)
+
+    def __str__(self) -> str:
+        """The plan in a few lines."""
+        topics = ", ".join(f"{topic}: {count}" for topic, count in zip(TOPICS, self.partitions, strict=False))
+        return "\n".join(
+            [
+                f"seed {self.seed}; partitions {topics}; a record every {self.record_every_ms:,} ms; messages take "
+                f"{self.delay_ms[0]} to {self.delay_ms[1]} ms; the first rebalance waits {self.initial_delay_ms:,} ms",
+                *map(str, self.members),
+                *map(str, self.faults),
+                f"faults end at {self.faults_end_ms:,} ms",
+            ]
+        )
+
+
+class Draw:
+    """What is drawn for one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(f"plan {seed}")
+        self.cooperative = self.random.random() < 0.5
+        self.session_ms = self.random.choice((10_000, 15_000, 30_000, 45_000))
+        self.heartbeat_ms = self.session_ms // self.random.choice((3, 3, 5))
+        self.poll_interval_ms = self.random.choice((20_000, 60_000, 120_000))
+        self.request_ms = self.random.choice((5_000, 15_000, 30_000))
+
+    def member(self, number: int, latest_start_ms: int) -> MemberPlan:
+        """One of the group."""
+        random = self.random
+        commits = random.choice(COMMITS)
+        static = random.random() < 0.25
+        config = Config(
+            group_id=GROUP,
+            client_id=f"m{number}",
+            group_instance_id=f"instance-{number}" if static else None,
+            session_timeout_ms=self.session_ms,
+            heartbeat_interval_ms=self.heartbeat_ms,
+            max_poll_interval_ms=self.poll_interval_ms,
+            request_timeout_ms=self.request_ms,
+            metadata_max_age_ms=random.choice((30_000, 120_000, 300_000)),
+            enable_auto_commit=commits == "auto",
+            auto_commit_interval_ms=random.choice((1_000, 5_000, 15_000, 60_000)),
+            auto_offset_reset="earliest",
+            partition_assignment_strategy=("cooperative-sticky",) if self.cooperative else (self.eager_assignor,),
+            fetch_max_wait_ms=self.request_ms - 1_000,
+        )
+        poll_ms = random.choice((0, 500, 5_000, 30_000, 200_000))
+        starts_ms = random.choice((0, 0, random.randrange(latest_start_ms)))
+        return MemberPlan(number, config, starts_ms, commits, poll_ms, random.choice((1, 50, 700)))
+
+    @property
+    def eager_assignor(self) -> str:
+        """One for all, or the group could not agree."""
+        return ("range", "roundrobin", "sticky")[self.session_ms // 1_000 % 3]
+
+    # Faults: each gives length and object ---------------------------------------------------------------------------
+
+    def nothing(self) -> tuple[int, str]:
+        """It just happens."""
+        return 0, ""
+
+    def short(self) -> tuple[int, str]:
+        """Some seconds."""
+        return self.random.randint(100, 8_000), ""
+
+    def long(self) -> tuple[int, str]:
+        """Around the session timeout, on both sides of it."""
+        return int(self.session_ms * self.random.choice((0.3, 0.9, 1.1, 1.6, 3))), ""
+
+    def longer_than_a_poll(self) -> tuple[int, str]:
+        """Around the poll interval, on both sides of it."""
+        return int(self.poll_interval_ms * self.random.choice((0.5, 0.95, 1.1, 1.5, 2.5))), ""
+
+    def callback(self) -> tuple[int, str]:
+        """As long as a session, or as a poll interval."""
+        return self.random.choice((self.short, self.long, self.longer_than_a_poll))()
+
+    def error(self) -> tuple[int, str]:
+        """An API and what it is answered, for a while: (0 ms: once)."""
+        api = self.random.choice(sorted(ERRORS_OF))
+        error = self.random.choice(ERRORS_OF[api])
+        lasting = 0 if error == "REBALANCE_IN_PROGRESS" else self.random.choice((0, 0, 0, 3_000))
+        return lasting, f"{api} {error}"
+
+    def api(self) -> tuple[int, str]:
+        """An API whose request, or answer, is lost."""
+        return 0, self.random.choice(TO_LOSE)
+
+    def how_many(self) -> tuple[int, str]:
+        """A small number."""
+        return 0, str(self.random.randint(1, 3))
+
+    def node(self) -> tuple[int, str]:
+        """A broker, for a while."""
+        return self.random.randint(2_000, 40_000), str(self.random.randint(1, NODES))
+
+    def move(self) -> tuple[int, str]:
+        """Where the group goes, and how long it is read there; lookups name the old broker for as long."""
+        return self.random.choice((0, 500, 5_000, 20_000)), str(self.random.randint(1, NODES))
+
+
+KINDS: Final[dict[str, tuple[bool, Callable[[Draw], tuple[int, str]]]]] = {
+    "connections break": (True, Draw.nothing),
+    "network is slow": (True, Draw.long),
+    "network is silent": (True, Draw.long),
+    "coordinator out of reach": (True, Draw.long),
+    "request lost": (True, Draw.api),
+    "answer lost": (True, Draw.api),
+    "answer late": (True, Draw.api),
+    "error": (True, Draw.error),
+    "crash and restart": (True, Draw.callback),
+    "close and restart": (True, Draw.callback),
+    "close at once": (True, Draw.short),
+    "second process": (True, Draw.short),
+    "process stands still": (True, Draw.callback),
+    "slow callback": (True, Draw.callback),
+    "slow processing": (True, Draw.longer_than_a_poll),
+    "other topics": (True, Draw.nothing),
+    "unsubscribe": (True, Draw.short),
+    "rebalance wanted": (True, Draw.nothing),
+    "rolling restart": (False, Draw.short),
+    "rolling kill": (False, Draw.short),
+    "partitions added": (False, Draw.how_many),
+    "coordinator moves": (False, Draw.move),
+    "broker down": (False, Draw.node),
+}
+"""Every kind of fault: whether it is one member's, and what belongs to it."""
+
+
+def draw(seed: int, members: int | None = None) -> Plan:
+    """The plan of this seed. Few kinds of faults in one run, and often, so that each meets each (swarm testing)."""
+    drawn = Draw(seed)
+    random = drawn.random
+    count = members or random.choice((1, 2, 2, 3, 3, 3, 4, 5, 6, MOST_MEMBERS))
+    length_ms = random.choice((300_000, 900_000, 1_800_000))
+    people = tuple(drawn.member(number, length_ms) for number in range(1, count + 1))
+    kinds = random.sample(sorted(KINDS), random.randint(2, 7))
+    every_ms = random.choice((6_000, 20_000, 60_000))
+    faults: list[Fault] = []
+    at_ms = 0
+    while (at_ms := at_ms + random.randint(1, 2 * every_ms)) < length_ms:
+        faults += _burst(drawn, random.choice(kinds), at_ms, count, len(faults))
+    faults = [replace(fault, number=number) for number, fault in enumerate(faults)]
+    ends_ms = max([length_ms, *(fault.at_ms + fault.ms for fault in faults)])
+    low_ms = random.choice((1, 1, 20))
+    return Plan(
+        seed,
+        people,
+        tuple(faults),
+        (random.randint(1, 9), random.randint(1, 4)),
+        random.choice((3_000, 15_000, 60_000)),
+        (low_ms, low_ms * random.choice((2, 10))),
+        random.choice((0, 3_000)),
+        ends_ms,
+        random.choice((60_000, 3_600_000, 4 * 3_600_000)),
+    )
+
+
+def _burst(drawn: Draw, kind: str, at_ms: int, members: int, number: int) -> list[Fault]:
+    """A fault, or the same for several members at nearly the same time."""
+    of_member, details = KINDS[kind]
+    random = drawn.random
+    if not of_member:
+        return [Fault(number, at_ms, kind, -1, *details(drawn))]
+    times = random.choice((1, 1, 2, 3))
+    return [
+        Fault(number, at_ms + random.randint(0, 400), kind, random.randint(1, members), *details(drawn))
+        for _ in range(times)
+    ]

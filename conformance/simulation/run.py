@@ -1,0 +1,373 @@
+"""One run: a plan is carried out, and everything is watched. The same plan gives the same run, event by event."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from groupspec.conformance.simulation.cluster import Cluster
+from groupspec.conformance.simulation.ledger import Broken, Ledger, expect
+from groupspec.conformance.simulation.loop import Livelock, Loop
+from groupspec.conformance.simulation.network import Peer, error_of
+from groupspec.conformance.simulation.plan import GROUP, Fault, Plan
+from groupspec.conformance.simulation.process import Process
+from groupspec.conformance.simulation.situations import Watch
+from groupspec.conformance.simulation.tracing import check_traces
+from groupspec.impl.core import messages
+from groupspec.impl.core.events import COORDINATOR, SendRequest
+from groupspec.impl.core.messages import ErrorCode, Response, TopicPartition
+from groupspec.impl.scripted import api_of
+from groupspec.impl.trace import TraceEvent
+
+WINDOW_MS: Final = 10_000
+MOST_REQUESTS: Final = 400
+"""In a window, of one process: retries are `retry_backoff_ms`, a tenth of a second, apart, and of a few kinds."""
+
+FENCED_REST_MS: Final = 5_000
+"""After which a member is started again that was fenced off, and of which no other process is there."""
+
+QUIET_POLL_MS: Final = 60_000
+FAIR: Final = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that happened: for people."""
+
+    at_ms: int
+    source: str
+    target: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        promise: Which promise is broken, in a word; empty: none.
+        error: What was broken, and by what.
+        virtual_ms: How much time has passed in it.
+        seen: How often each rare situation occurred.
+        processes: All that there were; their traces tell what happened.
+    """
+
+    promise: str
+    error: str
+    virtual_ms: int
+    seen: Counter[str]
+    records: int
+    doubles: int
+    processes: tuple[Process, ...]
+    steps: tuple[Step, ...]
+
+    def trace_text(self) -> str:
+        """Everything that happened, line by line: what is equal in a replay."""
+        told = (f"{process.name} {event}" for process in self.processes for event in process.trace)
+        return "\n".join([*told, *map(str, self.steps), self.error])
+
+
+class Run:
+    """A group's life."""
+
+    def __init__(self, plan: Plan, is_recording: bool = False) -> None:
+        self.plan = plan
+        self.loop = Loop()
+        self.cluster = Cluster(self.loop, plan)
+        self.ledger = Ledger(self.cluster.is_member)
+        self.watch = Watch()
+        self.processes: list[Process] = []
+        self.steps: list[Step] | None = [] if is_recording else None
+        self._incarnations: Counter[int] = Counter()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._restarting: dict[int, int] = {}
+        self._plans = {member.number: member for member in plan.members}
+        self._acts: dict[str, Callable[[Fault], None]] = {
+            "connections break": self._each(lambda process, fault: process.link.break_all()),
+            "network is slow": self._each(partial(_until, "slow_until_ms")),
+            "network is silent": self._each(partial(_until, "silent_until_ms")),
+            "coordinator out of reach": self._each(partial(_until, "cut_off_until_ms")),
+            "request lost": self._each(_loses),
+            "answer lost": self._each(_loses),
+            "answer late": self._each(_loses),
+            "error": self._each(_error),
+            "crash and restart": self._crash,
+            "close and restart": self._close,
+            "close at once": partial(self._close, limit_ms=0),
+            "second process": self._second,
+            "process stands still": self._each(self._stand_still),
+            "slow callback": self._each(_slow_callback),
+            "slow processing": self._each(_slow_work),
+            "other topics": self._each(_want),
+            "unsubscribe": self._each(_want),
+            "rebalance wanted": self._each(_want),
+            "rolling restart": partial(self._rolling, close=True),
+            "rolling kill": partial(self._rolling, close=False),
+            "partitions added": lambda fault: self.cluster.add_partitions("orders", int(fault.what)),
+            "coordinator moves": self._move,
+            "broker down": self._broker_down,
+        }
+
+    # The run ---------------------------------------------------------------------------------------------------------
+
+    def execute(self) -> Outcome:
+        """From the first start to the end."""
+        promise, error = "", ""
+        began_ms = self.loop.now_ms
+        try:
+            self._live()
+            check_traces(self.processes)
+        except Broken as broken:
+            promise, error = broken.promise, str(broken)
+        except Livelock as livelock:
+            promise, error = "livelock", str(livelock)
+        except Exception as raised:  # whatever the core or the coordinator raises is what the run has found
+            promise, error = f"{type(raised).__name__} raised", "".join(traceback.format_exception(raised))
+        return Outcome(
+            promise,
+            error,
+            self.loop.now_ms - began_ms,
+            self.watch.seen,
+            self.ledger.processed_count,
+            self.ledger.doubles,
+            tuple(self.processes),
+            tuple(self.steps or ()),
+        )
+
+    def _live(self) -> None:
+        plan = self.plan
+        for member in plan.members:
+            self.loop.at(member.starts_ms, partial(self._start, member.number))
+        for fault in plan.faults:
+            self.loop.at(fault.at_ms, partial(self._happens, fault))
+        self.loop.run_until(plan.faults_end_ms)
+        self._calm()
+        self.loop.run_until(plan.faults_end_ms + plan.settling_ms)
+        self._expect_stable()
+        there = {p: self.cluster.end(p, self.loop.now_ms) for p in self.cluster.all_partitions(self._topics())}
+        for process in self.alive():  # nothing comes any more, and nobody is in a hurry
+            process.application.poll_ms = max(process.application.poll_ms, QUIET_POLL_MS)
+        self.loop.run_until(self.loop.now_ms + plan.quiet_ms)
+        self._expect_stable()
+        self._expect_processed(there)
+
+    def _happens(self, fault: Fault) -> None:
+        self.note(f"m{fault.member}" if fault.member >= 0 else "brokers", "", fault.kind, f"{fault.ms} {fault.what}")
+        self._acts[fault.kind](fault)
+
+    def _calm(self) -> None:
+        """No more faults; what has begun is over."""
+        self.note("brokers", "", "faults end")
+        for process in self.alive():
+            process.link.calm()
+            process.go_on()
+            process.application.hurry()
+        self.cluster.down.clear()
+
+    # Ends ------------------------------------------------------------------------------------------------------------
+
+    def _topics(self) -> set[str]:
+        return {topic for process in self.alive() for topic in process.application.topics}
+
+    def _expect_stable(self) -> None:
+        """One generation, everybody in it, every partition owned by one of those who want its topic."""
+        members = self.alive()
+        if not members:
+            return
+        told = {process.name: process.core.describe() for process in members}
+        group = self.cluster.coordinators.group(GROUP)
+        expect(group is not None and group.state.value == "Stable", "stable", f"the group is {group}; {told}")
+        assert group is not None
+        owned: list[TopicPartition] = []
+        for process in members:
+            described = told[process.name]
+            is_in = described.rebalance == "STABLE" and described.generation == group.generation
+            expect(is_in, "stable", f"{process.name} is not: {described}; generation {group.generation}")
+            expect(
+                set(described.owned) == self.ledger.owned(process),
+                "callbacks",
+                f"{process.name} owns {described.owned}; by its callbacks {self.ledger.owned(process)}",
+            )
+            owned += described.owned
+        wanted = self.cluster.all_partitions(self._topics())
+        expect(sorted(owned) == sorted(wanted), "stable", f"owned {sorted(owned)} of {sorted(wanted)}")
+
+    def _expect_processed(self, there: dict[TopicPartition, int]) -> None:
+        if not self.alive():
+            return
+        for partition, end in there.items():
+            mark = self.ledger.marks.get(partition, 0)
+            expect(
+                mark >= end,
+                "progress",
+                f"{partition} had {end} records {self.plan.quiet_ms:,} ms ago, and is processed up to {mark}",
+            )
+
+    # Processes -------------------------------------------------------------------------------------------------------
+
+    def alive(self) -> list[Process]:
+        """Those that live, standing still or not."""
+        return [process for process in self.processes if process.is_alive]
+
+    def _start(self, number: int) -> None:
+        self._incarnations[number] += 1
+        process = Process(self, self._plans[number], self._incarnations[number])
+        self.processes.append(process)
+        self.note(f"m{number}", "", "starts", process.name)
+        process.start()
+
+    def ended(self, process: Process) -> None:
+        """It is no more; if it is to come again, it does."""
+        number = process.plan.number
+        self.note(f"m{number}", "", "has ended", process.name)
+        is_needed = process.application.is_fenced and not self._of(number)
+        if (after_ms := self._restarting.pop(number, FENCED_REST_MS if is_needed else None)) is not None:
+            self.loop.after(after_ms, partial(self._start, number))
+
+    def _of(self, number: int) -> list[Process]:
+        return [process for process in self.alive() if process.plan.number == number]
+
+    def _each(self, act: Callable[[Process, Fault], None]) -> Callable[[Fault], None]:
+        def act_on_all(fault: Fault) -> None:
+            for process in self._of(fault.member):
+                act(process, fault)
+
+        return act_on_all
+
+    def _crash(self, fault: Fault) -> None:
+        if processes := self._of(fault.member):
+            self._restarting[fault.member] = min(fault.ms, self.plan.faults_end_ms - self.loop.now_ms)
+            for process in processes:
+                process.kill()
+
+    def _close(self, fault: Fault, limit_ms: int | None = None) -> None:
+        for process in self._of(fault.member):
+            self._restarting[fault.member] = fault.ms
+            process.happens(partial(process.application.close, limit_ms))
+
+    def _second(self, fault: Fault) -> None:
+        """Of a static member a second process is started while the first runs: it is fenced off. Otherwise nothing."""
+        member = self._plans[fault.member]
+        if member.config.is_static and len(self._of(fault.member)) == 1 and fault.member not in self._restarting:
+            self.ledger.may_be_fenced.add(fault.member)
+            self._start(fault.member)
+
+    def _stand_still(self, process: Process, fault: Fault) -> None:
+        process.stand_still()
+        self.loop.after(fault.ms, process.go_on)
+
+    def _rolling(self, fault: Fault, close: bool) -> None:
+        """One member after the other; each comes again before the next one goes."""
+        gap_ms = fault.ms // (len(self.plan.members) + 1)
+        for place, member in enumerate(self.plan.members):
+            one = Fault(fault.number, fault.at_ms, fault.kind, member.number, gap_ms // 2)
+            self.loop.after(place * gap_ms, partial(self._close if close else self._crash, one))
+
+    # Brokers ---------------------------------------------------------------------------------------------------------
+
+    def _move(self, fault: Fault) -> None:
+        node = int(fault.what)
+        if node not in self.cluster.down:
+            self._move_to(node, fault.ms)
+
+    def _move_to(self, node: int, load_ms: int) -> None:
+        self.ledger.may_be_fenced |= self._plans.keys()
+        self.cluster.move(node, load_ms)
+
+    def _broker_down(self, fault: Fault) -> None:
+        node = int(fault.what)
+        if self.cluster.down or self.cluster.is_moving:
+            return
+        self.cluster.down.add(node)
+        for process in self.alive():
+            process.link.break_all(node)
+        if self.cluster.coordinator == node:
+            self._move_to(node % 3 + 1, min(fault.ms, 5_000))
+        self.loop.after(fault.ms, lambda: self.cluster.down.discard(node))
+
+    # Seen ------------------------------------------------------------------------------------------------------------
+
+    def note(self, source: str, target: str, text: str, note: str = "") -> None:
+        """One more step, if they are wanted."""
+        if self.steps is not None:
+            self.steps.append(Step(self.loop.now_ms, source, target, text, note))
+
+    def told(self, process: Process, event: TraceEvent) -> None:
+        """A core has told something."""
+        self.watch.told(process, event)
+        if event.event == "sync_answered" and event.error == "NONE":
+            self.ledger.check_owners(process)
+        elif event.event == "coordinator_lost":
+            self.ledger.trouble(process, self.loop.now_ms)
+
+    def sent(self, peer: Peer, request: SendRequest, node: int) -> None:
+        """See Witness."""
+        assert isinstance(peer, Process)
+        self.watch.sent(peer, request)
+        window = (peer.name, self.loop.now_ms // WINDOW_MS)
+        self._requests[window] += 1
+        if self._requests[window] > MOST_REQUESTS:
+            raise Broken("requests", f"{peer.name} sends more than {MOST_REQUESTS} requests in {WINDOW_MS} ms (D3)")
+        if self.steps is not None:
+            self.note(f"m{peer.plan.number}", f"broker {node}", api_of(request.request), _short(request.request))
+
+    def served(self, peer: Peer, request: SendRequest, response: Response, is_stale: bool) -> None:
+        """See Witness."""
+        assert isinstance(peer, Process)
+        asked = request.request
+        if isinstance(asked, messages.OffsetCommitRequest) and isinstance(response, messages.OffsetCommitResponse):
+            stored = {p: o for p, o in asked.offsets.items() if response.errors.get(p) is ErrorCode.NONE}
+            self.ledger.commit_stored(peer, stored, is_stale)
+        if is_stale and isinstance(asked, messages.JoinGroupRequest):  # of a process that is no more, maybe
+            self.ledger.may_be_fenced.add(peer.plan.number)
+        self.watch.served(request, is_stale)
+
+    def received(self, peer: Peer, request: SendRequest, response: Response) -> None:
+        """See Witness."""
+        assert isinstance(peer, Process)
+        error = error_of(response)
+        is_news = isinstance(request.request, messages.HeartbeatRequest) and error is ErrorCode.REBALANCE_IN_PROGRESS
+        if request.node == COORDINATOR and error not in FAIR and not is_news:
+            self.ledger.trouble(peer, self.loop.now_ms)
+        self.watch.received(peer, request, response, error)
+        if self.steps is not None:
+            text = f"{api_of(request.request)} {error.name if error else 'ok'}"
+            self.note("brokers", f"m{peer.plan.number}", text, _short(response))
+
+
+def _until(name: str, process: Process, fault: Fault) -> None:
+    setattr(process.link, name, process.loop.now_ms + fault.ms)
+
+
+def _loses(process: Process, fault: Fault) -> None:
+    process.link.losses.append((fault.what, fault.kind))
+
+
+def _error(process: Process, fault: Fault) -> None:
+    api, error = fault.what.split()
+    process.link.errors.append((api, ErrorCode[error], process.loop.now_ms + fault.ms))
+
+
+def _slow_callback(process: Process, fault: Fault) -> None:
+    process.application.slow_callback_ms = fault.ms
+
+
+def _slow_work(process: Process, fault: Fault) -> None:
+    process.application.slow_work_ms = fault.ms
+
+
+def _want(process: Process, fault: Fault) -> None:
+    process.happens(partial(process.application.want, fault.kind))
+
+
+def _short(message: object) -> str:
+    """A message in one line, without bytes."""
+    fields = {name: getattr(message, name) for name in getattr(message, "__slots__", ())}
+    fields.pop("group_id", None)
+    shown = {name: value for name, value in fields.items() if value and not isinstance(value, bytes)}
+    return " ".join(f"{name}={value}" for name, value in shown.items())[:200]

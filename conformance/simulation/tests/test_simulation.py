@@ -1,0 +1,131 @@
+"""Simulated groups keep every promise, meet what is rare, replay to the byte; and the simulation can fail."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance import cli
+from groupspec.conformance.mutation.catalogue import find
+from groupspec.conformance.mutation.mutant import Seam
+from groupspec.conformance.simulation import campaign
+from groupspec.conformance.simulation.loop import Livelock, Loop
+from groupspec.conformance.simulation.picture import sequence
+from groupspec.conformance.simulation.plan import KINDS, Plan, draw
+from groupspec.conformance.simulation.run import Run
+from groupspec.conformance.simulation.situations import _ANSWERS, _TOLD, SITUATIONS
+from groupspec.spec.known_bugs import KNOWN_BUGS
+
+NOTICED = {
+    "BUG-09": 2,
+    "BUG-24": 6,
+    "BUG-27": 0,
+    "J4-unknown-keeps-id": 0,
+    "J7-joins-before-callback": 2,
+    "K2-keeps-what-moves": 0,
+}
+"""Mutants of the reference, and the seed of a run that breaks a promise with each of them."""
+
+SEEDS = (0, 2, 4, 6, 8)
+
+
+def quick(seed: int) -> Plan:
+    """The plan of this seed, without the hours at its end in which nothing happens."""
+    return replace(draw(seed), quiet_ms=60_000)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_promise_is_broken(seed: int) -> None:
+    outcome = Run(quick(seed)).execute()
+    assert outcome.error == ""
+    assert outcome.records > 50
+
+
+@pytest.mark.parametrize("identifier", NOTICED)
+def test_a_mutant_of_the_reference_is_noticed(identifier: str) -> None:
+    plan = quick(NOTICED[identifier])
+    with Seam() as seam:
+        find(identifier).change(seam)
+        assert Run(plan).execute().promise
+
+
+def test_a_failure_is_made_small_and_its_command_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:
+    with Seam() as seam:
+        find("J7-joins-before-callback").change(seam)
+        found = campaign.failure(NOTICED["J7-joins-before-callback"])
+        assert found is not None
+        assert len(found.plan.faults) <= 5
+        picture = sequence(found.outcome, "it")
+        assert cli.main(found.replay.split()[1:]) == 1
+    shown = capsys.readouterr().out
+    assert found.outcome.error in shown
+    assert found.outcome.promise in picture
+
+
+def test_a_replay_is_the_same_to_the_byte_in_another_process() -> None:
+    program = (
+        "import hashlib;from groupspec.conformance.simulation.plan import draw;"
+        "from groupspec.conformance.simulation.run import Run;"
+        "print(hashlib.sha256(Run(draw(2), True).execute().trace_text().encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1")
+    }
+    assert len(digests) == 1
+
+
+def test_a_plan_is_drawn_from_its_number_alone() -> None:
+    assert [draw(seed) for seed in range(30)] == [draw(seed) for seed in range(30)]
+    assert len({str(draw(seed)) for seed in range(30)}) == 30
+    assert all(len(draw(seed, members=5).members) == 5 for seed in range(5))
+
+
+def test_every_kind_of_fault_is_carried_out() -> None:
+    assert Run(draw(0))._acts.keys() == KINDS.keys()
+
+
+def test_every_situation_is_looked_for_and_is_the_trigger_of_known_bugs() -> None:
+    assert len(SITUATIONS) >= 30
+    assert {bug for one in SITUATIONS.values() for bug in one.bugs} <= set(KNOWN_BUGS)
+    source = Path(campaign.__file__).with_name("situations.py").read_text(encoding="utf-8")
+    looked_for = {name for group in (_ANSWERS, _TOLD) for one in group.values() for name in one}
+    looked_for |= set(re.findall(r'self\.seen\["([a-z-]+)"\]', source))
+    assert looked_for == set(SITUATIONS)
+
+
+def test_time_that_stands_still_is_a_failure() -> None:
+    loop = Loop()
+
+    def again() -> None:
+        loop.at(loop.now_ms, again)
+
+    again()
+    with pytest.raises(Livelock, match="time does not go on"):
+        loop.run_until(loop.now_ms + 1)
+
+
+def test_a_campaign_goes_on_where_it_had_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "campaign.json"
+    arguments = ["simulate", "--seeds", "1", "--members", "1", "--jobs", "1", "--resume", str(file)]
+    assert cli.main([*arguments, "--seed", "4"]) == 0
+    assert cli.main(arguments) == 0
+    assert campaign.load(file).runs == 2
+    assert campaign.load(file).next_seed == 6
+    assert cli.main([*arguments, "--seed", "9"]) == 2
+    assert "goes on with --seed 6" in capsys.readouterr().err
+    file.write_text("{}")
+    assert cli.main(arguments) == 2
+    assert "no campaign to go on with" in capsys.readouterr().err

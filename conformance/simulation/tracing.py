@@ -1,0 +1,48 @@
+"""The traces of a run's members, judged by the project's checker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from groupspec.conformance.simulation.ledger import Broken
+from groupspec.conformance.simulation.member import Member
+from groupspec.conformance.traces import engine, layout
+from groupspec.conformance.traces.reading import to_table
+from groupspec.conformance.traces.recorder import Recorder
+from groupspec.conformance.traces.schema import TraceLine
+from groupspec.conformance.traces.trace_rules import Violation
+
+OF_SILENCE: Final = ("T-HEARTBEAT-GAP", "T-HEARTBEAT-RARE", "T-POLL-GAP")
+"""What a process that stands still can't help. A trace shows that it did only if that lasted for a session timeout."""
+
+
+def _is_excused(found: Violation, process: Member) -> bool:
+    """Whether that is nothing that the member could help, and that its trace does not show.
+
+    A member in close() or unsubscribe() waits for its callbacks without a poll(), and heartbeats until they return
+    (P1); a trace has no line for the call.
+    """
+    leaves_ms = process.application.leaves_from_ms
+    leaves = found.rule == "T-POLL-GAP" and leaves_ms is not None and found.at_us >= leaves_ms * 1_000
+    return leaves or (process.has_stood_still and found.rule in OF_SILENCE)
+
+
+def trace_lines(processes: Sequence[Member]) -> Iterator[TraceLine]:
+    """Every event of every process as a line of a trace."""
+    for process in processes:
+        recorder = Recorder("simulated", "reference", len, process.name)
+        yield from map(recorder.line, process.trace)
+
+
+def check_traces(processes: Sequence[Member]) -> None:
+    """Broken: a member, or its coordinator, did what a rule forbids."""
+    lines = list(trace_lines(processes))
+    if not lines:
+        return
+    verdict = engine.combine([engine.check_tables([layout.sort(to_table(lines))])], (), (), 0.0)
+    by_name = {process.name: process for process in processes}
+    found = [one for one in verdict.violations if not _is_excused(one, by_name[one.process])]
+    if found:
+        first = min(found, key=lambda one: one.at_us)
+        raise Broken(first.rule, f"{first.process} at {first.at_us // 1_000:,} ms, {first.event}: {first.detail}")
