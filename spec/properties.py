@@ -1,10 +1,11 @@
 """What is claimed of the machines when they run: safety, liveness, and what must be possible at all.
 
 An *assertion* is checked where something happens (a request leaves, a callback is queued; `composition/monitor.py` and
-`composition/group.py` say where); the first one that fails is kept in the variable `fault`. An *invariant* is checked
-in every state. Both are safety. *Recoverable* means that from every state the good one can still be reached, whatever
-has gone wrong. *Leads to* is liveness, under the fairness of the model's actions: the explorer and TLC look for fair
-circles that break it. *Reachable* guards the rest against holding in a model in which nothing happens.
+`composition/group_claims.py` say where); the first one that fails is kept in the variable `fault`, and then nothing
+more happens. An *invariant* is checked in every state. Both are safety. *Recoverable* means that from every state in
+which no assertion has failed the good one can still be reached. *Leads to* is liveness, under the fairness of the
+model's actions: the explorer and TLC look for fair circles that break it. *Reachable* guards the rest against holding
+in a model in which nothing happens.
 
 The properties are in `data/properties`, a file for each model; `claims` in the file of a model gives those of it.
 """

@@ -52,7 +52,7 @@ def verify_scores() -> tuple[int, dict[str, Any]]:
     left = [row for row in data["mutants"] if row["fate"] in ("survived", "undecided")]
     say(
         *(f"{row['fate']}: {row['model']}: {row['id']}" for row in left),
-        f"{len(data['mutants'])} mutants; of those not equivalent {share:.1%} are killed",
+        f"{len(data['mutants'])} mutants; of those neither idle nor equivalent {share:.1%} are killed",
         *([f"reused: {reused} of {len(data['models'])} models; their tables are unchanged"] if reused else []),
         f"written: {SCORES}, and the same to be read beside it" if data != known else f"unchanged: {SCORES}",
     )

@@ -5,6 +5,7 @@ Only the model that is asked for is made: that takes up to a second. Its name, s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from groupspec.conformance.findings import FINDINGS
 from groupspec.conformance.kills import kills
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.scores.files import committed
+from groupspec.conformance.scores.subjects import NOTICES_NOTHING
 from groupspec.spec.compiler.model import Model, ModelMaker, ModelProperty
 from groupspec.spec.composition import expected_violations, features, models
 from groupspec.spec.differences import DIFFERENCES
@@ -29,7 +31,8 @@ PROPERTY_KINDS: Final = {
     "recoverable": ("Recoverability", "from every state, a state can be reached in which it holds"),
     "leads_to": (
         "Liveness",
-        "under the stated fairness, what is on the left is always followed by what is on the right",
+        "under the stated fairness, what is on the left is always followed by what is on the right, at least once; "
+        "that it stays so is not claimed",
     ),
 }
 """Kind of property to (heading, what it means)."""
@@ -37,7 +40,7 @@ _HOLDS: Final = {
     "invariant": "holds in every state",
     "reachable": "holds in some state",
     "recoverable": "from every state, a state can be reached in which this holds",
-    "leads_to": "then in the end, under the fairness of the model's actions, this holds",
+    "leads_to": "then in the end, under the fairness of the model's actions, this holds at least once",
 }
 
 
@@ -124,6 +127,10 @@ def _formula(claim: Claim) -> Iterator[str]:
         yield f"({claim.claimed_of[0]} states it so; with their features other models add to it)"
     if claim.is_assertion:
         yield "an assertion: checked where something happens; `fault` keeps the first one that fails"
+    if not claim.is_assertion and "fault" in re.findall(r"\w+", stated.holds):
+        yield "(`fault` is no fault of the network: it names the first assertion that failed, and then nothing happens)"
+    if "[1]" in stated.when and models()[claim.claimed_of[0]].scope.family == "base":
+        yield "(stated of member 1; the models are symmetric, renaming members changes nothing: so it holds of each)"
     yield f"stated in {', '.join(places(stated.id))}"
 
 
@@ -146,6 +153,8 @@ def notices(name: str) -> str:
         why = f": it is claimed of no model in which rows are changed ({', '.join(scores['models'])})"
     elif claimed()[name].stated.kind == "leads_to":
         why = ": liveness is not tried on changed rows"
+    elif not count and name in NOTICES_NOTHING:
+        why = f": {NOTICES_NOTHING[name]}"
     return f"Notices {count} changed {'row' if count == 1 else 'rows'}{only}{why}."
 
 
@@ -187,7 +196,7 @@ def _finding(name: str) -> Explanation:
     told = {
         "what deployed systems do": finding.instead,
         "shown by": finding.test,
-        "runs of": [run.model for run in finding.runs],
+        "runs of": [f"{run.model}: violates {run.property_id}" for run in finding.runs],
     }
     return Explanation(
         f"finding ({finding.kind})",

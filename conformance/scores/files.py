@@ -12,11 +12,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 from groupspec.conformance.scores.mutants import OPERATORS
-from groupspec.conformance.scores.subjects import subjects
+from groupspec.conformance.scores.subjects import NOTICES_NOTHING, subjects
 from groupspec.conformance.scores.trials import tried
+from groupspec.spec import composition
 
 FORMAT_VERSION: Final = 1
 """Of the data, as `verify --scores --json` writes them."""
@@ -26,8 +28,22 @@ COMMITTED: Final = Path(__file__).resolve().parent.parent / "generated" / "score
 MACHINES: Final = ("timeouts", "rebalance", "connection", "subscription", "commit", "broker_group")
 FATES: Final = ("killed", "survived", "equivalent", "idle", "undecided", "untried")
 WANTED: Final = 0.95
-"""So many of those that are not equivalent must be killed."""
+"""So many of those that make a difference that anybody can tell must be killed."""
+NO_SUCH: Final = "none of the changes breaks it"
 
+_ABOUT: Final = (
+    "Computed by `groupspec verify --scores`; not to be edited. Each row of the tables is changed by each operator "
+    "that applies to it, one at a time: a mutant. A property must notice it in the model that has the row.",
+    "{mutants}. Of those that make a difference that anybody can tell, neither *idle* nor *equivalent*, {killed} are "
+    "killed.",
+    "What was not tried: the published profile; models other than {models}; liveness; changes that add something (an "
+    "effect, a word, a condition); other targets than the next state; rows that say what changes nothing, or what a "
+    "correct peer never does. A row of a member is tried, and counted, once for eager and once for cooperative.",
+    "*idle*: in no state that can be reached does it make a difference, not even to a variable that nobody sees. "
+    "*equivalent*: it does, but neither what is said nor any property tells. Both are shown by exhausting mutant and "
+    "specification side by side; neither counts against the properties. *untried*: what the row needs is in no model.",
+)
+"""The head of the page."""
 
 _LISTED: Final = (
     ("survived", "Survivors"),
@@ -145,38 +161,27 @@ def share_equivalent(rows: Iterable[Mapping[str, Any]]) -> float:
 
 def scores_markdown(data: Mapping[str, Any]) -> str:
     """The scores as a page."""
-    rows = data["mutants"]
+    rows, models = data["mutants"], list(data["models"])
+    said = {
+        "mutants": f"{len(rows)} mutants" + ("" if data["every"] == 1 else f", a sample: one of {data['every']}"),
+        "killed": f"{share_killed(rows):.1%}",
+        "models": ", ".join(models),
+    }
     lines = [
         "# Which property notices which slip",
         "",
-        "Each row of the specification is changed in one respect; a property must notice in one of the models.",
-        "Computed by `groupspec verify --scores`; not to be edited.",
-        "",
-        f"{len(rows)} mutants"
-        + ("." if data["every"] == 1 else f", a sample: one of {data['every']}.")
-        + f" Of those that are not equivalent {share_killed(rows):.1%} are killed.",
-        "",
-        "*idle*: in no state that can be reached does it make a difference, not even to a variable that nobody sees.",
-        "*equivalent*: it does, but neither what is said nor any property tells. Both are shown by "
-        "exhausting mutant and",
-        "specification side by side; neither counts against the properties. *untried*: what the row needs is "
-        "in no model.",
-        "",
+        *(line for each in _ABOUT for line in (fill(each.format(**said), 120), "")),
         *_table("machine", MACHINES, rows),
         "",
-        *_table("model", data["models"], rows),
+        *_table("model", models, rows),
         "",
         *_table("operator", OPERATORS, rows),
         "",
+        *(f"- *{name}*: {meaning}." for name, meaning in OPERATORS.items()),
+        "",
         "## Properties",
         "",
-        "| property | mutants that it notices | that only it notices |",
-        "|---|---:|---:|",
-    ]
-    noticed = Counter(name for row in rows for name in row["by"])
-    alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
-    lines += [
-        f"| {name} | {count} | {alone[name]} |" for name, count in sorted(noticed.items(), key=lambda x: (-x[1], x[0]))
+        *_properties(models, rows),
     ]
     for fate, heading in _LISTED:
         lines += ["", f"## {heading}", ""]
@@ -184,13 +189,27 @@ def scores_markdown(data: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _properties(models: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Every property that was tried, with what it notices; those that notice nothing are there too."""
+    claims = [claim for name in models for claim in composition.models()[name].properties]
+    noticed = Counter({claim.id: 0 for claim in claims if claim.kind != "leads_to"})
+    noticed.update(name for row in rows for name in row["by"])
+    alone = Counter(row["by"][0] for row in rows if len(row["by"]) == 1)
+    yield "| property | mutants that it notices | that only it notices | why none |"
+    yield "|---|---:|---:|---|"
+    for name, count in sorted(noticed.items(), key=lambda each: (-each[1], each[0])):
+        yield f"| {name} | {count} | {alone[name]} | {'' if count else NOTICES_NOTHING.get(name, NO_SUCH)} |"
+    lively = dict.fromkeys(claim.id for claim in claims if claim.kind == "leads_to")
+    if lively:
+        yield ""
+        yield f"Not tried, being liveness: {', '.join(lively)}."
+
+
 def _table(column: str, values: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    yield (
-        f"| {column} | mutants | {' | '.join(FATES)} | killed of those not equivalent | equivalent of those not idle |"
-    )
-    yield "|---" + "|---:" * (len(FATES) + 3) + "|"
+    yield f"| {column} | mutants | {' | '.join(FATES)} | equivalent of those not idle |"
+    yield "|---" + "|---:" * (len(FATES) + 2) + "|"
     for value in values:
         own = [row for row in rows if row[column] == value]
         fates = Counter(row["fate"] for row in own)
         counts = " | ".join(str(fates[fate]) for fate in FATES)
-        yield f"| {value} | {len(own)} | {counts} | {share_killed(own):.1%} | {share_equivalent(own):.1%} |"
+        yield f"| {value} | {len(own)} | {counts} | {share_equivalent(own):.1%} |"

@@ -1,16 +1,7 @@
 """Mutants of the specification: one row as it is written, changed in one respect.
 
 A row as it is written stands for one row of the table in each state and event that it names; a mutant changes all of
-them.
-
-    operator      what is changed
-    drop-set      one assignment of an effect is not made, in any row that names it
-    drop-effect   one of its effects does not happen
-    drop-word     one word of an effect is not said, in any row that names it
-    negate        it fires when its guard does not hold, and not when it does
-    widen         one condition of its guard is left out
-    swap-target   it ends in another state: the next one in the order of the file
-    ignore        nothing happens any more
+them, by one of the `OPERATORS`. None adds anything: no effect, no word, no condition.
 
 A changed row stands before the others of its event, so that it wins wherever it fires. Where it fires now and another
 row did, that one is silent; where it fires no more, nothing happens. The compiler would accept neither; it is what a
@@ -27,7 +18,7 @@ only those that occur together, and a row or an effect is written once for all m
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Final
@@ -36,7 +27,16 @@ from groupspec.spec import vocabulary
 from groupspec.spec.compiler.guards import domains, names, parse, predicate, show, simplify
 from groupspec.spec.compiler.table import Row, Table
 
-OPERATORS: Final = ("drop-set", "drop-effect", "drop-word", "negate", "widen", "swap-target", "ignore")
+OPERATORS: Final[Mapping[str, str]] = {
+    "drop-set": "one assignment of an effect is not made, in any row that names it",
+    "drop-effect": "one of its effects does not happen",
+    "drop-word": "one word of an effect is not said, in any row that names it",
+    "negate": "it fires when its guard does not hold, and not when it does",
+    "widen": "one condition of its guard is left out",
+    "swap-target": "it ends in another state: the next one in the order of the file, and no other is tried",
+    "ignore": "nothing happens any more",
+}
+"""How a row is changed."""
 
 
 @dataclass(frozen=True)

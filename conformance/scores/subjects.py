@@ -29,6 +29,15 @@ from groupspec.spec.composition.partial_evaluation import pruned
 
 PROFILE = "deployed"
 
+NOTICES_NOTHING = {
+    "one-heartbeat": "a second heartbeat is one that is not due, and heartbeat-when-due says so first",
+    "forget-with-reason": "to forget without a reason takes an effect more: no operator adds one",
+    "sync-after-join": "the published profile breaks it, where a whole state is missing and not part of a row",
+    "answered-once": "to answer twice takes an effect more: no operator adds one",
+    "told-closed": "to call it closed takes another effect: no operator puts one in the place of another",
+}
+"""Invariants of these models that no change of a single row breaks, and why."""
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:

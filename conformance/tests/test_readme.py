@@ -15,8 +15,9 @@ from groupspec.conformance import cli
 from groupspec.conformance.book import guides
 from groupspec.conformance.book.page import CHAPTERS
 from groupspec.conformance.commands._verify_models import fitting
+from groupspec.conformance.glossary import TERMS
 from groupspec.conformance.scores import files
-from groupspec.conformance.scores.mutants import SpecMutant
+from groupspec.conformance.scores.mutants import OPERATORS, SpecMutant
 from groupspec.conformance.scores.subjects import subjects
 from groupspec.conformance.tests.repository import ROOT, project_files
 from groupspec.conformance.wire.scenarios import SCENARIOS
@@ -166,7 +167,8 @@ def test_the_fairness_that_is_assumed_is_listed() -> None:
         fair = {action.name: action for action in composition.models()[name]().actions if action.fair}
         assert {action.fair for action in fair.values()} == {"weak"}
         assert {name for name, action in fair.items() if action.kind not in ("message", "timer")} == others
-    text = " ".join(README.split())
+    guide = next(file for file in guides.FILES if file.stem == "formal-methods").read_text(encoding="utf-8")
+    text = " ".join(guide.split())
     for condition in (
         "messages arrive",
         "timers run out",
@@ -175,6 +177,15 @@ def test_the_fairness_that_is_assumed_is_listed() -> None:
         "a new leader is chosen",
     ):
         assert condition in text
+    for name, maker in composition.models().items():
+        if any(claim.kind == "leads_to" for claim in maker.properties):
+            assert f"`{name}`" in text
+
+
+def test_what_the_scores_change_is_said() -> None:
+    assert len(OPERATORS) == 7
+    assert "that does something by seven operators" in " ".join(README.split())
+    assert all(operator in TERMS["score"].means for operator in OPERATORS)
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -36,7 +36,8 @@ _FEATURES: Mapping[str, tuple[str, str]] = {
                "id"),
     "ids": ("pending", "JoinGroup v4: a member id is handed out first (KIP-394)"),
     "faults-stop": ("faults_stopped",
-                    "faults may stop for good: liveness is claimed under this (explorer and TLC check it)"),
+                    "faults may stop for good: that a group becomes stable is claimed under this (explorer and TLC "
+                    "check it); liveness of parts is claimed of open-group, open-commit, commits-2 and queues-3"),
     "quiet": ("none: actions are left out",
               "applications neither leave nor stall nor ask to rejoin: makes room for a feature that would not fit"),
     "log": ("stored, forgotten_stored, generation, told",

@@ -13,7 +13,9 @@ What it leaves out, and what features bring back one at a time: static members t
 take time (`callbacks`; here begin and end are one step); requests and answers that a member has given up and that still
 arrive (`late`); the death of the coordinator in the middle of a rebalance (`log`). Left out with every feature: how the
 coordinator is looked up (it is found again at once); commits; a loss that nobody notices (whatever is lost is lost with
-its connection, and the member hears of that at once); time itself. A timer may run out whenever it runs, so every
+its connection, and the member hears of that at once); any assignor (a partition goes to its *home*, the member of its
+number, if that is in the generation, and else to anybody who is: nothing moves away from a home that stays,
+`composition/group.py`); time itself. A timer may run out whenever it runs, so every
 property here holds whatever the timeouts are, and what depends on their lengths is proved in `spec.expiry`.
 """
 

@@ -15,15 +15,16 @@ record says whether a JoinGroup or SyncGroup of it awaits its answer, and whethe
 
 **Generations** are numbers in Kafka; only whether two are equal ever matters. So each is kept as its distance from the
 last one that the log has: `stored`, `next` (one that only memory has), `later` (two or more), and `older` for all
-before. Nothing is cut off and no number is used twice, save that what comes after `later` is `later` again, and `later`
-becomes `next` then: after a crash the group goes back to `stored`, so that a number may really come again, as it may in
-Kafka.
+before. What comes after `later` is `later` again; whoever was told the earlier `later` is then taken to have been told
+`next`. So of numbers that are outdated, and not yet in the log, the model keeps no order. After a crash the group goes
+back to `stored`, and a number can come again, as it can in Kafka; because of the two words, not always the same one.
 
 **The assignment** is any that gives a partition to its *home*, the member of the same number, if that is in the
-generation, and else to somebody who is (`k`, whom the action leaves open). Cooperative: a partition that another member
-still owns is given to nobody; its owner gives it up and rejoins. Claims are read when the leader's SyncGroup arrives,
-not when each JoinGroup was sent: between the two a member that stays in the generation neither gains nor gives up. Ids
-that were forgotten are given nothing.
+generation, and else to somebody who is (`k`, whom the action leaves open). So a partition never moves from its home to
+another member while its home stays: assignors that move partitions otherwise are not modelled. Cooperative: a
+partition that another member still owns is given to nobody; its owner gives it up and rejoins. Claims are read when the
+leader's SyncGroup arrives, not when each JoinGroup was sent: between the two a member that stays in the generation
+neither gains nor gives up. Ids that were forgotten are given nothing.
 
 **The leader** that stays is the one it was. A new one is chosen by an action of its own (`leader_chosen`), before any
 SyncGroup counts.

@@ -12,7 +12,7 @@ import pytest
 
 from groupspec.conformance.scores import files
 from groupspec.conformance.scores.killing import scores
-from groupspec.conformance.scores.subjects import subjects
+from groupspec.conformance.scores.subjects import NOTICES_NOTHING, subjects
 from groupspec.conformance.scores.trials import score_row
 
 MAX_EQUIVALENT = 0.05
@@ -50,20 +50,19 @@ def test_every_mutant_is_tried_and_compared_to_the_end(machine: str) -> None:
     assert {row["fate"] for row in of(machine)} <= {"killed", "survived", "equivalent", "idle"}
 
 
-NOTICES_NOTHING = {
-    "one-heartbeat": "a second heartbeat is one that is not due, and heartbeat-when-due says so first",
-    "forget-with-reason": "to forget without a reason takes an effect more: no operator adds one",
-    "sync-after-join": "the published profile breaks it, where a whole state is missing and not part of a row",
-    "answered-once": "to answer twice takes an effect more: no operator adds one",
-    "told-closed": "to call it closed takes another effect: no operator puts one in the place of another",
-}
-"""Safety properties that no change of a single row breaks, and why."""
-
-
 def test_each_safety_property_notices_a_mutant_or_is_known_not_to() -> None:
     noticed = {name for row in committed()["mutants"] for name in row["by"]}
     claimed = {p.id for subject in subjects() for p in subject.model.properties if p.kind == "invariant"}
     assert claimed - noticed == set(NOTICES_NOTHING)
+
+
+def test_the_page_lists_every_property_that_was_tried_also_those_that_notice_nothing() -> None:
+    page = files.COMMITTED.with_suffix(".md").read_text(encoding="utf-8")
+    claimed = {p.id: p.kind for subject in subjects() for p in subject.model.properties}
+    for name, kind in claimed.items():
+        assert (f"\n| {name} | " in page) == (kind != "leads_to"), name
+    for name, why in NOTICES_NOTHING.items():
+        assert f"\n| {name} | 0 | 0 | {why} |" in page
 
 
 def test_nobody_survives() -> None:
