@@ -71,8 +71,8 @@ def json_option(function: Decorated) -> Decorated:
         metavar="FILE",
         expose_value=False,
         callback=_tried,
-        help="Write the machine-readable result to FILE, or to stdout if FILE is - (its JSON Schema ships with "
-        "groupspec).",
+        help="Write the machine-readable result to FILE (folders that are missing are made), or to stdout if FILE is - "
+        "(its JSON Schema ships with groupspec).",
     )
     return option(function)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from groupspec.conformance.traces.causes import Cause
+from groupspec.conformance.traces.clusters import Clash
 from groupspec.conformance.traces.dialects import LogLine
 from groupspec.conformance.traces.holes import Hole
 
@@ -105,6 +106,7 @@ class Explanation:
     """Everything found about one group.
 
     holes                what the logs leave out of its history
+    clash                why the logs look like those of several clusters
     since_ms, until_ms   the period that was asked for
     before, after        how many rebalances the logs have outside of it
     before_ms, after_ms  when the last before it and the first after it began
@@ -114,6 +116,7 @@ class Explanation:
     rebalances: list[Rebalance] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
+    clash: Clash | None = None
     since_ms: int = 0
     before: int = 0
     before_ms: int = 0

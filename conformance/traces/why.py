@@ -16,6 +16,7 @@ import msgspec
 
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.traces import causes, holes
+from groupspec.conformance.traces.clusters import find_clash
 from groupspec.conformance.traces.dialects import Clock, LogEvent
 from groupspec.conformance.traces.dialects.reading import Logs, log_files, read_logs
 from groupspec.conformance.traces.findings import Contribution, Explanation, Rebalance
@@ -53,7 +54,8 @@ class Answer:
         """Why this may not be everything, or not right: lines not understood, parts of the logs that are missing."""
         others = [found.group for found in self.explanations[1:] if found.holes]
         listed = ", ".join(others[:_NAMED_GROUPS]) + (", ..." if len(others) > _NAMED_GROUPS else "")
-        doubts = self.logs.doubts() + holes.doubts(self.explanation.holes)
+        clashes = [str(found.clash) for found in self.explanations if found.clash is not None]
+        doubts = clashes[:_NAMED_GROUPS] + self.logs.doubts() + holes.doubts(self.explanation.holes)
         return doubts + ([f"parts of the history of {len(others)} other group(s) are missing: {listed}"] * bool(others))
 
 
@@ -142,11 +144,13 @@ def _explain(
     group: str, events: Sequence[LogEvent], max_poll_interval_ms: int, wanted_ms: tuple[int, int]
 ) -> Explanation:
     cooperative = any(_proves_cooperative(event) for event in events)
-    missing = find_holes(events)
+    clash = find_clash(events)
+    missing = find_holes(events) if clash is None else []  # numbers of two clusters have no holes
     story = RebalanceExplainer(group, MemberNames(events, missing), cooperative, max_poll_interval_ms, missing)
     for event in events:
         story.read(event)
     found = story.finish()
+    found.clash = clash
     found.only(*wanted_ms)
     return found
 

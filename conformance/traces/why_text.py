@@ -15,6 +15,7 @@ from rich.text import Text
 
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.dialects import ParsedLog
+from groupspec.conformance.traces.dialects.reading import UNKNOWN
 from groupspec.conformance.traces.findings import EXPULSIONS, Contribution, Explanation, Rebalance
 from groupspec.conformance.traces.why import Answer, advice, waited_for_the_dead
 
@@ -48,7 +49,10 @@ def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, 
         _show_ranking(answer.explanations, console, last)
     missing = _missing_before(found)
     doubts = answer.doubts()
-    sure = (" (not sure: see the end)" if found.rebalances else " that could be read (see the end)") if doubts else ""
+    why = "these logs look like several clusters, " if found.clash is not None else ""
+    sure = (f" (not sure: {why}see the end)" if found.rebalances else " that could be read (see the end)") * bool(
+        doubts
+    )
     console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found, zone)}{sure}")
     if answer.logs.repeated:
         console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
@@ -266,15 +270,27 @@ def _show_logs(answer: Answer, console: Console) -> None:
         if parsed.cut_at:
             cut = f"they end after {parsed.cut_at} characters, as the longest line: something cuts long lines off"
             console.print(Text(f"    {cut}", "yellow"))
+        if parsed.is_folded:
+            folded = (
+                "lines that were not understood go on in the next line: something folds long lines; pass them whole"
+            )
+            console.print(Text(f"    {folded}", "yellow"))
+    unknown = [left.file for left in answer.logs.skipped if left.why == UNKNOWN]
+    if unknown:
+        more = ", ..." if len(unknown) > 1 else ""
+        console.print(Text(f"  {len(unknown)} file(s) left out, {UNKNOWN}: {unknown[0]}{more}", "yellow"))
     for left in answer.logs.skipped:
-        console.print(Text(f"  {left.file}: {left.why}", "yellow"))
+        if left.why != UNKNOWN:
+            console.print(Text(f"  {left.file}: {left.why}", "yellow"))
 
 
 def _account(parsed: ParsedLog) -> str:
     kind = [parsed.dialect, parsed.variant] if parsed.variant else [parsed.dialect]
     parts = [*kind, f"{parsed.lines} lines", f"{parsed.understood} events"]
-    if parsed.without_time:
-        parts.append(f"{parsed.without_time} without date and time")
-    if parsed.not_understood > parsed.without_time:
-        parts.append(f"{parsed.not_understood - parsed.without_time} not understood")
+    if parsed.untimed:
+        parts.append(f"{len(parsed.untimed)} without date and time")
+    if parsed.not_understood > len(parsed.untimed):
+        parts.append(f"{parsed.not_understood - len(parsed.untimed)} not understood")
+    if parsed.not_understood > parsed.in_doubt:
+        parts.append(f"{parsed.in_doubt} of these may concern the group")
     return ", ".join(parts)

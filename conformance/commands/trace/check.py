@@ -92,9 +92,10 @@ def _lines(verdict: Verdict, judged: Sequence[str], not_judged: Sequence[str]) -
             f"{verdict.unjudged_members:,} members do not begin with a config event: their states and timers "
             "were not judged"
         )
-    yield from _logs_among(verdict.quarantine)
+    logs = _logs_among(verdict.quarantine)
+    yield from logs.values()
     yield from not_read(verdict.quarantined)
-    for line in verdict.quarantine[:MAX_SHOWN]:
+    for line in [line for line in verdict.quarantine if line.file not in logs][:MAX_SHOWN]:
         yield f"    {line.file}:{line.line}: {line.reason}: {line.problem}"
     yield from inputs.told(verdict.left_out)
     if verdict.incomplete and not verdict.violations:
@@ -115,15 +116,15 @@ def _violations(found: Sequence[Violation]) -> Iterator[str]:
         yield f"... and {len(found) - MAX_SHOWN:,} more: --json FILE has all of them"
 
 
-def _logs_among(quarantine: Sequence[Quarantined]) -> list[str]:
-    """What to do with files that are logs and no traces."""
+def _logs_among(quarantine: Sequence[Quarantined]) -> dict[str, str]:
+    """What to do with files that are logs and no traces, by file."""
     texts: dict[str, list[str]] = {}
     for line in quarantine:
         texts.setdefault(line.file, []).append(line.text)
     found = {file: recognise(lines[:SAMPLE_LINES]) for file, lines in texts.items()}
-    return [
-        f"{file} is a {dialect.name}, and no trace"
+    return {
+        file: f"{file} is a {dialect.name}, and no trace"
         + (f": groupspec trace why GROUP {file}" if dialect.name in supported() else "")
         for file, dialect in found.items()
         if dialect is not None
-    ]
+    }

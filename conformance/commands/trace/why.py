@@ -71,8 +71,9 @@ def command(
     Example: groupspec trace why --all-groups /var/log/kafka/server.log
 
     Exit code 0 when the group was found; 2 when a path or an option is wrong, or no path is a log that can be
-    explained; 4 when the answer is not sure: the logs do not name the group, a log is empty, lines that may concern the
-    group were not understood, a file ends early, or a part of the group's history is missing. Never 1: a rebalance
+    explained; 4 when the answer is not sure: the logs do not name the group, a log is empty and there is no
+    other, lines that may concern the group were not understood, a file ends early or cannot be read, a part of the
+    group's history is missing, or the logs look like several clusters. Never 1: a rebalance
     breaks no rule.
     """
     clock = Clock(_zone(zone_name))
@@ -99,6 +100,8 @@ def _asked(words: Sequence[str], all_groups: bool) -> tuple[str | None, list[Pat
         UsageProblem: one is missing, or the words look as if they were meant for something else.
     """
     group, paths = (None, words) if all_groups else (next(iter(words), None), words[1:])
+    if group is not None and not group.strip():
+        raise UsageProblem("which group? Its id is empty", allowed="(GROUP | --all-groups) PATH...")
     if not paths or (group is None and not all_groups):
         raise UsageProblem(
             "which log is to be read?" if words or all_groups else "which group, and which log?",

@@ -17,7 +17,7 @@ from typing import Final
 from groupspec.conformance.traces.dialects.times import Clock
 
 SAMPLES: Final = 5
-# So many lines that are not understood and end where no line goes on: something cuts lines.
+# So many lines that are not understood and end where no line goes on: something cuts, or folds, lines.
 _SAME_LENGTH: Final = 3
 
 
@@ -72,7 +72,8 @@ class ParsedLog:
     not_understood   lines that should have meant something; `samples` keeps the first few, of the group asked for first
     in_doubt         those of them that may concern the group asked for: the answer is not sure
     without_time     those of `in_doubt` in whose lines no date and time can be read
-    untimed          the numbers of the samples among them
+    untimed          the numbers of all lines that were not understood and in which no date and time can be read
+    folded           lines without a time stamp directly behind a line that was not understood
     zoned            whether the lines print times with a zone of their own, or seconds since 1970
     longest          the length of the longest line
     lengths          the lengths of the lines that were not understood
@@ -94,6 +95,7 @@ class ParsedLog:
     without_time: int = 0
     untimed: set[int] = field(default_factory=set)
     zoned: bool = False
+    folded: int = 0
     longest: int = 0
     lengths: Counter[int] = field(default_factory=Counter)
     groups: Counter[str] = field(default_factory=Counter)
@@ -114,10 +116,15 @@ class ParsedLog:
             self.untimed.add(place.line)
 
     @property
+    def is_folded(self) -> bool:
+        """Whether most lines that were not understood go on in the next line."""
+        return self.folded >= _SAME_LENGTH and 2 * self.folded >= self.not_understood
+
+    @property
     def cut_at(self) -> int:
         """After how many characters lines were cut off on their way here; 0: they were not."""
         [(length, count)] = self.lengths.most_common(1) or [(0, 0)]
-        return length if count >= _SAME_LENGTH and length == self.longest else 0
+        return length if count >= _SAME_LENGTH and length == self.longest and not self.is_folded else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,16 +108,20 @@ class BrokerCoordinatorLog(Dialect):
         The variant is that of the last coordinator line.
         """
         log = ParsedLog(dialect=self.name)
+        puzzled_at = -1
         for number, line in enumerate(lines, start=1):
             log.lines += 1
             log.longest = max(log.longest, len(line.rstrip("\r\n")))
             log.has_info = log.has_info or _INFO.search(line) is not None
             if _MARKS[0] in line or _MARKS[1] in line:
+                before = log.not_understood
                 _read_line(LogLine(file, number, line), clock, group, log)
+                puzzled_at = number if log.not_understood > before else puzzled_at
             elif is_stamped(line[:80]):
                 log.other += 1
             else:
                 log.continuation += 1
+                log.folded += puzzled_at == number - 1 and line.strip() != ""
         return log
 
 
@@ -135,10 +139,10 @@ def _read_line(whole: LogLine, clock: Clock, group: str | None, log: ParsedLog) 
         return
     head = line.text[: prefix.start()]
     place = replace(whole, text=message_in(line.text, prefix.end()))
-    stamp = head if clock.read(head) else line.stamp
-    at_ms = clock.read(stamp)
+    stamps = (head, line.stamp) if clock.read(head) else (line.stamp, "")
+    at_ms = clock.read(*stamps)
     if not log.events and at_ms is not None:
-        log.zoned = clock.has_zone(stamp)
+        log.zoned = clock.has_zone(*stamps)
     length = len(whole.text.rstrip("\r\n"))
     event = None if at_ms is None else read_message(place.text, at_ms, place)
     if event is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -33,6 +34,12 @@ _MIN_SCORE: Final = 0.05
 _LINES_BETWEEN_WORDS: Final = 10_000
 _MIB: Final = 1 << 20
 _EMPTY: Final = "the file is empty"
+UNKNOWN: Final = "not a log of a kind that is known"
+_JSON_LAYOUTS: Final = {
+    re.compile(r"\s*\[\s*(?:\{|$)"): "a JSON array; of JSON one object a line is read: jq -c '.[]' FILE",
+    re.compile(r"\s*\{\s*$"): "JSON objects over several lines; one object a line is read: jq -c . FILE",
+}
+"""How the first line begins, and what is to be done."""
 _NO_TIME: Final = (
     "no date and time that can be read, and without them there is no order: Kafka's own layout `[%d] %p %m (%c)%n` "
     "prints both, or let the collector put its time stamp in front"
@@ -137,7 +144,9 @@ def read_logs(
     if not logs.parsed:
         just_rotated = any(left.why == _EMPTY for left in logs.skipped)
         raise (InconclusiveProblem if just_rotated else UsageProblem)(
-            "none of the files is a log that can be explained",
+            "a log is empty, and there is no other that can be explained"
+            if just_rotated
+            else "none of the files is a log that can be explained",
             where="; ".join(f"{left.file}: {left.why}" for left in logs.skipped),
             allowed=supported(),
             next_step="pass the log of the broker that coordinates the group",
@@ -196,7 +205,10 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
                 return
             dialect = recognise(sample)
             if dialect is None:
-                logs.skipped.append(Skipped(name, "", "not a log of a kind that is known"))
+                logs.skipped.append(Skipped(name, "", UNKNOWN))
+                return
+            if layout := _unread_json(sample):
+                logs.skipped.append(Skipped(name, dialect.name, layout, unreadable=True))
                 return
             parsed = dialect.parse(name, chain(sample, lines), replace(clock, latest=written), group)
     except NotTextError as problem:
@@ -211,6 +223,12 @@ def _read_one(file: Path, clock: Clock, group: str | None, logs: Logs, megabytes
         return
     parsed.cut_off = "; ".join(faults)
     logs.parsed[name] = parsed
+
+
+def _unread_json(lines: Sequence[str]) -> str:
+    """What is to be done if these are lines of JSON, and not an object each; "": they are not."""
+    begin = next(filter(str.strip, lines))
+    return next((what for form, what in _JSON_LAYOUTS.items() if form.match(begin)), "")
 
 
 class NotTextError(Exception):

@@ -2,7 +2,9 @@
 
 A time without a zone is read in the zone that the user gives (UTC unless told otherwise); a zone in the line wins. A
 zone's name that stands for several offsets (`CST`) is no guess to make: it is read only if the given zone has that name
-at that time. A date without a year (syslog, journald) is the last such day before the log was last written.
+at that time. Where a collector put its own time with a zone beside one without, as `kubectl logs --timestamps` does,
+the difference is the zone of the other one. A date without a year (syslog, journald) is the last such day before the
+log was last written.
 """
 
 from __future__ import annotations
@@ -36,6 +38,11 @@ _FORMS: Final = tuple(
         rf"\b{_MONTH} +(?P<day>\d\d?) {_CLOCK}{_ZONE}",
     )
 )
+_ZONES_ARE_APART_MS: Final = 15 * 60_000
+"""Offsets from UTC are multiples of this."""
+_WRITTEN_AT_ONCE_MS: Final = 60_000
+"""A collector stamps a line so soon after it was written."""
+_LARGEST_OFFSET_MS: Final = 14 * 3_600_000
 _LOOKS_STAMPED: Final = re.compile(r"\d\d:\d\d:\d\d|\d{10}")
 
 
@@ -55,23 +62,41 @@ class Clock:
     zone: tzinfo = UTC
     latest: datetime | None = None
 
-    def read(self, head: str) -> int | None:
+    def read(self, head: str, beside: str = "") -> int | None:
         """Milliseconds since 1970 of the time stamp in `head`; None when there is none, or no valid one.
+
+        `beside` is a time stamp of a collector from outside of the line.
 
         Raises:
             UsageProblem: the line names a time zone that can mean several offsets, and `zone` does not settle it.
         """
         for form in _FORMS:
             if matches := list(form.finditer(head)):
-                return self._moment(matches[-1])
+                collector = matches[0] if matches[1:] else _FORMS[0].search(beside)
+                return self._told(matches[-1], collector)
         return None
 
-    def has_zone(self, head: str) -> bool:
+    def has_zone(self, head: str, beside: str = "") -> bool:
         """Whether the time stamp in `head` means the same in every zone that a user can give."""
+        clocks = (replace(self, zone=timezone(timedelta(hours=hours))) for hours in (0, 1))
         try:
-            return len({replace(self, zone=timezone(timedelta(hours=hours))).read(head) for hours in (0, 1)}) == 1
+            return len({clock.read(head, beside) for clock in clocks}) == 1
         except UsageProblem:  # an abbreviation that only the user's zone explains
             return False
+
+    def _told(self, found: re.Match[str], collector: re.Match[str] | None) -> int | None:
+        """The moment of a time stamp; if it has no zone, and the collector's has one, in the zone that both tell."""
+        at_ms = self._moment(found)
+        zones = found.groupdict().get("zone"), collector and collector.groupdict().get("zone")
+        if at_ms is None or collector is None or zones[0] or not zones[1]:
+            return at_ms
+        utc_ms, collected_ms = replace(self, zone=UTC)._moment(found), self._moment(collector)
+        if utc_ms is None or collected_ms is None:
+            return at_ms
+        offset_ms = round((utc_ms - collected_ms) / _ZONES_ARE_APART_MS) * _ZONES_ARE_APART_MS
+        late_ms = collected_ms - (utc_ms - offset_ms)
+        at_once = abs(late_ms) <= _WRITTEN_AT_ONCE_MS and abs(offset_ms) <= _LARGEST_OFFSET_MS
+        return utc_ms - offset_ms if at_once else at_ms
 
     def _moment(self, found: re.Match[str]) -> int | None:
         said = found.groupdict()

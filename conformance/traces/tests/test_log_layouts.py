@@ -147,6 +147,29 @@ def test_a_time_without_a_zone_is_that_of_the_zone_given() -> None:
     assert AT_MS - read(PLAIN, Clock(ZoneInfo("Europe/Berlin"))) == 3_600_000
 
 
+@pytest.mark.parametrize(
+    ("head", "hour"),
+    [
+        ("2026-03-01T11:00:00.7Z [2026-03-01 12:00:00,250] INFO ", 11),
+        ("2026-03-01T17:30:02Z stdout F [2026-03-01 12:00:00,250] INFO ", 17.5),
+        ("2026-03-01T12:00:00+01:00 [2026-03-01 12:00:00,250] INFO ", 11),
+        ("2026-03-01T11:07:00Z [2026-03-01 12:00:00,250] INFO ", 12),
+        ("2026-03-01 11:00:00 [2026-03-01 12:00:00,250] INFO ", 12),
+    ],
+    ids=["kubectl", "CRI", "a collector with an offset", "collected late", "two times without a zone"],
+)
+def test_a_collectors_time_with_a_zone_tells_that_of_the_line(head: str, hour: float) -> None:
+    midnight = datetime(2026, 3, 1, tzinfo=UTC).timestamp() * 1000
+    assert Clock(UTC).read(head) == midnight + hour * 3_600_000 + 250
+    assert Clock(UTC).has_zone(head) == (hour != 12)
+
+
+def test_a_collectors_time_in_json_tells_the_zone_too() -> None:
+    assert Clock(UTC).read("[2026-03-01 12:00:00,250] INFO ", "2026-03-01T11:00:01Z") == Clock(UTC).read(
+        "[2026-03-01 11:00:00,250] INFO "
+    )
+
+
 def test_a_level_or_a_host_behind_the_time_is_no_zone() -> None:
     assert read(f"{STAMP} INFO {SAYS}") == read(f"{STAMP} KAFKA INFO {SAYS}") == AT_MS
 

@@ -364,6 +364,45 @@ def test_a_log_that_was_rotated_just_now_is_no_usage_error(content: bytes, tmp_p
     assert "server.log: the file is empty" in refused(GROUP, tmp_path, code=4)
 
 
+def test_an_empty_log_is_said_to_be_empty_and_beside_another_is_no_doubt(log: BrokerLog, tmp_path: Path) -> None:
+    empty, full = tmp_path / "server.log", tmp_path / "server.log.1"
+    empty.write_text("")
+    full.write_text(log.text())
+    assert "a log is empty, and there is no other" in refused(GROUP, empty, code=4)
+    assert run(GROUP, empty, full) == 0
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_array_of_json_is_named_and_leaves_a_doubt(indent: int | None, log: BrokerLog, tmp_path: Path) -> None:
+    array, plain = tmp_path / "array.json", tmp_path / "server.log"
+    array.write_text(json.dumps([{"log": line} for line in log.lines], indent=indent))
+    plain.write_text(log.text())
+    assert "a JSON array; of JSON one object a line is read: jq -c '.[]' FILE" in refused(GROUP, array)
+    assert run(GROUP, array, plain) == 4
+
+
+def test_objects_over_several_lines_are_named(log: BrokerLog, tmp_path: Path) -> None:
+    file = tmp_path / "objects.json"
+    file.write_text("\n".join(json.dumps({"log": line}, indent=1) for line in log.lines))
+    assert "one object a line is read: jq -c . FILE" in refused(GROUP, file)
+
+
+def test_files_that_are_no_logs_are_counted_in_one_line(
+    log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "server.log").write_text(log.text())
+    for name in ("a.json", "b.txt", "c.md"):
+        (tmp_path / name).write_text("{}\n")
+    assert run(GROUP, tmp_path) == 0
+    left_out = f"3 file(s) left out, not a log of a kind that is known: {tmp_path / 'a.json'}, ..."
+    assert left_out in capsys.readouterr().out
+
+
+def test_an_empty_group_id_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text("")
+    assert "which group?" in refused("", tmp_path / "server.log")
+
+
 def test_a_broken_archive_leaves_a_doubt(log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "server.log.gz"
     file.write_bytes(gzip.compress(log.text().encode())[:-30])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from datetime import UTC
 from pathlib import Path
@@ -214,6 +215,20 @@ def test_lines_that_all_end_at_one_length_were_cut_off(
     assert (
         "they end after 150 characters, as the longest line: something cuts long lines off" in capsys.readouterr().out
     )
+
+
+def test_lines_that_were_folded_are_told_and_every_count_is_of_the_same_lines(
+    restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folded = [line[at : at + 150] for line in restless.lines for at in range(0, len(line), 150)]
+    file.write_text("\n".join(folded) + "\n")
+    assert run(GROUP, file) == 4
+    shown = capsys.readouterr().out
+    assert "something folds long lines" in shown
+    assert "something cuts" not in shown
+    counted, doubted = re.findall(r"(\d+) not understood", shown)[0], re.findall(r"sure: (\d+) coordinator", shown)[0]
+    concern = re.findall(r"(\d+) of these may concern the group", shown)
+    assert (concern[0] if concern else counted) == doubted
 
 
 def test_a_broker_that_is_elected_coordinator_or_reads_metadata_names_no_group(tmp_path: Path) -> None:
