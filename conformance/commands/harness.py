@@ -26,10 +26,10 @@ def command() -> None:
 @click.argument("client", metavar="CLIENT", type=Known("client", BUILT_IN, refused=False))
 @json_option
 def check(client: str) -> int:
-    """Try every part of the harness protocol, in some short stories against a scripted broker.
+    """Try every part of the harness protocol, in six short runs (stories) against a scripted broker.
 
-    CLIENT is a built-in name, or cmd:COMMAND LINE of a program that speaks the harness protocol. It takes about ten
-    seconds.
+    CLIENT is a built-in name, or cmd:COMMAND LINE of a program that speaks the harness protocol. It takes ten to
+    fifteen seconds; longer where the harness does not do what is waited for.
 
     Example: groupspec harness check cmd:'java -jar target/harness.jar' --json harness.json
 

@@ -18,8 +18,13 @@ import groupspec.impl
 import groupspec.spec
 import groupspec.spec.api
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.pytest_plugin import vector_runs
+from groupspec.conformance.pytest_plugin import ClientUnderTest, vector_runs
 from groupspec.conformance.tests.repository import ROOT
+from groupspec.conformance.wire.campaign import ClientResult, Row
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.scenarios import find_cases
+from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict
+from groupspec.spec.rules import RULES
 
 PACKAGES = (groupspec.spec, groupspec.impl, groupspec.conformance)
 WITH_EXAMPLES = (*PACKAGES, groupspec.spec.api, groupspec.conformance.api, groupspec.conformance.vectors.reading)
@@ -92,6 +97,7 @@ def test_a_clients_own_tests_run_the_kit_and_a_broken_rule_fails_them_unless_it_
     told = told_by(pytester, THE_KIT)
     assert "FAIL C7 callback-at-close: " in told
     assert "1 failed, 1 passed" in told
+    assert "pytest_plugin.py" not in told.partition("FAIL C7")[0]
 
 
 def test_a_sans_io_core_runs_the_vectors_and_a_test_without_a_client_says_how_to_name_one(
@@ -99,6 +105,7 @@ def test_a_sans_io_core_runs_the_vectors_and_a_test_without_a_client_says_how_to
 ) -> None:
     told = told_by(pytester, THE_KIT + THE_VECTORS)
     assert "give --groupspec-client CLIENT" in told
+    assert "def groupspec_client" not in told
     runs = sum(1 for _ in vector_runs("partition"))
     assert f"{runs} passed, 2 errors" in told
 
@@ -118,6 +125,7 @@ def test_a_scenario_or_a_rule_that_is_not_there_is_told_with_the_nearest(pyteste
     ("test", "said"),
     [
         (THE_KIT.replace("allowed", "allow", 1), ("keyword of the marker groupspec 'allow'", "'allowed'?")),
+        (THE_KIT.replace('allowed=["C7"]', "repeat=0"), ("repeat is 0", "a whole number from 1 on")),
         (THE_KIT.replace('"C7"', '"C99"'), ("there is no rule 'C99' to allow",)),
         (
             THE_VECTORS.replace('"partition"', '"partiton"'),
@@ -125,7 +133,7 @@ def test_a_scenario_or_a_rule_that_is_not_there_is_told_with_the_nearest(pyteste
         ),
         (THE_VECTORS.replace(")", ", rebalanc='any')", 1), ("there is no keyword", "did you mean 'rebalance'?")),
     ],
-    ids=["keyword", "rule", "subject", "keyword of the vectors"],
+    ids=["keyword", "repeat", "rule", "subject", "keyword of the vectors"],
 )
 def test_what_a_marker_names_and_there_is_not_is_refused_without_a_traceback(
     pytester: pytest.Pytester, test: str, said: tuple[str, ...]
@@ -153,6 +161,40 @@ def test_the_client_of_the_ini_file_is_started_where_that_lies_and_its_stderr_is
     assert "nothing was judged: the harness was not ready: the client's process ended with exit code 1" in told
     assert "stderr: no such broker" in told
     assert Path.cwd() == below
+
+
+def client_result(monkeypatch: pytest.MonkeyPatch, **verdicts: Verdict) -> ClientUnderTest:
+    """A client of which a run says so, by rule."""
+    [case] = find_cases(["close-while-stable/heartbeat-in-flight"])
+    rows = [
+        Row(case, rule, Combined(Judgement(each, "why"), 0, {each: 1}), 0.1, "groupspec")
+        for rule, each in verdicts.items()
+    ]
+    result = ClientResult(Client("c", ()), "c", "1", rows)
+    monkeypatch.setattr(ClientUnderTest, "_judged", lambda *_, **__: result)
+    return ClientUnderTest("c", frozenset({"H1"}))
+
+
+def test_a_should_is_a_warning_unless_it_is_allowed_to_be_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_result(monkeypatch, C7=Verdict.PASS, J3=Verdict.DEVIATION, H1=Verdict.DEVIATION)
+    with pytest.warns(pytest.PytestWarning) as told:
+        assert len(client.check("x")) == 3
+    assert [str(each.message).partition(":")[0] for each in told] == [f"DEVIATION {RULES['J3'].title}"]
+
+
+def test_a_rule_that_could_not_be_judged_fails_as_in_conform(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_result(monkeypatch, C7=Verdict.PASS, L1=Verdict.INCONCLUSIVE, K1=Verdict.UNSUPPORTED)
+    with pytest.raises(AssertionError, match=f"^INCONCLUSIVE {RULES['L1'].title}: why"):
+        client.check("x")
+
+
+@pytest.mark.parametrize("client", ["sarama", "cmd:/no/such/program"])
+def test_a_client_that_there_is_not_is_told_without_a_traceback(pytester: pytest.Pytester, client: str) -> None:
+    told = told_by(pytester, THE_KIT, f"--groupspec-client={client}")
+    assert "2 errors" in told
+    assert "there is no client 'sarama'" in told or "the command '/no/such/program' is not there" in told
+    assert "def groupspec_client" not in told
+    assert "Traceback" not in told
 
 
 def test_vectors_that_are_not_there_are_answered_with_those_that_are() -> None:

@@ -26,6 +26,8 @@ WORDS = [
     "docket",
     "violation",
     "notice",
+    "BROKE OFF",
+    "story",
 ]
 
 

@@ -32,7 +32,8 @@ STYLES: Final = {
 }
 MOST_REASONS: Final = 5
 FLAPS: Final = (
-    "n of m: in n of the m cases; ~ flaps: some runs of a case broke the rule, others kept it (`in:` tells how many)"
+    "n of m: in n of the m judged cases; "
+    "~ flaps: some runs of a case broke the rule, others kept it (`in:` tells how many)"
 )
 """What the marks in the matrix say."""
 TOLD: Final = (*BROKEN, Verdict.INCONCLUSIVE)
@@ -40,7 +41,10 @@ TOLD: Final = (*BROKEN, Verdict.INCONCLUSIVE)
 
 @dataclass(frozen=True)
 class Group:
-    """One rule, and the cases in which a client got one verdict on it; the first is shown in full."""
+    """One rule, and the cases in which a client got one verdict on it; the first is shown in full.
+
+    `judged`: in how many cases the rule was judged, or could not be for want of a quiet machine.
+    """
 
     rule: str
     verdict: Verdict
@@ -57,7 +61,8 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     for client in campaign.clients:
         for crash in client.crashes:
             broke_off = f"[{STYLES[Verdict.INCONCLUSIVE]}]BROKE OFF[/]"
-            console.print(f"{broke_off} {client.name}: {crash.runs} runs", highlight=False)
+            runs = "1 run" if crash.runs == 1 else f"{crash.runs} runs"
+            console.print(f"{broke_off} {client.name}: {runs}", highlight=False)
             console.print(f"  {crash.reason}", markup=False)
             console.print(f"  in:     {_listed(crash.cases)}", markup=False)
             for line in crash.stderr.splitlines():
@@ -116,7 +121,7 @@ def groups(client: ClientResult) -> list[Group]:
             of_it = Counter(row.rule for row in client.rows if row.symptom_of == rule and row.case in cases)
             if told:
                 told.sort(key=lambda row: (row.docket is not None, not row.combined.certain, row.combined.flaps))
-                found.append(Group(rule, verdict, told, len(rows), of_it))
+                found.append(Group(rule, verdict, told, _judged(row.judgement.verdict for row in rows), of_it))
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
 
 
@@ -148,6 +153,11 @@ def _lines(group: Group, report: Path | None, allowed: bool) -> Iterator[str]:
     yield f"replay: {first.replay}"
 
 
+def _judged(verdicts: Iterable[Verdict]) -> int:
+    """Of how many cases there is something to say, if only that it is not known."""
+    return sum(verdict in (*JUDGED, Verdict.INCONCLUSIVE) for verdict in verdicts)
+
+
 def _of_cases(count: int, every: int) -> str:
     return f"{count} of {every} {'case' if every == 1 else 'cases'}"
 
@@ -172,7 +182,7 @@ def _cell(rows: Sequence[Row]) -> str:
     verdicts = [row.judgement.verdict for row in rows]
     for verdict in WORST_FIRST:
         if verdict in verdicts:
-            count = f" {verdicts.count(verdict)} of {len(verdicts)}" if verdict in TOLD else ""
+            count = f" {verdicts.count(verdict)} of {_judged(verdicts)}" if verdict in TOLD else ""
             flaps = " ~" if any(row.combined.flaps for row in rows) else ""
             return f"[{STYLES[verdict]}]{verdict.value}{count}{flaps}[/]"
     return ""

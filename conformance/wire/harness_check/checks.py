@@ -29,7 +29,7 @@ BACKWARDS_US: Final = 100_000
 """Stamps are made by several threads: a line may be a little older than the one before it."""
 SLACK_MS: Final = 250
 """Between a stamp and what it is about, on a machine that is busy."""
-NOT_SO_FAR: Final = "the story did not come so far"
+NOT_SO_FAR: Final = "the run ended before that, since a command was not carried out: see command_done, and stderr"
 
 
 class NotOffered(Exception):
@@ -369,6 +369,9 @@ def commit_is_carried_out(sessions: Sessions) -> Iterator[str]:
     """The command commit commits the positions and says which."""
     session = _offered(sessions, "commit")
     outcomes = session.told(protocol.OffsetsCommitted)
+    if errors := raised(session.came, "commit"):
+        yield f"{errors[0]}{_stderr(session)}"
+        return
     if not outcomes:
         yield "no offsets_committed after commit" + _stderr(session)
         return
@@ -385,7 +388,11 @@ def commit_is_carried_out(sessions: Sessions) -> Iterator[str]:
 @check("failed commit", "Commands", "say offsets_committed with success false and the error, then command_done")
 def a_failed_commit_is_told(sessions: Sessions) -> Iterator[str]:
     """A commit that the broker refuses is told as such."""
-    second = _offered(sessions, "commit").told(protocol.OffsetsCommitted)[1:2]
+    session = _offered(sessions, "commit")
+    outcomes = session.told(protocol.OffsetsCommitted)
+    if raised(session.came, "commit") or not (outcomes and outcomes[0].success):
+        raise NoOccasion("the commit before it, which the broker accepts, did not succeed (see commit)")
+    second = outcomes[1:2]
     if not second:
         yield "no offsets_committed for the second commit, which the broker refused"
     elif second[0].success:

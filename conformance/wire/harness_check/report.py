@@ -17,10 +17,13 @@ from groupspec.conformance.wire.verdicts import Verdict
 JOBS: Final = 3
 STILL_MS: Final = 1_000
 """When the machine stood still for so long, what did not come in time says nothing about the harness."""
-NOT_STARTED: Final = "the harness did not start"
+NOT_STARTED: Final = "the harness did not say startup_complete"
 """Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
-JUDGED_FIRST: Final = ("startup", "commands")
-"""Judged also of a harness of which nothing else is."""
+NO_PROTOCOL: Final = "the harness offers neither eager nor cooperative"
+JUDGED_FIRST: Final = {NOT_STARTED: ("startup",), NO_PROTOCOL: ("startup", "features")}
+"""By why the other stories were not told: what is judged nevertheless."""
+JUDGED_OF_ERRORS: Final = ("startup", "commands")
+"""The same, where something raised."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Checked:
     """The results of all checks, the harness's name and version, and the end of its stderr in failed sessions.
 
     Attributes:
-        stopped: Why the other stories were not told, so that nothing but `JUDGED_FIRST` is judged; "" if they were.
+        stopped: Why the other stories were not told, so that hardly anything is judged; "" if they were.
     """
 
     client: Client
@@ -70,8 +73,8 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
     with StallClock() as clock:
         first, *others = STORIES
         sessions = {first: tell(first)}
-        stopped = NOT_STARTED if sessions[first].not_started else sessions[first].never_began
-        if sessions[first].features and not stopped:
+        stopped = _why_stopped(sessions[first])
+        if not stopped:
             with ThreadPoolExecutor(JOBS) as pool:
                 sessions |= dict(zip(others, pool.map(tell, others), strict=True))
         else:
@@ -90,8 +93,15 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
     )
 
 
+def _why_stopped(first: Session) -> str:
+    """Why the other stories are not told after this one; "" if they are."""
+    if first.not_started:
+        return NOT_STARTED
+    return first.never_began if first.has_protocol else NO_PROTOCOL
+
+
 def _result(check: Check, sessions: Mapping[str, Session], still_ms: float, stopped: str) -> Result:
-    if stopped and (check.id not in JUDGED_FIRST or (check.id == "commands" and stopped == NOT_STARTED)):
+    if stopped and check.id not in JUDGED_FIRST.get(stopped, JUDGED_OF_ERRORS):
         return Result(check, Verdict.INCONCLUSIVE, (stopped,))
     try:
         found = tuple(dict.fromkeys(check.find(sessions)))

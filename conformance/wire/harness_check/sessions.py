@@ -62,7 +62,7 @@ EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
 
 
 class CannotGoOn(Exception):
-    """Making the client raised, or the harness's poll: nothing that a story asks for afterwards could happen."""
+    """Making the client or the harness's poll raised, or there is no protocol: nothing asked for could happen."""
 
 
 def _is_own_error_in_poll(entry: Entry) -> bool:
@@ -120,9 +120,13 @@ class Session:
 
     @property
     def not_started(self) -> bool:
-        """Whether the harness never said anything, neither an event nor what is none."""
-        broken = self.ending is not None and self.ending.broken
-        return not broken and not any(entry.event is not None for entry in self.came)
+        """Whether the harness never said startup_complete."""
+        return not self.told(protocol.StartupComplete)
+
+    @property
+    def has_protocol(self) -> bool:
+        """Whether the client offers a rebalance protocol."""
+        return not self.features.isdisjoint(("eager", "cooperative"))
 
     @property
     def not_offered(self) -> bool:
@@ -291,6 +295,8 @@ def run_story(client: Client, name: str) -> Session:
             with suppress(CannotGoOn):
                 if hello is not None and isinstance(hello.event, protocol.StartupComplete):
                     said_us, session.features = hello.at_us, frozenset(hello.event.features)
+                    if not session.has_protocol:
+                        raise CannotGoOn
                     rebalance = _rebalance(session.features, name)
                     session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
                     STORIES[name](session)

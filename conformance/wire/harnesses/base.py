@@ -253,18 +253,20 @@ class Harness(ABC):
         self._call = "poll"
         self.output.say(protocol.PollStarted(poll_ms=self._poll_ms))
         begun = time.monotonic()
-        records: Mapping[AnyPartition, Sequence[int]] = {}
+        consumed: list[ConsumedRange] = []
         pause_s = 0.0
         try:
             records = self.poll(self._poll_ms)
+            _require_mapping(records, "poll")
+            consumed = _ranges(records)
         except Exception as problem:
             self.error(problem, "poll")
             pause_s = PAUSE_AFTER_ERROR_S
         elapsed_ms = _ms_since(begun)
         self._call = ""
-        count = sum(len(offsets) for offsets in records.values())
+        count = sum(each.count for each in consumed)
         if count:
-            self.output.say(protocol.RecordsConsumed(count=count, partitions=_ranges(records)))
+            self.output.say(protocol.RecordsConsumed(count=count, partitions=consumed))
         self.output.say(protocol.PollReturned(elapsed_ms=elapsed_ms, count=count))
         self._polls_left -= 1
         time.sleep(pause_s)
@@ -276,6 +278,7 @@ class Harness(ABC):
             reason = f"{type(problem).__name__}: {problem}"[:500]
             self.output.say(protocol.OffsetsCommitted(success=False, error=reason))
             return
+        _require_mapping(offsets, "commit")
         committed = [
             protocol.CommittedOffset(partition.topic, partition.partition, offset)
             for partition, offset in sorted(offsets.items(), key=_by_name)
@@ -313,6 +316,11 @@ class Listener:
 
 def _ms_since(begun: float) -> int:
     return round((time.monotonic() - begun) * 1000)
+
+
+def _require_mapping(returned: object, call: str) -> None:
+    if not isinstance(returned, Mapping):
+        raise TypeError(f"{call}() of the harness returned {returned!r}, not offsets by partition")
 
 
 def _plain(partitions: Iterable[AnyPartition]) -> list[Partition]:

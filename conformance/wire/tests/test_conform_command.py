@@ -8,14 +8,18 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
-from groupspec.conformance.wire.clients import BUILT_IN
+from groupspec.conformance.wire.campaign import Campaign, ClientResult, Crash, Row
+from groupspec.conformance.wire.clients import BUILT_IN, Client
+from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import Broken, harness
 from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
+from groupspec.spec.rules import RULES
 
 
 @pytest.mark.parametrize(
@@ -130,13 +134,17 @@ def test_a_harness_that_cannot_be_judged_is_no_success(
             "def poll(self, ms):\n  return {each: each.offst for each in super().poll(ms)}",
             "the harness is wrong: `poll` raised AttributeError: 'TopicPartition' object has no attribute 'offst' (",
         ),
+        (
+            "def poll(self, ms):\n  super().poll(ms)",
+            "the harness is wrong: `poll` raised TypeError: poll() of the harness",
+        ),
         ("def close(self):\n  self.consumer.shut()", "the harness is wrong: `close` raised AttributeError: "),
         (
             "def configure(self, command):\n  raise protocol.BrokenLine('no')",
             "the harness was not ready: `configure` raised BrokenLine: no",
         ),
     ],
-    ids=["subscribe", "poll", "what poll returns", "close", "an error of the client's"],
+    ids=["subscribe", "poll", "what poll returns", "nothing", "close", "an error of the client's"],
 )
 def test_a_harness_that_cannot_begin_is_told_with_what_it_raised(
     method: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -200,6 +208,18 @@ def test_a_failure_weighs_more_than_an_inconclusive_run() -> None:
 
 def runs(*verdicts: Verdict) -> Combined:
     return combine([Judgement(verdict, f"{number}") for number, verdict in enumerate(verdicts)])
+
+
+def test_a_rule_is_broken_in_so_many_of_the_cases_that_were_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = (Verdict.FAIL, Verdict.PASS, Verdict.UNSUPPORTED, Verdict.UNTESTABLE)
+    rows = [Row(case, "S3", runs(each), 0.1, "") for case, each in zip(all_cases(), verdicts, strict=False)]
+    crash = Crash("the harness is wrong", ("first-join",), 1, "")
+    campaign = Campaign([ClientResult(Client("c", ()), "c", "1", rows, [crash])])
+    show(Console(width=200), campaign, None)
+    shown = capsys.readouterr().out
+    assert "FAIL 1 of 2" in shown
+    assert f"FAIL c: {RULES['S3'].title} in 1 of 2 cases" in shown
+    assert "BROKE OFF c: 1 run\n" in shown
 
 
 def test_over_repeats_the_worst_verdict_says_how_many() -> None:

@@ -51,7 +51,7 @@ def test_of_a_harness_that_does_not_start_nothing_else_is_judged(capsys: pytest.
     assert main(["harness", "check", f"cmd:{sys.executable} no_such_file.py"]) == EXIT_CONFORMANCE_FAILURE
     told = capsys.readouterr().out
     assert "no startup_complete: the client's process ended with exit code 2" in told
-    assert f"the harness did not start: the other {len(CHECKS) - 1} checks judge nothing" in told
+    assert f"the harness did not say startup_complete: the other {len(CHECKS) - 1} checks judge nothing" in told
     assert "can't open file" in told
     assert (told.count("PASS"), told.count("FAIL  ")) == (0, 1)
 
@@ -71,6 +71,40 @@ def test_what_making_the_client_raises_is_told_and_nothing_else_is_judged(
     assert f"): the other {len(CHECKS) - 2} checks judge nothing" in " ".join(told.split())
     assert (told.count("FAIL  "), told.count("PASS  "), "flooded" in told) == (1, 1, False)
     assert "in configure" in told.partition("the end of its stderr:")[2]
+
+
+def judged(checked: Checked) -> dict[str, str]:
+    """The verdicts that say something, by check."""
+    return {
+        result.check.id: result.verdict.value
+        for result in checked.results
+        if result.verdict in (Verdict.PASS, Verdict.FAIL)
+    }
+
+
+def test_what_prints_something_and_ends_has_only_its_start_judged() -> None:
+    checked = check_harness(Client("cmd:hello", fake.python("print('hello')")))
+    assert judged(checked) == {"startup": "FAIL"}
+    assert "'hello'" in wrong(checked)["startup"][0]
+
+
+def test_without_a_rebalance_protocol_only_start_and_features_are_judged() -> None:
+    checked = check_harness(harness(Broken("no features", "features = ()", "features", "")))
+    assert judged(checked) == {"startup": "PASS", "features": "FAIL"}
+
+
+def test_a_commit_that_returns_nothing_is_told_and_not_taken_for_the_one_that_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "WITHIN_S", 4.0)
+    found = wrong(check_harness(harness(Broken("returns nothing", "def commit(self):\n    pass", "commit", ""))))
+    assert found["commit"][0].startswith(
+        "`commit` raised TypeError: commit() of the harness returned None, not offsets"
+    )
+    assert found["failed commit"] == (
+        "not judged: the commit before it, which the broker accepts, did not succeed (see commit)",
+    )
+    assert set(found) == {"commit", "failed commit"}
 
 
 SLIP = "def poll(self, poll_ms):\n    return {each: each.offst for each in super().poll(poll_ms)}"
@@ -122,7 +156,7 @@ def test_what_never_happened_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> N
     found = wrong(check_harness(Client("cmd:joins nothing", fake.python(source))))
     assert found["settings"] == ("no JoinGroup was ever sent",)
     not_judged = {check: told for check, [told, *_] in found.items() if told.startswith("not judged: ")}
-    assert set(not_judged) == {"callback_ms", "stop_polling", "unsubscribe", "errors"}
+    assert set(not_judged) == {"callback_ms", "stop_polling", "failed commit", "unsubscribe", "errors"}
     assert not_judged["errors"] == "not judged: no JoinGroup was sent that could be refused"
 
 
