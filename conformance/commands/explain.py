@@ -32,12 +32,14 @@ _BOOK = "`groupspec book`" if in_checkout() else "`groupspec book` in a checkout
 NAMES: Final = (
     "a rule (J3, poll-resets-timer), a state, an event, a row, a Kafka error (ILLEGAL_GENERATION), an API (JoinGroup), "
     "a client's exception (CommitFailedException), a setting (max.poll.interval.ms), a KIP, a scenario or one case of "
-    "it, a checker of the wire, a trace rule (T-HEARTBEAT-GAP), a known bug (BUG-41), a property, a model, a mutant, a "
-    "function of the reference (rebalance_announced), a class of Apache Kafka that a rule cites, a term, ... or a line "
-    "of a log"
+    "it, a checker of the wire, a trace rule (T-HEARTBEAT-GAP), a known bug (BUG-41), a property, a model or several "
+    "(open-*), a variable of models, a mutant, an operator (widen), a function of the reference "
+    "(rebalance_announced), a class of Apache Kafka that a rule cites, a term, ... or a line of a log"
 )
-"""What can be explained, for --help and for who asks for something else."""
-_ALLOWED: Final = NAMES + ("" if in_checkout() else "; properties, models, findings and mutants only in a checkout")
+"""What can be explained."""
+_ALLOWED: Final = "a name that groupspec prints or Kafka says (`groupspec explain --help`), or a line of a log" + (
+    "" if in_checkout() else "; properties, models, findings and mutants only in a checkout"
+)
 _WORDS_OF_A_NAME: Final = 4
 """A text of more words than these, and of no known name, was meant as a message of a log."""
 

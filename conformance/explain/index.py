@@ -41,7 +41,7 @@ def kinds() -> tuple[Kind, ...]:
     """Every kind of name, those first that a reader most probably means."""
     modules = [rules, protocol, machines, vocabulary, checks, terms]
     if in_checkout():
-        modules.append(import_module("groupspec.conformance.explain.lab"))
+        modules += [import_module(f"groupspec.conformance.explain.{name}") for name in ("lab", "model_words")]
     return tuple(kind for module in modules for kind in module.KINDS)
 
 
@@ -63,7 +63,7 @@ def explain(name: str) -> list[Explanation]:
     if things := _things(name):
         # Who asks for a word that `trace why` prints as a cause wants that first.
         return [kind.explain(own) for kind, own in sorted(dict.fromkeys(things), key=_is_no_cause)]
-    if told := _in_the_reference(name):
+    if told := _in_the_reference(name) or _in_the_scores(name):
         return told
     told, meant = read_line(name)
     if not told and is_line(name):
@@ -92,6 +92,14 @@ def _in_the_reference(name: str) -> list[Explanation]:
     return [Explanation("function of the reference", name, said, code=tuple(places), rules=rules)]
 
 
+def _in_the_scores(name: str) -> list[Explanation]:
+    """A mutant of a row, by its id; there are thousands, which is why they are no names."""
+    if name.count("/") < 3 or not in_checkout():
+        return []
+    told: list[Explanation] = import_module("groupspec.conformance.explain.model_words").changed_row(name)
+    return told
+
+
 def _causes(things: list[Named]) -> list[Named]:
     """Of namesakes the cause of a rebalance, if there is one: that is what lines of logs are about."""
     return [thing for thing in things if not _is_no_cause(thing)] or things
@@ -103,7 +111,9 @@ def _is_no_cause(thing: Named) -> bool:
 
 def _things(name: str) -> list[Named]:
     if name in names():
-        return list(names()[name])
+        # A state is called in capitals what a word of the scores may be called in small letters: `idle`.
+        states = (thing for thing in names().get(name.upper(), ()) if thing[0].name == "state")
+        return [*names()[name], *states]
     if (cell := _CELL.fullmatch(name.strip())) and (things := _things(f"{cell[1]}.{cell[2]}")):
         return things
     found = _by_folded()

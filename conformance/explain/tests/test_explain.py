@@ -16,6 +16,7 @@ import pytest
 
 from groupspec.conformance import cli, generate
 from groupspec.conformance.commands._common import SCHEMAS
+from groupspec.conformance.commands.explain import NAMES
 from groupspec.conformance.explain import code, index
 from groupspec.conformance.explain.explanation import Explanation, place_of
 from groupspec.conformance.explain.index import explain, nearest
@@ -24,6 +25,7 @@ from groupspec.conformance.explain.log_lines import MESSAGES
 from groupspec.conformance.explain.machines import functions_for
 from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.scores.files import committed
+from groupspec.conformance.scores.mutants import OPERATORS
 from groupspec.conformance.traces.dialects import Clock
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.wire.case import PLAIN_NAME, Case
@@ -372,13 +374,14 @@ def test_what_is_nothing_like_a_name_is_told_where_to_look(capsys: Captured) -> 
     assert "groupspec table" in capsys.readouterr().err
 
 
-def test_what_is_nothing_like_a_name_is_told_what_can_be_explained_as_help_tells_it(capsys: Captured) -> None:
+def test_what_is_nothing_like_a_name_is_told_in_a_line_where_all_kinds_are_listed(capsys: Captured) -> None:
     assert cli.main(["explain", "--help"]) == 0
     helped = " ".join(capsys.readouterr().out.split())
     assert cli.main(["explain", "xqzw"]) == 2
     (allowed,) = re.findall("allowed: (.*)", capsys.readouterr().err)
-    assert f"It may be {allowed}." in helped
-    assert all(each in allowed for each in ("API", "setting", "exception", "KIP", "log"))
+    assert "`groupspec explain --help`" in allowed and len(allowed) < 120
+    assert f"It may be {NAMES}." in helped
+    assert all(each in helped for each in ("API", "setting", "exception", "KIP", "log"))
 
 
 def test_every_case_can_be_named_as_conform_takes_it() -> None:
@@ -499,3 +502,31 @@ def test_a_state_and_an_event_are_a_cell_however_they_are_joined(pair: str, caps
     told = capsys.readouterr().out
     assert cli.main(["explain", pair.replace(" x ", ".")]) == 0
     assert capsys.readouterr().out == told
+
+
+def test_the_words_of_models_and_scores_are_explained(capsys: Captured) -> None:
+    for operator in OPERATORS:
+        assert [one.kind for one in explain(operator)] == ["operator of mutants"]
+    for name in ("open-member", "base-eager", "open-*", "base-faults-stop"):
+        (told,) = [one for one in explain(name) if one.kind == "family of models"]
+        (listed,) = [lines for heading, lines in told.sections.items() if heading.endswith(" models")]
+        assert set(listed) == {model for model in models() if model.startswith(name.rstrip("*").rstrip("-") + "-")}
+    assert {"term", "family of models"} == {one.kind for one in explain("open")}
+    scores = committed()
+    assert scores is not None
+    for row in scores["mutants"][::97]:
+        (told,) = explain(row["id"])
+        assert told.rows
+        assert any(line.startswith(f"{row['model']}: {row['fate']}") for line in told.sections["in"])
+    assert explain("rebalance/lose/drop-set/no_such_variable") == []
+    assert {"state", "term"} == {one.kind for one in explain("idle")}
+
+
+def test_every_variable_of_a_model_is_explained() -> None:
+    """The names are those of the committed table, the meanings those of the models."""
+    for name in ("base-faults-stop-eager-deployed-2", "open-member-eager-deployed", "open-group", "queues-3"):
+        for variable in models()[name]().variables:
+            told = [one for one in explain(variable.name) if one.kind in ("variable", "variable of models", "machine")]
+            assert told and told[0].statement, variable.name
+    (fault,) = explain("fault")
+    assert any(line.startswith("base-eager-published-2: none, ") for line in fault.sections["values"])
