@@ -67,8 +67,14 @@ class LazyGroup(click.Group):
             return None
         close = difflib.get_close_matches(cmd_name, known, n=1, cutoff=0.7)
         group = ctx.command_path
-        advice = f"did you mean `{group} {close[0]}`?" if close else f"see `{group} --help`"
+        below = [each for each in known if cmd_name in self._commands_below(each)]
+        meant = [*(f"{each} {cmd_name}" for each in below), *close]
+        advice = f"did you mean `{group} {meant[0]}`?" if meant else f"see `{group} --help`"
         raise UsageProblem(f"there is no command {cmd_name!r}", allowed=known, next_step=advice)
+
+    def _commands_below(self, name: str) -> list[str]:
+        """The names of the commands of a group below this one; none of a command."""
+        return [each.name for each in pkgutil.iter_modules([str(self.folder / name)]) if not each.name.startswith("_")]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of `--help`, made from the first line of each module's docstring without importing it."""

@@ -89,6 +89,8 @@ def test_an_unknown_command_is_answered_with_those_that_exist(capsys: pytest.Cap
     assert cli.main(["docter"]) == 2
     err = capsys.readouterr().err
     assert "there is no command 'docter'" in err
+    assert cli.main(["why"]) == 2
+    assert "did you mean `groupspec trace why`?" in capsys.readouterr().err
     assert "doctor" in err
     assert "did you mean `groupspec doctor`?" in err
 

@@ -136,7 +136,7 @@ class Explanation:
 
     @property
     def unplanned(self) -> int:
-        """Rebalances that were not begun by members that come and go, as they do in a deployment."""
+        """Rebalances that were not begun by members that come and go, as in a deployment; a rejoin is one of them."""
         return sum(
             rebalance.cause not in {"join", "leave"} and not rebalance.follow_up for rebalance in self.rebalances
         )

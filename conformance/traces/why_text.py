@@ -6,6 +6,7 @@ Members, group ids and log lines are other people's text: they are printed as th
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupspec.conformance.traces import causes
+from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import ParsedLog
 from groupspec.conformance.traces.dialects.reading import UNKNOWN
 from groupspec.conformance.traces.findings import EXPULSIONS, Contribution, Explanation, Rebalance
@@ -27,6 +29,10 @@ _RANKED_BY = (
     "by expulsions (session, poll and sync timeouts), then by rebalances that no join or leave began, then by the time "
     "they took (without the silence before an expulsion)"
 )
+_COME_AND_GO: frozenset[Cause] = frozenset({"join", "leave"})
+_CURE_EXPULSIONS_FIRST = "As in every deployment; cure the expulsions first."
+# Of so many members of one cause the headline names each.
+_NAMED_MEMBERS = 3
 # So many numbers of rebalances stand beside an advice, the last ones.
 _NUMBERS = 10
 
@@ -91,7 +97,8 @@ def _show_ranking(found: list[Explanation], console: Console, most: int) -> None
     for one in shown:
         counts = map(str, (len(one.rebalances), one.expulsions, one.unplanned))
         took = _in_all(one).replace(" in all", "")
-        table.add_row(Text(one.group), *counts, took, Text("".join(_begun(one.rebalances)[:1])))
+        most_often = max(_begun(one.rebalances), key=lambda begun: begun.count, default=None)
+        table.add_row(Text(one.group), *counts, took, Text(most_often.text if most_often is not None else ""))
     console.print(table)
     if len(shown) < len(restless):
         console.print(f"... and {len(restless) - len(shown)} more (--last 0 shows all).")
@@ -106,7 +113,8 @@ def _summary(found: Explanation, zone: tzinfo) -> str:
         return "no rebalance in these logs"
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
     second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
-    return f"{len(rebalances)} rebalance(s){second}, {_in_all(found)}: {escape(', '.join(_begun(rebalances)))}"
+    begun = ", ".join(each.text for each in _begun(rebalances))
+    return f"{len(rebalances)} rebalance(s){second}, {_in_all(found)}: {escape(begun)}"
 
 
 def _left_out(found: Explanation, zone: tzinfo) -> str:
@@ -121,13 +129,31 @@ def _left_out(found: Explanation, zone: tzinfo) -> str:
     return f"{' '.join(period)}; the logs have {', and '.join(outside)}"
 
 
-def _begun(rebalances: list[Rebalance]) -> list[str]:
-    """What began them, most often first: `session_timeout by m1 x3`."""
-    begun = Counter((rebalance.cause, rebalance.member) for rebalance in rebalances if not rebalance.follow_up)
-    return [
-        f"{cause}{f' by {member}' if member else ''}{f' x{count}' if count > 1 else ''}"
-        for (cause, member), count in begun.most_common()
-    ]
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """How many rebalances had one cause, by one member (`leave by m1 x3`) or many (`join x40 (40 members)`)."""
+
+    cause: Cause
+    count: int
+    text: str
+
+
+def _begun(rebalances: list[Rebalance]) -> list[_Begun]:
+    """What began them: expulsions first, joins and leaves last, and of each what was most often."""
+    by_cause: dict[Cause, Counter[str]] = {}
+    for rebalance in rebalances:
+        if not rebalance.follow_up:
+            by_cause.setdefault(rebalance.cause, Counter())[rebalance.member] += 1
+    begun = []
+    for cause, members in by_cause.items():
+        if len(members) > _NAMED_MEMBERS:
+            count = members.total()
+            begun.append(_Begun(cause, count, f"{cause} x{count} ({len(members)} members)"))
+            continue
+        for member, count in members.most_common():
+            by = f" by {member}" if member else ""
+            begun.append(_Begun(cause, count, f"{cause}{by}{f' x{count}' if count > 1 else ''}"))
+    return sorted(begun, key=lambda each: (each.cause not in EXPULSIONS, each.cause in _COME_AND_GO, -each.count))
 
 
 def _in_all(found: Explanation) -> str:
@@ -135,7 +161,9 @@ def _in_all(found: Explanation) -> str:
     if found.duration_ms < 0:
         return "how long is not known"
     unknown = sum(1 for rebalance in found.rebalances if rebalance.duration_ms < 0)
-    return f"{found.duration_ms / 1000:.1f} s in all{f' (without {unknown} of unknown length)' if unknown else ''}"
+    silence = "+" if any(map(_expelled, found.rebalances)) else ""
+    without = f" (without {unknown} of unknown length)" if unknown else ""
+    return f"{found.duration_ms / 1000:.1f} s{silence} in all{without}"
 
 
 def _timeline(shown: list[Rebalance], zone: tzinfo, missing: dict[int, list[str]], to: str) -> Table:
@@ -185,6 +213,8 @@ def _remarks(rebalance: Rebalance) -> list[str]:
     back_after_ms = rebalance.contributions[0].back_after_ms
     if back_after_ms >= 0 and not rebalance.follow_up:
         said.append(f"back after {back_after_ms / 1000:.1f} s")
+    if rebalance.outcome == "empty":
+        said.append("the group is empty then")
     return said
 
 
@@ -199,7 +229,8 @@ def _contribution(part: Contribution) -> str:
         "merged": "also {cause} of {member}",
         "waited_for": "waited for {member} ({cause})",
     }
-    return words[part.role].format(cause=part.cause, member=part.member)
+    told = words[part.role].format(cause=part.cause, member=part.member)
+    return f"{told} (or {' or '.join(part.alternatives)})" if part.alternatives else told
 
 
 def _generations(rebalance: Rebalance, to: str) -> str:
@@ -225,7 +256,8 @@ def _what_took_means(shown: list[Rebalance]) -> str:
 def _zone(answer: Answer, zone: tzinfo) -> str:
     """In which zone times are printed, and whether it mattered for reading them."""
     if not all(parsed.zoned for parsed in answer.logs.parsed.values() if parsed.events):
-        return f"Times are those of {zone} (--timezone), in which those of the logs were read."
+        assumed = ", assumed" if str(zone) == "UTC" else ""
+        return f"Times are {zone}{assumed} (--timezone): the logs name no zone."
     unused = "" if str(zone) == "UTC" else ", so --timezone had no use in reading them"
     return f"Times are those of {zone}; the lines of the logs tell their own zone{unused}."
 
@@ -250,7 +282,10 @@ def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
             first.setdefault((_label(rebalance), advice(rebalance)), []).append(f"#{rebalance.number}")
     if first:
         console.print("\n[bold]What to change[/]")
+    expelled = any(_expelled(rebalance) for rebalance in rebalances)
     for (label, text), numbers in first.items():
+        if expelled and label in _COME_AND_GO and text == causes.TOLD[label].advice:
+            text = _CURE_EXPULSIONS_FIRST
         more = f" and {len(numbers) - _NUMBERS} before" if len(numbers) > _NUMBERS else ""
         console.print(Text(f"  {label} ({', '.join(numbers[-_NUMBERS:])}{more}): ", "bold").append(text, "not bold"))
 

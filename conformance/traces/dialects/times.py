@@ -13,11 +13,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.traces.dialects.zones import abbreviated
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH: Final = rf"(?P<month>{'|'.join(_MONTHS)})"
@@ -132,39 +132,11 @@ class Clock:
                 return self.zone
         if moment.replace(tzinfo=self.zone).tzname() == name:
             return self.zone
-        return _abbreviated(name) or self.zone
+        return abbreviated(name) or self.zone
 
 
-def _abbreviated(name: str) -> tzinfo | None:
-    """The offset that an abbreviation stands for; None when no zone has it (then it was some other word)."""
-    offsets = _abbreviations().get(name, frozenset())
-    if len(offsets) > 1:
-        raise UsageProblem(
-            f"the log prints the time zone {name}, which can mean {', '.join(sorted(map(_spelled, offsets)))}",
-            where="the time stamps of the log",
-            allowed="a zone that has this name at that time",
-            next_step="say which it is: --timezone, for example --timezone America/Chicago",
-        )
-    return timezone(next(iter(offsets))) if offsets else None
-
-
-@cache
-def _abbreviations() -> dict[str, frozenset[timedelta]]:
-    """Every abbreviation in use, with the offsets that it stands for somewhere."""
-    found: dict[str, set[timedelta]] = {}
-    year = datetime.now(UTC).year
-    for name in available_timezones():
-        for month in (1, 7):
-            moment = datetime(year, month, 1, tzinfo=ZoneInfo(name))
-            found.setdefault(str(moment.tzname()), set()).add(moment.utcoffset() or timedelta())
-    return {name: frozenset(offsets) for name, offsets in found.items()}
-
-
-def _spelled(offset: timedelta) -> str:
-    return f"UTC{timezone(offset).tzname(None)[3:] or '+00:00'}"
-
-
-_DURATION: Final = re.compile(r"(\d+)\s*([smhd])")
+_DURATION: Final = re.compile(r"(?:(\d+)\s*([smhd])\s*)+")
+_PART: Final = re.compile(r"(\d+)\s*([smhd])")
 _TIME_OF_DAY: Final = re.compile(r"\d\d?:\d\d(:\d\d)?")
 _UNIT_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -173,7 +145,7 @@ def since(text: str, clock: Clock, option: str = "--since") -> Callable[[int], i
     """Reads `--since` or `--until`: a time, a time of the last line's day, or how long before the last line.
 
     Args:
-        text: `2026-03-01 12:00`, `2026-03-01T12:00:00+01:00`, `2026-03-01`, `14:03`, or `90s`, `30m`, `2h`, `7d`.
+        text: `2026-03-01 12:00`, `2026-03-01T12:00:00+01:00`, `2026-03-01`, `14:03`, or `90s`, `30m`, `2h30m`, `7d`.
         clock: Its zone is that of a time without one.
         option: For the message.
 
@@ -185,7 +157,7 @@ def since(text: str, clock: Clock, option: str = "--since") -> Callable[[int], i
     """
     duration = _DURATION.fullmatch(text.strip())
     if duration:
-        length_ms = int(duration[1]) * _UNIT_MS[duration[2]]
+        length_ms = sum(int(number) * _UNIT_MS[unit] for number, unit in _PART.findall(text))
         return lambda last_ms: last_ms - length_ms
     try:
         if _TIME_OF_DAY.fullmatch(text.strip()):
@@ -197,7 +169,7 @@ def since(text: str, clock: Clock, option: str = "--since") -> Callable[[int], i
             f"{text!r} is no time",
             where=option,
             allowed="a time such as '2026-03-01 12:00', or 14:03 on the last line's day, or how long before the last "
-            "line: 30m, 2h, 7d",
+            "line: 10s, 30m, 2h30m, 7d",
         ) from None
     first_ms = round((moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).timestamp() * 1000)
     return lambda _: first_ms

@@ -198,6 +198,8 @@ def test_a_time_without_a_date_is_not_guessed(stamp: str) -> None:
     ("text", "expected"),
     [
         ("30m", lambda last: last - 1_800_000),
+        ("2h30m", lambda last: last - 9_000_000),
+        ("1m 10s", lambda last: last - 70_000),
         ("2 h", lambda last: last - 7_200_000),
         ("2026-03-01 12:00", lambda _: AT_MS - 123),
         ("2026-03-01T13:00:00+01:00", lambda _: AT_MS - 123),

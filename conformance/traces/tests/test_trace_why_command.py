@@ -330,11 +330,11 @@ def test_how_long_is_never_nothing_where_the_log_does_not_say_it(
     file = tmp_path / "server.log"
     file.write_text("\n".join(line for line in log.lines if "Assignment received" not in line))
     run(GROUP, file)
-    assert "3 rebalance(s), 2.1 s in all:" in capsys.readouterr().out
+    assert "3 rebalance(s), 2.1 s+ in all:" in capsys.readouterr().out
     log.prepare(3, f"removing member {member_id('a')} on heartbeat expiration.")
     file.write_text(log.text())
     run(GROUP, file)
-    assert "s in all (without 1 of unknown length):" in capsys.readouterr().out
+    assert "s+ in all (without 1 of unknown length):" in capsys.readouterr().out
     file.write_text(log.lines[-1])
     run(GROUP, file)
     assert "1 rebalance(s), how long is not known:" in capsys.readouterr().out
@@ -396,6 +396,28 @@ def test_files_that_are_no_logs_are_counted_in_one_line(
     assert run(GROUP, tmp_path) == 0
     left_out = f"3 file(s) left out, not a log of a kind that is known: {tmp_path / 'a.json'}, ..."
     assert left_out in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("zone", "meant"),
+    [
+        ("+1", "+01:00"),
+        ("UTC+1", "+01:00"),
+        ("gmt-0330", "-03:30"),
+        ("Berlin", "Europe/Berlin"),
+        ("europe/berln", "Europe/Berlin"),
+        ("New York", "America/New_York"),
+        ("PST", "+08:00 or -08:00"),
+    ],
+)
+def test_a_zone_that_is_none_is_answered_with_the_one_that_was_meant(zone: str, meant: str, tmp_path: Path) -> None:
+    assert f"did you mean {meant}?" in refused(GROUP, tmp_path, "--timezone", zone)
+
+
+def test_a_zone_may_be_an_offset_of_hours(log: BrokerLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "server.log").write_text(log.text())
+    assert run(GROUP, tmp_path, "--timezone", "+01") == 0
+    assert "Times are UTC+01:00 (--timezone)" in capsys.readouterr().out
 
 
 def test_an_empty_group_id_is_refused(tmp_path: Path) -> None:

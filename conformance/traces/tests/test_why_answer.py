@@ -111,6 +111,44 @@ def test_what_to_change_is_said_of_every_cause_of_the_period(file: Path, capsys:
     assert "rejoin (#4, #6, #8): " in shown
 
 
+def test_the_headline_names_expulsions_first_and_many_members_by_their_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = BrokerLog()
+    for number in range(40):
+        log.join(f"consumer-orders-{number}", number, number + 1)
+    expel(log, "consumer-orders-1", 40)
+    file = tmp_path / "server.log"
+    file.write_text(log.text())
+    run(GROUP, file, "--brief")
+    headline, _, rest = capsys.readouterr().out.partition("\n")
+    assert "s+ in all: session_timeout by consumer-orders-1, join x40 (40 members)" in headline
+    assert len(headline) < 120
+    changes = rest.partition("What to change")[2]
+    assert "session_timeout (#41): " in changes
+    assert "and 30 before): As in every deployment; cure the expulsions first." in changes
+
+
+def test_the_ranking_names_what_was_most_often(restless: BrokerLog, tmp_path: Path) -> None:
+    file, out = tmp_path / "server.log", io.StringIO()
+    file.write_text(restless.text() + restless.text().replace(GROUP, "other"))
+    show(explain_logs(Question(None), [file], Clock()), Console(file=out, width=130), UTC, evidence=False)
+    assert out.getvalue().count("session_timeout by b x3\n") == 2
+
+
+def test_a_group_that_ends_is_said_to_be_empty_and_each_leave_has_its_doubt(tmp_path: Path) -> None:
+    log = BrokerLog()
+    log.join("a", 0, 1)
+    log.join("b", 1, 2)
+    log.leave("a", "the consumer is being closed")
+    log.prepare_leave(2, "a")
+    log.leave("b", after_ms=1)
+    log.say(f"Group {GROUP} with generation 3 is now empty.")
+    out = io.StringIO()
+    show(answered(log, tmp_path), Console(file=out, width=160), UTC, evidence=False)
+    assert "also leave of b (or poll_timeout); the group is empty then" in out.getvalue()
+
+
 def test_many_numbers_beside_an_advice_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = BrokerLog()
     for life in range(15):
@@ -169,7 +207,9 @@ def test_the_zone_of_the_printed_times_is_named(
     restless: BrokerLog, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(GROUP, file, "--brief", "--timezone", "Europe/Berlin")
-    assert "Times are those of Europe/Berlin (--timezone), in which those of the logs" in capsys.readouterr().out
+    assert "Times are Europe/Berlin (--timezone): the logs name no zone.\n" in capsys.readouterr().out
+    run(GROUP, file, "--brief")
+    assert "Times are UTC, assumed (--timezone): the logs name no zone.\n" in capsys.readouterr().out
     file.write_text("\n".join(line.replace("] INFO", "+0100] INFO") for line in restless.lines))
     run(GROUP, file, "--brief", "--timezone", "Asia/Tokyo")
     shown = capsys.readouterr().out
@@ -280,7 +320,7 @@ def test_a_join_that_waits_for_a_dead_member_is_cured_at_the_dead_one(
     assert run(GROUP, file, "--brief") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"2 join {newcomer} 38.0 s+ waited for b (session_timeout)" in shown
-    assert "join (#1, #2): Expected when instances start" in shown
+    assert "join (#1, #2): As in every deployment" in shown
     again = "A process went without leaving the group (killed"
     remedy = again if newcomer == "b" else "Find out why the member went silent: killed"
     assert f"join, waited for session_timeout (#3): {remedy}" in shown
