@@ -22,7 +22,7 @@ from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
-from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
+from groupspec.conformance.wire.recording import RECORDINGS, judge_recording, load, recordings_in
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
@@ -92,6 +92,8 @@ def command(
     if listing:
         _list()
         return EXIT_OK
+    if again and not clients:
+        raise UsageProblem("no recorded run to judge", allowed=RECORDINGS, next_step="`groupspec conform --judge DIR`")
     if not clients:
         raise UsageProblem(
             "no client to judge",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -151,7 +152,7 @@ def vector_files() -> list[Path]:
     return sorted((Path(__file__).parent / "data").glob("*.ndjson.gz"))
 
 
-def read_vectors(path: Path, any_spec: bool = False) -> VectorFile:
+def read_vectors(path: str | os.PathLike[str], any_spec: bool = False) -> VectorFile:
     """Read a vector file, compressed or not.
 
         >>> [*_, partition] = vector_files()
@@ -166,6 +167,7 @@ def read_vectors(path: Path, any_spec: bool = False) -> VectorFile:
     Raises:
         UsageProblem: there is none, it is of another version or specification, cut short, changed, or no such file.
     """
+    path = Path(path)
     first, _, body = _text(path).partition("\n")
     with _decoding(path, 1):
         header = _parsed(first)

@@ -158,7 +158,7 @@ class _Runs:
     """The runs so far."""
 
     def __init__(self, report: Path | None) -> None:
-        self._report = report
+        self.report = report
         self._found: defaultdict[tuple[Client, Case], dict[int, _Finished]] = defaultdict(dict)
         self.count = 0
 
@@ -169,8 +169,8 @@ class _Runs:
     def add(self, job: _Job, result: CaseResult) -> None:
         """Writes a run's artefacts if there is a report, and keeps it without its log."""
         folder, seqs = "", {}
-        if self._report is not None:
-            folder = str(write_artefacts(result, self._report, job.number).relative_to(self._report))
+        if self.report is not None:
+            folder = str(write_artefacts(result, self.report, job.number).relative_to(self.report))
             moments = {judgement.at_us for judgement in result.judgements.values() if judgement.at_us is not None}
             seqs = places(result, moments)
         run = replace(result, history=History((), result.history.settings))
@@ -279,7 +279,7 @@ def judged_again(results: Iterable[CaseResult], report: Path | None = None) -> C
 
 def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
     by_case = {case: done for case in cases if (done := runs.of(client, case))}
-    rows = [row for case, done in by_case.items() for row in _rows(client, case, done)]
+    rows = [row for case, done in by_case.items() for row in _rows(client, case, done, runs.report)]
     every = [each for done in by_case.values() for each in done]
     named = next((each.run for each in every if each.run.client_name), None)
     version = named.client_version if named is not None else ""
@@ -287,7 +287,7 @@ def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> Client
     return ClientResult(client, name, version, rows, list(_crashes(every)))
 
 
-def _rows(client: Client, case: Case, done: Sequence[_Finished]) -> Iterator[Row]:
+def _rows(client: Client, case: Case, done: Sequence[_Finished], report: Path | None) -> Iterator[Row]:
     for rule in case.rules:
         combined = combine([each.run.judgements[rule] for each in done])
         verdict, at_us = combined.judgement.verdict.value, combined.judgement.at_us
@@ -297,7 +297,7 @@ def _rows(client: Client, case: Case, done: Sequence[_Finished]) -> Iterator[Row
             rule=rule,
             combined=combined,
             seconds=sum(each.run.seconds for each in done),
-            replay=_replay(shown.run),
+            replay=_replay(shown.run, report),
             folder=shown.folder,
             at_ms=None if at_us is None else round((at_us - shown.run.started_us) / 1000, 3),
             trace_seq=None if at_us is None else shown.trace_seqs.get(at_us),
@@ -330,11 +330,12 @@ def _how_it_broke_off(run: CaseResult) -> str:
     return next(ended, "") if run.outcome.missed_rule else ""
 
 
-def _replay(run: CaseResult) -> str:
-    """The command that runs this case again, or judges the recording again."""
+def _replay(run: CaseResult, report: Path | None) -> str:
+    """The command that runs this case again, beside the report if there is one, or judges the recording again."""
     if run.recording is not None:
         return f"groupspec conform --judge {shlex.quote(str(run.recording))}"
-    return f"groupspec conform {shlex.quote(run.client.name)} --scenario {run.case.selector} --report out/replay"
+    folder = shlex.quote(str((report or Path("out")) / "replay"))
+    return f"groupspec conform {shlex.quote(run.client.name)} --scenario {run.case.selector} --report {folder}"
 
 
 def as_json(campaign: Campaign) -> dict[str, object]:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
@@ -62,6 +63,9 @@ def find_client(argument: str) -> Client:
     if client is None:
         listed = "`groupspec conform --list` shows the built-in ones"
         page = "conformance/wire/PROTOCOL.md says how to write a harness for another"
+        if Path(argument).is_file():
+            program = f"python {argument}" if argument.endswith(".py") else str(Path(argument).absolute())
+            page = f"of the program that lies there: {shlex.quote(f'cmd:{program}')}"
         raise UsageProblem(
             f"there is no client {argument!r}",
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],

@@ -26,6 +26,7 @@ from groupspec.conformance.wire.message_json import from_json, to_json
 from groupspec.conformance.wire.scenarios import all_cases
 
 VERSION: Final = 1
+RECORDINGS: Final = "a log.ndjson(.gz) that `groupspec conform CLIENT --report DIR` wrote, or a folder with such files"
 SUFFIXES: Final = (".ndjson", ".ndjson.gz")
 
 
@@ -111,10 +112,10 @@ def load(file: Path) -> Recording:
         return Recording(header, [_entry(line) for line in lines[1:]])
     except (OSError, EOFError, zlib.error, IndexError, ValueError, msgspec.MsgspecError) as problem:
         raise UsageProblem(
-            f"this is no recorded run: {problem}",
+            f"this is no recorded run: {problem}" if _is_log(file) else "this is no recorded run",
             where=str(file),
-            allowed="a log.ndjson or log.ndjson.gz that `groupspec conform CLIENT --report DIR` wrote",
-            next_step="record the run again",
+            allowed=RECORDINGS,
+            next_step="record the run again" if _is_log(file) else f"judge the folder: `--judge {file.parent}`",
         ) from problem
 
 

@@ -78,10 +78,11 @@ def find_cases(chosen: Sequence[str]) -> list[Case]:
     known = [name for each in names.values() for name in each]
     for identifier in chosen:
         if identifier not in known:
+            meant = did_you_mean(identifier, known)
             raise UsageProblem(
                 f"there is no scenario {identifier!r}",
-                allowed=[case.selector for case in names],
-                next_step=did_you_mean(identifier, known) or "`groupspec conform --list` tells what each is about",
+                allowed=() if meant else [case.selector for case in names],
+                next_step=f"{meant} `groupspec conform --list` tells what there is".strip(),
             )
     return [case for case, called in names.items() if not chosen or called.intersection(chosen)]
 

@@ -82,8 +82,9 @@ class Timing:
     def __str__(self) -> str:
         if self.excused_ms < 1:
             return f"bound {self.bound_ms:.0f} ms"
-        waits = f"{self.kit_stalled_ms:.0f} ms the kit's and {self.client_waited_ms:.0f} ms the client's"
-        return f"bound {self.bound_ms:.0f} ms; of {self.took_ms:.0f} ms {waits} wait for a processor"
+        waits = f"the kit stood still for {self.kit_stalled_ms:.0f} ms"
+        waits += f" and the client waited {self.client_waited_ms:.0f} ms for a processor"
+        return f"bound {self.bound_ms:.0f} ms; of the {self.took_ms:.0f} ms by the clock {waits}, which do not count"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ Every pair of transitions with its way home, then every event in every state.
 
     python conformance/vectors/examples/run_vectors.py conformance/vectors/data/member.eager.deployed.ndjson.gz
 
+That takes one to five minutes, by the machine.
+
 Only `CoreBinding` knows the reference: it brings an event about and says what was sent. With your own, this runs on
 your client.
 """
@@ -11,10 +13,9 @@ your client.
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TextIO, TypeVar
 
-from groupspec.conformance.errors import EXIT_USAGE, Problem
+from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, Problem
 from groupspec.conformance.vectors import VectorFile, VectorStep, read_vectors
 from groupspec.conformance.vectors.core_binding import CoreBinding
 
@@ -47,7 +48,7 @@ class Run:
                     todo = None if self.core.is_worn() else next(left[self.here.number], None)
 
     def counted(self, what: str, items: Sequence[Item]) -> Iterator[Item]:
-        """The items; each tenth of them is told, as all of it takes a minute."""
+        """The items; each tenth of them is told, as all of it takes minutes."""
         for number, item in enumerate(items):
             if self.progress is not None and number * 10 // len(items) != (number - 1) * 10 // len(items):
                 print(f"{what}: {number} of {len(items)}", file=self.progress, flush=True)
@@ -73,11 +74,16 @@ class Run:
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the file; the exit code: 0 if nothing failed, 1 if something did, 2 for a file that cannot be run."""
+    if {"-h", "--help"} & {*arguments}:
+        print(__doc__)
+        return EXIT_OK
     if len(arguments) != 1:
         print("usage: run_vectors.py FILE, a file of conformance/vectors/data about a member", file=sys.stderr)
         return EXIT_USAGE
     try:
-        run = Run(read_vectors(Path(arguments[0])), sys.stderr)
+        file = read_vectors(arguments[0])
+        CoreBinding(file, 0)  # refuses vectors that are not about a member, before any progress is told
+        run = Run(file, sys.stderr)
         run.all_pairs()
         run.all_states()
     except Problem as problem:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from groupspec.conformance.errors import EXIT_USAGE
+from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE
 from groupspec.conformance.generate import ROOT
 from groupspec.conformance.vectors import VectorState, VectorStep, read_vectors
 from groupspec.conformance.vectors.examples.run_vectors import Run, main
@@ -23,7 +23,7 @@ MAX_OF_A_BUILD_S = 300
 
 def run_of(rebalance: str) -> Run:
     """The reference core on one file."""
-    return Run(read_vectors(VECTORS / "data" / f"member.{rebalance}.deployed.ndjson.gz"))
+    return Run(read_vectors(str(VECTORS / "data" / f"member.{rebalance}.deployed.ndjson.gz")))
 
 
 @pytest.mark.parametrize("rebalance", ["eager", pytest.param("cooperative", marks=pytest.mark.exhaustive)])
@@ -42,8 +42,14 @@ def test_vectors_of_what_is_no_member_are_refused_and_told_which_would_do(
 ) -> None:
     assert main([str(VECTORS / "data" / f"{name}.deployed.ndjson.gz")]) == EXIT_USAGE
     said = capsys.readouterr().err
+    assert "pairs:" not in said
     for part in (f"vectors of a {name.partition('.')[0]}", "member.eager", "member.cooperative", "choose a file"):
         assert part in said
+
+
+def test_help_tells_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == EXIT_OK
+    assert "data/member.eager.deployed.ndjson.gz" in capsys.readouterr().out
 
 
 def test_how_far_a_run_is_is_told_each_tenth() -> None:

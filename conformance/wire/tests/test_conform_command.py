@@ -26,6 +26,7 @@ from groupspec.spec.rules import RULES
     ("arguments", "message"),
     [
         ([], "no client to judge"),
+        (["--judge"], "no recorded run to judge"),
         (["sarama"], "no client 'sarama'"),
         (["reference", "--scenario", "second-join"], "no scenario 'second-join'"),
         (["reference", "--scenario", "first-join/poll-7"], "no scenario 'first-join/poll-7'"),
@@ -41,6 +42,21 @@ def test_what_cannot_be_carried_out_is_refused(
 ) -> None:
     assert main(["conform", *arguments]) == EXIT_USAGE
     assert message in capsys.readouterr().err
+
+
+def test_a_file_that_is_a_harness_is_told_how_to_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_harness.py").write_text("", encoding="utf-8")
+    assert main(["conform", "my_harness.py"]) == EXIT_USAGE
+    assert "'cmd:python my_harness.py'" in capsys.readouterr().err
+
+
+def test_a_scenario_that_was_meant_is_told_without_the_list_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conform", "reference", "--scenario", "first-jion"]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert ("did you mean 'first-join'?" in told, "allowed:" in told) == (True, False)
 
 
 def test_each_case_has_a_name_that_chooses_it_alone() -> None:
@@ -82,7 +98,8 @@ def test_a_failing_client_ends_with_1_and_everything_is_written(
     assert row["verdict"] == "FAIL"
     assert row["reason"].startswith("SyncGroup answered NONE did not come")
     assert (row["runs"], row["counts"], row["certain"], row["flaps"]) == (5, {"FAIL": 5}, True, False)
-    assert "--scenario member-unknown/plain --report" in row["replay"]  # that case alone, not all variants
+    # that case alone, not all variants, and beside the report
+    assert row["replay"].endswith(f"--scenario member-unknown/plain --report {tmp_path / 'out' / 'replay'}")
     folder = tmp_path / "out" / row["folder"]
     assert {"wire.txt", "log.ndjson", "sequence.svg", "trace.ndjson"} <= {file.name for file in folder.iterdir()}
     suites = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()

@@ -69,6 +69,15 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         load(tmp_path / "log.ndjson")
 
 
+def test_the_result_of_a_campaign_is_no_recording_and_its_folder_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "conform.json").write_text("{\n}")
+    assert main(["conform", "--judge", str(tmp_path / "conform.json")]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert (f"--judge {tmp_path}`" in told, "truncated" in told) == (True, False)
+
+
 def test_a_folder_that_is_not_there_is_refused_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "--judge", str(tmp_path / "mien")]) == EXIT_USAGE
     assert "there is no such file or folder" in capsys.readouterr().err

@@ -455,7 +455,7 @@ def test_nobody_is_blamed_for_a_machine_that_stood_still() -> None:
     assert judge("H2", replace(history, stalls_us=((1_250_000, 1_650_000),))).verdict not in BROKEN
     waited = judge("H2", replace(history, waits_us=((1_200_000, 1_500_000, 250_000),)))
     assert waited.verdict not in BROKEN
-    assert "250 ms the client's wait for a processor" in waited.reason
+    assert "the client waited 250 ms for a processor" in waited.reason
 
 
 def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
@@ -466,7 +466,7 @@ def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
     assert judge("H1", history).verdict is Verdict.DEVIATION
     excused = judge("H1", replace(history, stalls_us=((100_000, 500_000),)))
     assert excused.verdict is Verdict.UNTESTABLE
-    assert "400 ms the kit's" in excused.reason
+    assert "the kit stood still for 400 ms" in excused.reason
 
 
 def test_a_flood_of_the_client_s_own_is_no_excuse() -> None:
