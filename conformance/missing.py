@@ -23,7 +23,7 @@ EXTRAS: Final = {
 }
 """Extra of groupspec: the modules that it brings, by the names under which they are imported."""
 
-ONLY_IN_A_CHECKOUT: Final = frozenset({"bench", "book", "demo", "generate", "test", "verify"})
+ONLY_IN_A_CHECKOUT: Final = frozenset({"bench", "book", "demo", "generate", "simulate", "test", "verify"})
 """Commands that need what is in no wheel."""
 
 
