@@ -65,7 +65,7 @@ def find_client(argument: str) -> Client:
         page = "conformance/wire/PROTOCOL.md says how to write a harness for another"
         if Path(argument).is_file():
             program = f"python {argument}" if argument.endswith(".py") else str(Path(argument).absolute())
-            page = f"of the program that lies there: {shlex.quote(f'cmd:{program}')}"
+            page = f"the file of that name is given as {shlex.quote(f'cmd:{program}')}"
         raise UsageProblem(
             f"there is no client {argument!r}",
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],

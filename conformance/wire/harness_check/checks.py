@@ -370,7 +370,7 @@ def commit_is_carried_out(sessions: Sessions) -> Iterator[str]:
     session = _offered(sessions, "commit")
     outcomes = session.told(protocol.OffsetsCommitted)
     if errors := raised(session.came, "commit"):
-        yield f"{errors[0]}{_stderr(session)}"
+        yield errors[0]
         return
     if not outcomes:
         yield "no offsets_committed after commit" + _stderr(session)
