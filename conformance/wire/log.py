@@ -75,11 +75,14 @@ def is_done(command: Command) -> Test:
     return lambda entry: isinstance(entry.event, CommandDone) and entry.event.command == name
 
 
-def has_records(partition: str) -> Test:
-    """Whether an entry is a poll's result with records of this partition."""
+def has_records(partition: str, up_to: int = 0) -> Test:
+    """Whether an entry is a poll's result with records of this partition, at the offset `up_to` or behind it."""
     return lambda entry: (
         isinstance(entry.event, RecordsConsumed)
-        and any(f"{part.topic}-{part.partition}" == partition for part in entry.event.partitions)
+        and any(
+            f"{part.topic}-{part.partition}" == partition and part.max_offset >= up_to
+            for part in entry.event.partitions
+        )
     )
 
 
