@@ -2,6 +2,8 @@
 
 A broker deals with one request of a connection at a time, and answers in order, as Kafka's does. When a connection
 breaks, what had been sent may still arrive; its answer never does: so a request that is sent again is there twice.
+A connection is a stream: once it has lost something, nothing that was sent after it arrives either, in that direction,
+until the process gives it up and opens another.
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ class Connection:
         self.key = key
         self.is_broken = False
         self.still_delivers = False
+        self.has_lost_request = False
+        self.has_lost_answer = False
         self.arrival_ms = 0
         self.delivery_ms = 0
         self.is_busy = False
@@ -106,7 +110,9 @@ class Link:
         else:
             timeout = self._loop.after(request.timeout_ms, lambda: self._timed_out(request.request_id))
             connection.arrival_ms = max(connection.arrival_ms, now_ms + self._delay())
-            if not self._is_silent(connection) and not self._loses(request.request, "request lost"):
+            is_lost = self._is_silent(connection) or self._loses(request.request, "request lost")
+            connection.has_lost_request = connection.has_lost_request or is_lost
+            if not connection.has_lost_request:
                 self._loop.at(connection.arrival_ms, lambda: self._arrive(connection, request))
         self._pending[request.request_id] = Pending(request, connection, timeout)
 
@@ -232,9 +238,11 @@ class Link:
             self._serve(connection, connection.queue.popleft())
 
     def _deliver(self, connection: Connection, request: SendRequest, response: Response) -> None:
-        if self._is_silent(connection):
+        if self._is_silent(connection) or connection.has_lost_answer:
+            connection.has_lost_answer = True
             return
         if self._loses(request.request, "answer lost"):
+            connection.has_lost_answer = True
             if self._random.random() < 0.5:  # the connection is reset at once; otherwise the request times out
                 self._loop.after(self._delay(), lambda: self._break(connection))
             return

@@ -259,6 +259,7 @@ class CoreAdapter(ScriptedCore):
             self._timer_expires("offsets_backoff")
         else:
             owned = self.describe().owned
+            self._futures += 1
             self.do(impl.Commit({owned[0]: OffsetAndMetadata(self._offset, MANUAL)}, self._futures))
 
     def _answer_to_nothing(self, offer: Offer, variant: int) -> None:

@@ -225,7 +225,7 @@ def judge(  # type: ignore[no-untyped-def]
             if e == Event.HEARTBEAT_ANSWERED:
                 r.quiet_at = now
                 r.hole_quiet = 0
-            if expelled and (g == r.generation or g == NO_GENERATION):
+            if expelled and said_late[i] != YES and (g == r.generation or g == NO_GENERATION):
                 registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES

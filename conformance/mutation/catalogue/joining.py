@@ -303,6 +303,12 @@ def subscribe_joins(self: Membership, event: object) -> None:
     self.polled()
 
 
+@after("J7-joins-without-a-poll", "J7", Parts.progress)
+def whoever_drives_the_core_joins(self: Parts) -> None:
+    """The heartbeat thread, and any call of the application, sends the JoinGroup that waits for a poll."""
+    self.membership.progress()
+
+
 @after("BUG-23", "J3", answer("JoinGroup", "MEMBER_ID_REQUIRED"), scenarios="first-join")
 def member_id_after_a_backoff(core: Parts, happening: object) -> None:
     """After MEMBER_ID_REQUIRED the member waits for the retry backoff."""

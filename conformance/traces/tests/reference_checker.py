@@ -126,6 +126,7 @@ class ReferenceMember:
         other = line.generation == NO_GENERATION or line.generation != self.generation
         said = _says_late(line.detail)
         self.late = (line.event in _BY_GENERATION and other) if said is None else said
+        self.is_said_late = said is True
         if line.event != "config":
             self._check_silence(passed)
         getattr(self, f"_on_{line.event}", self._on_other)()
@@ -422,7 +423,8 @@ class ReferenceMember:
         return self.line.error in (None, "NONE")
 
     def _maybe_expelled(self) -> None:
-        if self.line.error in _EXPELLED and self.line.generation in (self.generation, NO_GENERATION):
+        mine = self.line.generation in (self.generation, NO_GENERATION) and not self.is_said_late
+        if self.line.error in _EXPELLED and mine:
             self._be_expelled()
         elif self.line.error == "REBALANCE_IN_PROGRESS":
             self.announced = YES

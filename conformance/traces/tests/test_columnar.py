@@ -83,6 +83,18 @@ def test_a_member_that_starts_again_begins_anew() -> None:
     assert judge_compiled(in_order([*trace, *again])) == []
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"])
+def test_an_error_that_came_too_late_expels_nobody(error: str, is_late: bool) -> None:
+    """The answer to a heartbeat that was given up with its connection is late, though the generation is the same."""
+    trace = list(sample("cooperative_pair")[0])
+    place = next(i for i, line in enumerate(trace) if line.event == "heartbeat_answered" and line.error == "NONE")
+    detail = msgspec.Raw(msgspec.json.encode({"late": is_late}))
+    trace[place] = msgspec.structs.replace(trace[place], error=error, detail=detail)
+    assert bool(judge_compiled(in_order(trace))) is not is_late
+    assert bool(judge_plainly(trace)) is not is_late
+
+
 def test_without_settings_states_and_timers_are_not_judged() -> None:
     (trace,) = sample("expelled")
     without = [msgspec.structs.replace(line, seq=line.seq - 1) for line in trace[1:]]
