@@ -76,6 +76,9 @@ HIDDEN: Final = {
 }  # fmt: skip
 # What a hidden event may have brought about.
 DEMANDING: Final = ("join_sent", "leave_sent", "revoked_started", "revoked", "lost_started", "lost")
+# Where a subscription that changes is not looked at: the next round, which is due anyway, begins with that. Kafka reads
+# it there, and what is owned and unwanted goes before JoinGroup (ConsumerCoordinator, onJoinPrepare).
+IN_REVOCATION: Final = ("PREPARE_REVOCATION", "REVOKING_PARTITION", "PARTITION_REVOKED")
 MAX_PENDING: Final = 2
 EITHER: Final = "either"
 # What may be seen between an event and the requests that follow from it.
@@ -129,6 +132,8 @@ class Configuration(NamedTuple):
     other_topics: bool = False
     """The application has subscribed since the last assignment: without that no assignment is unfit in what it leaves.
     """
+    unread: bool = False
+    """The application has subscribed in the middle of a revocation, and no round has begun since."""
 
 
 # Symbols
@@ -203,7 +208,9 @@ class Observer:
             waiting = configuration.pending
             if not waiting or waiting[0] != REQUEST_EVENTS[symbol.event]:
                 return set()
-            return {configuration._replace(pending=waiting[1:], out=_out_after_sending(configuration.out, waiting[0]))}
+            out = _out_after_sending(configuration.out, waiting[0])
+            is_unread = configuration.unread and waiting[0] != "JoinGroup"
+            return {configuration._replace(pending=waiting[1:], out=out, unread=is_unread)}
         if configuration.pending and symbol.event not in BETWEEN[self.source]:
             return self._before_sync(configuration, symbol)
         if symbol.event in ("assigned_started", "assigned") and configuration.state != "ASSIGNING_PARTITIONS":
@@ -223,6 +230,8 @@ class Observer:
             reached.add(configuration)  # sent, but not necessarily received
         if symbol.event in ("subscribed", "assigned"):
             reached = {after._replace(other_topics=symbol.event == "subscribed") for after in reached}
+        if symbol.event == "subscribed" and configuration.state in IN_REVOCATION:
+            reached = {after._replace(unread=True) for after in reached}
         if symbol.event in ("coordinator_lost", "assigned"):
             return {after._replace(out="") for after in reached}
         return reached
@@ -280,7 +289,10 @@ class Observer:
         """The configurations after one hidden event."""
         if configuration.pending and self.source == "reference":
             return set()  # a request and its line are one step of the core
-        return {after for event in HIDDEN[self.source] for after in self.react(configuration, event)}
+        found = {after for event in HIDDEN[self.source] for after in self.react(configuration, event)}
+        if configuration.unread and configuration.state == "STABLE":
+            found |= self.react(configuration._replace(unread=False), "subscription_changed")
+        return found
 
     def react(self, configuration: Configuration, event: str) -> set[Configuration]:
         """The configurations after one event of the machine and the internal events that it emits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from groupspec.conformance.traces import determinise, projection_cache
 from groupspec.conformance.traces.projection import (
     ANSWER_EVENTS,
     HIDDEN,
+    IN_REVOCATION,
     PLAIN_EVENTS,
     REBALANCES,
     REQUEST_EVENTS,
@@ -39,6 +41,7 @@ class Walk:
         self.rng = rng
         self.shown: list[tuple[str, str]] = []
         self.out = ""
+        self.unread = False
         self._requests: list[str] = []
         fixed = {name: rng.choice(VARIABLES[name].domain) for name in ("auto_commit", "static")}
         self.machine.model.__dict__.update(fixed)
@@ -81,6 +84,7 @@ class Walk:
     def _show_requests(self) -> None:
         for request in self._requests:
             self.shown.append((next(name for name, api in REQUEST_EVENTS.items() if api == request), "NONE"))
+            self.unread = self.unread and request != "JoinGroup"
             self.out = request if request in ("JoinGroup", "SyncGroup") else ""
 
     def _let_others_change(self) -> None:
@@ -88,6 +92,8 @@ class Walk:
 
     def _hidden(self) -> None:
         event = self.rng.choice([name for name in HIDDEN["reference"] if name != "callback_started"])
+        if self.unread and str(self.machine.model.state) == "STABLE":
+            event, self.unread = "subscription_changed", False
         if self._send(event):
             self._show_requests()
 
@@ -106,7 +112,9 @@ class Walk:
         if event == "assigned" and str(self.machine.model.state) != "ASSIGNING_PARTITIONS":
             return
         meaning = "coordinator_found" if event == "lookup_answered" else self.rng.choice(PLAIN_EVENTS[event])
+        before = str(self.machine.model.state)
         if self._send(meaning):
+            self.unread = self.unread or (event == "subscribed" and before in IN_REVOCATION)
             self.out = "" if event == "coordinator_lost" else self.out
             self._show(event)
 
@@ -138,6 +146,34 @@ def test_whatever_the_library_machine_does_is_explained(rebalance: str) -> None:
                 )
                 seen += 1
     assert seen > WALKS * 5
+
+
+def _is_explained(events: Sequence[str]) -> bool:
+    """Whether a cooperative reference member may tell these; an event may have an error after a colon."""
+    projection = projection_cache.load()
+    state = int(projection.start[Projection.mode("reference", False)])
+    for told in events:
+        event, _, error = told.partition(":")
+        if state < 0:
+            return False
+        state = int(projection.next_state[state, projection.symbols[EVENT_CODES[event], ERROR_CODES[error or "NONE"]]])
+    return state >= 0
+
+
+ROUND = ("join_sent", "join_answered", "sync_sent", "sync_answered")
+ASSIGNED, REVOKED = ("assigned_started", "assigned"), ("revoked_started", "revoked")
+
+
+def test_what_is_unwanted_since_a_revocation_goes_before_the_next_join_and_only_then() -> None:
+    revoking = ("subscribed", "poll", "lookup_answered", *ROUND, *ASSIGNED)
+    revoking += ("heartbeat_answered:REBALANCE_IN_PROGRESS", *ROUND)
+    assert _is_explained((*revoking, *REVOKED, *ASSIGNED, "join_sent"))
+    for changed in ((*revoking, "subscribed", *REVOKED), (*revoking, "revoked_started", "subscribed", "revoked")):
+        assert _is_explained((*changed, *ASSIGNED, *REVOKED, "join_sent"))
+        assert _is_explained((*changed, *ASSIGNED, "join_sent"))
+        assert not _is_explained((*changed, *ASSIGNED, *REVOKED, *REVOKED, "join_sent"))
+        assert not _is_explained((*changed, *ASSIGNED, *REVOKED, *ASSIGNED))
+    assert not _is_explained((*revoking, *REVOKED, *ASSIGNED, *REVOKED, "join_sent"))
 
 
 @pytest.mark.exhaustive
