@@ -165,8 +165,8 @@ ASSIGNED, REVOKED = ("assigned_started", "assigned"), ("revoked_started", "revok
 
 
 def test_what_is_unwanted_since_a_revocation_goes_before_the_next_join_and_only_then() -> None:
-    revoking = ("subscribed", "poll", "lookup_answered", *ROUND, *ASSIGNED)
-    revoking += ("heartbeat_answered:REBALANCE_IN_PROGRESS", *ROUND)
+    joined = ("subscribed", "poll", "lookup_answered", *ROUND, *ASSIGNED)
+    revoking = (*joined, "heartbeat_answered:REBALANCE_IN_PROGRESS", *ROUND)
     assert _is_explained((*revoking, *REVOKED, *ASSIGNED, "join_sent"))
     for changed in ((*revoking, "subscribed", *REVOKED), (*revoking, "revoked_started", "subscribed", "revoked")):
         assert _is_explained((*changed, *ASSIGNED, *REVOKED, "join_sent"))
