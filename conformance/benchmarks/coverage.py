@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Figure
-from groupspec.conformance.stateful.campaign import run_suite
+from groupspec.conformance.stateful.campaign import DRIVERS, run_suite
 
-BENCHED: Final = ("core", "background")
-"""The drivers that can fire all of them; some can't happen to the heartbeat driver (`groupspec test --help`)."""
+WITHOUT_GOAL: Final = "heartbeat"
+"""Some can't happen to this driver (`groupspec test --help`)."""
 
 EXAMPLES: Final = 50
 GOAL_PERCENT: Final = 95.0
@@ -20,7 +20,7 @@ GOAL_SECONDS: Final = 60.0
 def measure(now: Callable[[str], None]) -> list[Figure]:
     """One run of each driver: percent of the feasible pairs, and seconds."""
     figures = []
-    for driver in BENCHED:
+    for driver in DRIVERS:
         result = run_suite(driver, EXAMPLES, seed=0, now=now)
         transitions = 100.0 * result.transitions["covered"] / result.transitions["total"]
         pairs = 100.0 * result.pairs["covered"] / result.pairs["feasible"]
@@ -28,8 +28,9 @@ def measure(now: Callable[[str], None]) -> list[Figure]:
         goal = f">= {GOAL_PERCENT:.0f} in <= {GOAL_SECONDS:.0f} s"
         told = f"{result.pairs['covered']:,} of {result.pairs['feasible']:,} in {result.seconds:.1f} s"
         note = f"{told}, {result.steps:,} steps; {os.cpu_count()} cores"
+        whole, enough = ("", "") if driver == WITHOUT_GOAL else ("100", goal)
         figures += [
-            Figure(f"transitions fired, {driver}", "%", [transitions], goal="100", reached=transitions == 100.0),
-            Figure(f"pairs fired, {driver}", "%", [pairs], goal=goal, reached=done, note=note),
+            Figure(f"transitions fired, {driver}", "%", [transitions], goal=whole, reached=transitions == 100.0),
+            Figure(f"pairs fired, {driver}", "%", [pairs], goal=enough, reached=done, note=note),
         ]
     return figures

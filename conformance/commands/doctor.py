@@ -149,7 +149,7 @@ def _client_checks() -> Iterator[Check]:
     """One for each client that brings something of its own; aiokafka is needed anyway."""
     for name in BUILT_IN:
         built = name in BUILDS
-        if name not in ("reference", "aiokafka"):
+        if built or IN_PYTHON[name].package not in ("groupspec.impl", "aiokafka"):
             yield Check(
                 name=f"client {name}" if built else IN_PYTHON[name].distribution,
                 used_for=f"`groupspec conform {name}`: the wire kit on that client",

@@ -72,7 +72,8 @@ def test_files_have_about_as_many_lines_as_is_said() -> None:
     assert "one file of about 300 lines in Java" in protocol
     assert "Java and Go, some 300 lines each" in README
     assert all(270 <= length <= 330 for name, length in lines.items() if name.endswith((".java", ".go")))
-    python = [length for name, length in lines.items() if name.endswith("_client.py")]
+    derived = "reference_heartbeat_client.py"  # from another harness, in a few lines
+    python = [length for name, length in lines.items() if name.endswith("_client.py") and name != derived]
     assert "in Python 60 to 120 lines, on a base of 370" in protocol
     assert "Python, some 90 lines each on a base of 370" in " ".join(README.split())
     assert min(python) >= 60

@@ -1,4 +1,4 @@
-"""Mutants of the chapters T, Q and H6: threads, locks, queues, futures, wakeup."""
+"""Mutants of the chapters T, Q and H6: threads, locks, queues, futures, wakeup; and those of the heartbeat design."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from groupspec.conformance.mutation.mutant import Method, Seam, after, before, m
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import EnforceRebalance, Fetch, Poll
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.scope import Scope
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.runtime import Queue
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard, WakeupError
 from groupspec.impl.threads.futures import Future, Futures
+from groupspec.impl.threads.heartbeat import HeartbeatDriver
+from groupspec.impl.threads.heartbeat_thread import HeartbeatThread
 
 
 @mutant("BUG-30", "H6", BackgroundDriver.take_failure)
@@ -186,3 +189,74 @@ def a_callback_that_is_due_gets_lost(original: Method, self: Consumer, deadline_
     except WakeupError:
         self._callbacks._waiting.clear()
         raise
+
+
+# The heartbeat design -----------------------------------------------------------------------------------------------
+
+
+@mutant("H6-heartbeat-thread-kept-secret", "H6", HeartbeatDriver.take_failure)
+def the_death_of_the_heartbeat_thread_is_kept_secret(original: Method, self: HeartbeatDriver) -> None:
+    """The error that ended the heartbeat thread is never raised; another thread is started all the same."""
+    original(self)
+
+
+@mutant("H6-heartbeat-thread-not-revived", "H6", HeartbeatDriver._poll_heartbeat)
+def a_dead_heartbeat_thread_stays_dead(original: Method, self: HeartbeatDriver) -> None:
+    """A poll() starts no other heartbeat thread when one has died."""
+    if self._thread is not None:
+        original(self)
+
+
+@mutant("J7-any-call", "J7", HeartbeatDriver._scope)
+def any_call_does_what_a_poll_does(_: Method, self: HeartbeatDriver) -> Scope:
+    """In the heartbeat design every call of the application joins and fetches, as poll() does."""
+    return Scope.POLL
+
+
+@mutant("H2-not-woken", "H2", HeartbeatDriver._wait_ms)
+def the_calling_thread_sleeps_over_heartbeats(original: Method, self: HeartbeatDriver, timeout_ms: int) -> int:
+    """A poll() that waits for the network does not wake the heartbeat thread for a heartbeat that is due."""
+    self.core.scope = self._scope()
+    return timeout_ms
+
+
+@mutant("P1-heartbeat-first", "P1", HeartbeatThread._check)
+def a_due_heartbeat_goes_before_the_poll_interval(original: Method, self: HeartbeatThread, now_ms: int) -> None:
+    """The heartbeat thread sends the heartbeat that is due before it looks whether the application still polls."""
+    if self._core.connection.is_known and self._core.heartbeats.heartbeat.should_heartbeat(now_ms):
+        self._owner.expire("heartbeat")
+    else:
+        original(self, now_ms)
+
+
+@mutant("H5-session-last", "H5", HeartbeatThread._check)
+def the_poll_interval_goes_before_the_session(original: Method, self: HeartbeatThread, now_ms: int) -> None:
+    """The heartbeat thread looks at the poll interval before the session: it leaves by a coordinator that is silent."""
+    if self._core.connection.is_known and self._core.heartbeats.heartbeat.poll_timeout_expired(now_ms):
+        self._owner.expire("poll_interval")
+    else:
+        original(self, now_ms)
+
+
+@mutant("M4-heartbeat-thread-commits", "M4", HeartbeatDriver.take_answers)
+def the_heartbeat_thread_does_everything(_: Method, self: HeartbeatDriver) -> None:
+    """The heartbeat thread does what is due in the calling thread: it commits while the application works."""
+    self._take_answers(Scope.ALL)
+    self._outputs += self.core.advance(self._runtime.now_ms())
+    self._carry_out()
+
+
+@mutant("L4-network-first", "L4", HeartbeatDriver.shut_down)
+def the_network_ends_before_the_thread(original: Method, self: HeartbeatDriver, deadline_ms: int) -> None:
+    """close() closes the network while the heartbeat thread still uses it."""
+    self._client.close(0)
+    original(self, deadline_ms)
+
+
+@mutant("T1-monitor-held", "T1", HeartbeatDriver._serve)
+def the_monitor_is_held_in_the_network(
+    original: Method, self: HeartbeatDriver, timeout_ms: int, seen: int | None = None
+) -> None:
+    """The calling thread waits for the network with the monitor held that the heartbeat thread needs."""
+    with self._monitor:
+        original(self, timeout_ms, seen)

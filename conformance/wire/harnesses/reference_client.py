@@ -12,6 +12,7 @@ from groupspec import impl
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Listener, kafka_settings, main
 from groupspec.impl import Consumer, TopicPartition
+from groupspec.impl.threads.designs import Design
 
 CLOSE_TIMEOUT_MS = 5_000
 
@@ -21,6 +22,7 @@ class Reference(Harness):
 
     client = "reference"
     features = tuple(protocol.FEATURES)
+    driver: Design = "background"
 
     def version(self) -> str:
         """Of groupspec."""
@@ -29,7 +31,9 @@ class Reference(Harness):
     def configure(self, command: protocol.Configure) -> None:
         """Make the consumer."""
         assignor = "cooperative-sticky" if command.rebalance == "cooperative" else "range"
-        self.consumer = Consumer(partition_assignment_strategy=(assignor,), **kafka_settings(command))
+        self.consumer = Consumer(
+            partition_assignment_strategy=(assignor,), driver=self.driver, **kafka_settings(command)
+        )
 
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener."""

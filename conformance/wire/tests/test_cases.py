@@ -56,8 +56,10 @@ def verdicts(result: CaseResult) -> set[Verdict]:
     return {judgement.verdict for judgement in result.judgements.values()}
 
 
-def judge_reference(cases: Sequence[Case], repeat: int = 1, report: Path | None = None, jobs: int = JOBS) -> Campaign:
-    return run_campaign([find_client("reference")], cases, jobs=jobs, repeat=repeat, report=report)
+def judge_reference(
+    cases: Sequence[Case], repeat: int = 1, report: Path | None = None, jobs: int = JOBS, client: str = "reference"
+) -> Campaign:
+    return run_campaign([find_client(client)], cases, jobs=jobs, repeat=repeat, report=report)
 
 
 def broken(campaign: Campaign) -> list[str]:
@@ -120,13 +122,14 @@ def test_joins_and_rebalances_run_with_short_and_long_polls_and_a_late_sync() ->
 
 
 @pytest.mark.realtime
-def test_the_reference_keeps_every_rule_in_every_scenario(tmp_path: Path) -> None:
+@pytest.mark.parametrize("client", ["reference", pytest.param("reference-heartbeat", marks=pytest.mark.exhaustive)])
+def test_the_reference_keeps_every_rule_in_every_scenario(client: str, tmp_path: Path) -> None:
     cases = [Case(each, each.variants[0]) for each in SCENARIOS.values()]
-    campaign = judge_reference(cases, report=tmp_path)
+    campaign = judge_reference(cases, report=tmp_path, client=client)
     assert broken(campaign) == []
     schema = json_schema()
     for case in cases:
-        folder = tmp_path / "reference" / case.id
+        folder = tmp_path / client / case.id
         trace = (folder / "trace.ndjson").read_text(encoding="utf-8").splitlines()
         assert json.loads(trace[0])["event"] == "config"
         for line in trace:
@@ -138,11 +141,16 @@ def test_the_reference_keeps_every_rule_in_every_scenario(tmp_path: Path) -> Non
 
 @pytest.mark.realtime
 @pytest.mark.parametrize(
-    "runs", [pytest.param(3, marks=pytest.mark.exhaustive), pytest.param(20, marks=pytest.mark.nightly)]
+    ("client", "runs"),
+    [
+        pytest.param("reference", 3, marks=pytest.mark.exhaustive),
+        pytest.param("reference", 20, marks=pytest.mark.nightly),
+        pytest.param("reference-heartbeat", 20, marks=pytest.mark.nightly),
+    ],
 )
-def test_the_reference_gets_the_same_verdicts_in_each_of_many_runs(runs: int) -> None:
+def test_the_reference_gets_the_same_verdicts_in_each_of_many_runs(client: str, runs: int) -> None:
     # as many at a time as there are cores: it is the client that is judged, and not how processes share a core
-    assert broken(judge_reference(all_cases(), repeat=runs, jobs=2)) == []
+    assert broken(judge_reference(all_cases(), repeat=runs, jobs=2, client=client)) == []
 
 
 # Clients that misbehave -----------------------------------------------------------------------------------------------

@@ -269,7 +269,8 @@ def test_the_heartbeat_thread_sends_heartbeats_and_leaves_and_looks_up_the_coord
 
 
 def test_H2_a_poll_that_waits_in_the_network_does_not_hold_a_heartbeat_up() -> None:
-    with ScriptedConsumer(**SHORT) as driven:
+    """Nor does its thread sleep over one: it would look again after the backoff, and the calling thread wakes it."""
+    with ScriptedConsumer(**(SHORT | Settings(retry_backoff_ms=70))) as driven:
         driven.stable(0)
         poll = driven.begin_poll(60_000)
         for sent in range(1, 6):
