@@ -11,6 +11,7 @@ from groupspec.conformance.commands._common import Steps, json_option, say, writ
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.schedules.campaign import Failure, replayed, search
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
+from groupspec.impl.threads.designs import DESIGNS, Design
 
 MAX_MISSING = 20
 
@@ -27,7 +28,7 @@ MAX_MISSING = 20
     "--schedules",
     type=click.IntRange(0, 1_000_000_000),
     default=0,
-    help="Instead, so many runs of the background driver under a scheduler.",
+    help="Instead, so many runs of the consumer with this driver under a scheduler.",
 )
 @click.option("--choices", metavar="LIST", help="Of one such run: replays it, with the --seed that a failure has told.")
 @click.option(
@@ -51,6 +52,8 @@ def command(driver: str, examples: int, schedules: int, choices: str | None, see
     Example: groupspec test --driver background --examples 100 --seed 1
 
     Example: groupspec test --driver background --schedules 1000
+
+    Example: groupspec test --driver heartbeat --schedules 1000
     """
     if choices is not None:
         return _replay(driver, choices, seed)
@@ -65,11 +68,11 @@ def command(driver: str, examples: int, schedules: int, choices: str | None, see
 
 
 def _replay(driver: str, choices: str, seed: int | None) -> int:
-    _need_threads(driver)
+    design = _design(driver)
     if seed is None:
         raise UsageProblem("--choices are those of one run, and nothing says of which", next_step="add its --seed")
     try:
-        failure = replayed(seed, choices)
+        failure = replayed(seed, choices, design)
     except ValueError:
         raise UsageProblem(
             f"{choices!r} is no list of choices",
@@ -80,25 +83,28 @@ def _replay(driver: str, choices: str, seed: int | None) -> int:
     return EXIT_CONFORMANCE_FAILURE if failure else EXIT_OK
 
 
-def _need_threads(driver: str) -> None:
-    if driver != "background":
-        raise UsageProblem(
-            f"a schedule orders the threads of a driver, and {driver!r} has none", next_step="add --driver background"
-        )
+def _design(driver: str) -> Design:
+    for design in DESIGNS:
+        if design == driver:
+            return design
+    raise UsageProblem(
+        f"a schedule orders the threads of a driver, and {driver!r} has none",
+        next_step="add --driver background or --driver heartbeat",
+    )
 
 
 def _run_schedules(driver: str, schedules: int, seed: int) -> int:
-    _need_threads(driver)
+    design = _design(driver)
     began = time.perf_counter()
     with Steps("schedules", total=schedules) as steps:
-        failure = search(schedules, seed, finished=lambda _: steps.done())
+        failure = search(schedules, seed, finished=lambda _: steps.done(), design=design)
     seconds = time.perf_counter() - began
     runs = schedules if failure is None else failure.seed - seed + 1
-    told = f"background: {runs:,} schedules in {seconds:.1f} s, {runs / max(seconds, 0.001):,.0f} a second"
+    told = f"{driver}: {runs:,} schedules in {seconds:.1f} s, {runs / max(seconds, 0.001):,.0f} a second"
     if failure is None:
         say(
             f"{told}; no promise is broken",
-            f"replay: groupspec test --driver background --schedules {schedules} --seed {seed}",
+            f"replay: groupspec test --driver {driver} --schedules {schedules} --seed {seed}",
         )
     else:
         say(f"BROKEN {failure}", f"{told}; the last one breaks a promise")

@@ -57,7 +57,8 @@ class Application:
         self._reached: dict[TopicPartition, set[int]] = {}
         self._paused: set[TopicPartition] = set()
         self._sought: set[TopicPartition] = set()  # since the last poll
-        self._others: list[tuple[int, Thread]] = []
+        self._others: list[tuple[int, str, Thread]] = []
+        self._closed_meanwhile = False  # another thread has begun to close, maybe without time for a commit
         self._commits = 0
         self._outcomes: list[int] = []
         self._raised = 0
@@ -103,7 +104,8 @@ class Application:
         A position that was set by seek() after the commit, and before the poll that runs the callback, is none of it.
         """
         scenario = self._scenario
-        if not self._polls or not scenario.auto_commit or scenario.timers_race or scenario.commits_fail:
+        kept = scenario.timers_race or scenario.commits_fail or self._closed_meanwhile
+        if not self._polls or not scenario.auto_commit or kept:
             return
         for partition in set(partitions) - self._sought:
             position, committed = self._next.get(partition), self._group.committed.get(partition)
@@ -158,13 +160,14 @@ class Application:
         self._try(lambda: self._close(consumer))
         self._expect_the_end()
 
-    def races_with(self, thread: Thread, call: int) -> None:
-        """Start that thread just before this call of the application, the first being number 0."""
-        self._others.append((call, thread))
+    def races_with(self, thread: Thread, what: str, call: int) -> None:
+        """Start that thread, which does this, just before this call of the application, the first being number 0."""
+        self._others.append((call, what, thread))
 
     def _start_others(self, number: int) -> None:
-        for call, thread in self._others:
+        for call, what, thread in self._others:
             if call == number:
+                self._closed_meanwhile |= what.startswith("close")
                 thread.start()
 
     def _try(self, call: Callable[[], object]) -> None:

@@ -20,9 +20,12 @@ from groupspec.impl.scheduling.strategies import Pct, Pos, RandomWalk, Stall, St
 from groupspec.impl.testing import PLAIN_DECODER
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.call_guard import CallGuard
+from groupspec.impl.threads.designs import Design
 from groupspec.impl.threads.futures import Future
+from groupspec.impl.threads.heartbeat import HeartbeatDriver
+from groupspec.impl.threads.heartbeat_thread import HeartbeatThread
 
-SHARED: Final = (BackgroundDriver, CallGuard, Callbacks, Future, RacingTransport)
+SHARED: Final = (BackgroundDriver, CallGuard, Callbacks, Future, HeartbeatDriver, HeartbeatThread, RacingTransport)
 """The classes with fields that threads share without a lock."""
 
 END_MS: Final = 1_800_000
@@ -35,6 +38,7 @@ MAX_REQUESTS_PER_S: Final = 200
 class Failure:
     """A scenario and a schedule under which a promise is broken."""
 
+    design: Design
     seed: int
     scenario: Scenario
     outcome: Outcome
@@ -47,7 +51,7 @@ class Failure:
     def replay(self) -> str:
         """The command that brings it about again."""
         choices = spelled(self.outcome.schedule)
-        return f"replay: groupspec test --driver background --seed {self.seed} --choices '{choices}'"
+        return f"replay: groupspec test --driver {self.design} --seed {self.seed} --choices '{choices}'"
 
     def data(self) -> dict[str, object]:
         """The failure in the shape of its JSON Schema."""
@@ -60,17 +64,17 @@ class Failure:
         }
 
 
-def play(scenario: Scenario) -> Callable[[ScheduledRuntime], None]:
+def play(scenario: Scenario, design: Design = "background") -> Callable[[ScheduledRuntime], None]:
     """The work that a schedule orders: one member from its first call to its end."""
 
     def work(runtime: ScheduledRuntime) -> None:
         with watched(SHARED, runtime.minor_point):
-            _play(runtime, scenario)
+            _play(runtime, scenario, design)
 
     return work
 
 
-def _play(runtime: ScheduledRuntime, scenario: Scenario) -> None:
+def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None:
     runtime.timers_race = scenario.timers_race
     requests = Requests(scenario)
     transport = RacingTransport(runtime, requests)
@@ -80,6 +84,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario) -> None:
         runtime=runtime,
         transport=transport,
         decoder=PLAIN_DECODER,
+        driver=design,
         group_id=GROUP,
         group_instance_id=scenario.instance_id,
         enable_auto_commit=scenario.auto_commit,
@@ -98,11 +103,11 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario) -> None:
     threads = [runtime.thread(lambda: application.work(consumer), "application")]
     for number, (what, call) in enumerate(scenario.others):
         threads.append(runtime.thread(others[what], f"{what} {number}"))
-        application.races_with(threads[-1], call)
+        application.races_with(threads[-1], what, call)
     threads[0].start()
     began_ms = runtime.now_ms()
     runtime.run_until(lambda: transport.closed and not any(thread.is_alive() for thread in threads), END_MS)
-    assert "background" not in runtime.alive(), f"close() has left its thread behind (rule L4); {runtime.report()}"
+    assert design not in runtime.alive(), f"close() has left its thread behind (rule L4); {runtime.report()}"
     seconds = 1 + (runtime.now_ms() - began_ms) / 1_000
     assert group.requests <= MAX_REQUESTS_PER_S * seconds, f"{group.requests} requests in {seconds:.0f} s"
 
@@ -127,23 +132,28 @@ def strategy(seed: int) -> Strategy:
 
 
 def search(
-    schedules: int, seed: int, finished: Callable[[int], None] = lambda _: None, shrink: bool = True
+    schedules: int,
+    seed: int,
+    finished: Callable[[int], None] = lambda _: None,
+    shrink: bool = True,
+    design: Design = "background",
 ) -> Failure | None:
     """Run so many schedules, each with a scenario of its own; the first failure, made short if wanted."""
     for number in range(seed, seed + schedules):
         chosen = draw(number)
-        outcome = run(play(chosen), strategy(number))
+        outcome = run(play(chosen, design), strategy(number))
         if outcome.error is not None:
-            return Failure(number, chosen, shortened(play(chosen), outcome) if shrink else outcome)
+            short = shortened(play(chosen, design), outcome) if shrink else outcome
+            return Failure(design, number, chosen, short)
         finished(number)
     return None
 
 
-def replayed(seed: int, choices: str) -> Failure | None:
+def replayed(seed: int, choices: str, design: Design = "background") -> Failure | None:
     """The run of this number under the choices that a failure has told.
 
     Raises:
         ValueError: the text is no list of choices.
     """
-    outcome = replay(play(draw(seed)), read(choices))
-    return Failure(seed, draw(seed), outcome) if outcome.error is not None else None
+    outcome = replay(play(draw(seed), design), read(choices))
+    return Failure(design, seed, draw(seed), outcome) if outcome.error is not None else None

@@ -40,6 +40,12 @@ SETTINGS: Final[dict[str, int]] = {
 MOST_IN_A_SECOND: Final = 40
 """Requests of one kind in one virtual second: the backoff is 100 ms, and the calls are few (rule D3)."""
 
+COORDINATOR_IS_GONE: Final = {
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.DISCONNECTED,
+    ErrorCode.TIMED_OUT,
+}
 IDENTITY_IS_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
 ROUND: Final = (JoinGroupRequest, SyncGroupRequest)
 TURNS_IN_A_SECOND: Final = 200
@@ -65,6 +71,7 @@ class Requests:
         self._unanswered: dict[int, SendRequest] = {}
         self._identity = ("", -1)
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
+        self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._silent = False  # fenced before the answers that are being worked off
         self._recent: dict[str, deque[int]] = {}
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
@@ -88,9 +95,10 @@ class Requests:
 
     def _learn(self, request: Request, response: Response) -> None:
         if self._counts(request):
-            self.fenced |= ErrorCode.FENCED_INSTANCE_ID in _errors(response)
+            self.fenced |= ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
+            self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
         if isinstance(request, FindCoordinatorRequest):
-            self._heartbeat_at_once = True
+            self._heartbeat_at_once, self._gives_up = True, False
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
         if isinstance(response, JoinGroupResponse) and not response.error:

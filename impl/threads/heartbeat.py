@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import ClassVar, Final
 
 from groupspec.impl.core import events
 from groupspec.impl.core.core import Core
@@ -42,6 +42,9 @@ MAX_WAIT_MS: Final = 5_000
 
 class HeartbeatDriver:
     """Implements `groupspec.impl.threads.driver.Driver`."""
+
+    SHARED_FIELDS: ClassVar = ("_failure", "_running", "_must_end", "_abandoned", "_polling", "_started")
+    """See `scheduling.shared_fields`."""
 
     def __init__(self, core: Core, transport: Transport, runtime: Runtime) -> None:
         self.core = core

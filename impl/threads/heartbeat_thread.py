@@ -18,7 +18,7 @@ next poll(); a later one starts another thread (rule H6).
 from __future__ import annotations
 
 import logging
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.errors import KafkaError
@@ -58,6 +58,9 @@ class HeartbeatThread:
         enabled: Whether there is a membership to keep alive. Changed under the monitor.
         closed: Whether it is to end. Changed under the monitor.
     """
+
+    SHARED_FIELDS: ClassVar = ("closed",)
+    """See `scheduling.shared_fields`."""
 
     def __init__(
         self, owner: Owner, core: Core, client: NetworkClient, monitor: Condition, runtime: Runtime, enabled: bool
@@ -132,16 +135,21 @@ class HeartbeatThread:
         heartbeat, backoff_ms = self._core.heartbeats.heartbeat, self._core.config.retry_backoff_ms
         if not self._core.connection.is_known:
             self._look_up(now_ms)
-            self._monitor.wait(backoff_ms)
+            self._wait(backoff_ms)
         elif heartbeat.session_timeout_expired(now_ms):
             self._owner.expire("session")
         elif heartbeat.poll_timeout_expired(now_ms):
             self._owner.expire("poll_interval")
             self._client.poll_no_wakeup()
         elif not heartbeat.should_heartbeat(now_ms):
-            self._monitor.wait(backoff_ms)
+            self._wait(backoff_ms)
         else:
             self._owner.expire("heartbeat")
+
+    def _wait(self, duration_ms: int) -> None:
+        """An answer may have been all that a heartbeat waited for: whatever is to be sent is sent before."""
+        self._client.transmit_sends()
+        self._monitor.wait(duration_ms)
 
     def _look_up(self, now_ms: int) -> None:
         """The core has sent FindCoordinator when the coordinator was lost, and does so again after a backoff."""

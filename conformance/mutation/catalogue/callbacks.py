@@ -204,11 +204,28 @@ def a_close_waits_for_its_commit_for_ever(seam: Seam) -> None:
         self._context.timers.disarm("commit_deadline")
 
 
-@mutant("L2-asked-after-the-end", "L2", Futures.new)
-def who_asks_after_the_end_waits_for_ever(original: Method, self: Futures) -> object:
-    """A future that is asked for when the consumer has been closed is never completed."""
-    self._end = None
-    return original(self)
+@mutant("L2-asked-after-the-end", "L2")
+def who_asks_after_the_end_waits_for_ever(seam: Seam) -> None:
+    """A future that is asked for when the consumer has been closed is never completed, and unsubscribe() waits on."""
+
+    @seam.replacing(Futures.new)
+    def new(original: Method, self: Futures) -> object:
+        self._end = None
+        return original(self)
+
+    @seam.replacing(Consumer.unsubscribe)
+    def unsubscribe(_: Method, self: Consumer) -> None:
+        with self._call_guard.use("unsubscribe()"):
+            self._call_guard.refuse_in_callback("unsubscribe()")
+            self._need_background()
+            future = self._driver.call(Unsubscribe)
+            while not future.done:
+                self._callbacks.serve()
+                self._driver.wait_until(lambda: future.done or self._driver.has_consumer_events(), None)
+            self._chosen = ""
+            self._topics = frozenset()
+            self._callbacks.raise_first()
+            future.outcome()
 
 
 @mutant("M4-raising-block", "M4", Consumer.__exit__)

@@ -243,8 +243,10 @@ def a_fetch_is_marked_for_a_position_of_the_past(
     _: Method, self: SubscriptionState, fetchable: dict[TopicPartition, tuple[int, int]]
 ) -> object:
     """A seek between the look at a position and its fetch: the new position counts as being fetched, and never is."""
-    for partition in fetchable:
-        self._shared.partitions[partition].fetch_in_flight = True
+    with self._lock:
+        for partition in fetchable:
+            if partition in self._shared.partitions:
+                self._shared.partitions[partition].fetch_in_flight = True
     return fetchable
 
 

@@ -1,4 +1,4 @@
-"""Mutants of the chapters T, Q and H6: threads, locks, queues, futures, wakeup; and those of the heartbeat design."""
+"""Mutants of the chapters T, Q and H6: threads, locks, queues, futures, wakeup; and the heartbeat design's."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ def the_death_of_the_thread_is_kept_secret(_: Method, self: BackgroundDriver) ->
     """The error that ended the background thread is never raised; the thread is only started again."""
     with self._life:
         self._failure = None
+
+
+@mutant("H2-slept-over", "H2", HeartbeatThread._wait)
+def a_heartbeat_that_is_due_is_slept_over(_: Method, self: HeartbeatThread, duration_ms: int) -> None:
+    """The heartbeat thread sleeps before it sends what the answer that it has just taken in makes possible."""
+    self._monitor.wait(duration_ms)
 
 
 @mutant("H6-not-revived", "H6", BackgroundDriver.ensure_running)

@@ -1,4 +1,4 @@
-"""The reference under the scheduler: no promise is broken; and what would break one is found by the same search."""
+"""The reference under the scheduler, in both designs: no promise is broken; what breaks one is found by the search."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ import pytest
 from groupspec.conformance.schedules.campaign import play, search, strategy
 from groupspec.conformance.schedules.scenario import draw
 from groupspec.impl.scheduling import replay, run
+from groupspec.impl.threads.designs import DESIGNS, Design
 
 
-def test_no_promise_is_broken_in_any_order_that_was_drawn() -> None:
-    assert search(250, seed=1) is None
+@pytest.mark.parametrize(("design", "schedules"), [("background", 200), ("heartbeat", 150)])
+def test_no_promise_is_broken_in_any_order_that_was_drawn(design: Design, schedules: int) -> None:
+    assert search(schedules, seed=1, design=design) is None
 
 
 @pytest.mark.exhaustive
-def test_no_promise_is_broken_in_many_orders() -> None:
-    assert search(4_000, seed=1_000_000) is None
+@pytest.mark.parametrize(("design", "schedules"), [("background", 4_000), ("heartbeat", 2_000)])
+def test_no_promise_is_broken_in_many_orders(design: Design, schedules: int) -> None:
+    assert search(schedules, seed=1_000_000, design=design) is None
 
 
-def test_a_run_is_the_same_step_by_step_when_it_is_replayed() -> None:
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_run_is_the_same_step_by_step_when_it_is_replayed(design: Design) -> None:
     for seed in range(5):
         scenario = draw(seed)
-        first = run(play(scenario), strategy(seed))
-        again = replay(play(scenario), first.schedule)
+        first = run(play(scenario, design), strategy(seed))
+        again = replay(play(scenario, design), first.schedule)
         assert again.trace == first.trace
         assert repr(again.trace).encode() == repr(first.trace).encode()
 

@@ -183,6 +183,27 @@ def test_H7_a_failure_that_the_calling_thread_takes_in_wakes_the_thread_that_sle
         assert driven.sent() == ["Heartbeat", "Heartbeat"]
 
 
+def test_H2_a_heartbeat_that_waited_for_the_answer_to_the_last_one_is_sent_with_the_look_that_finds_it() -> None:
+    with ScriptedConsumer(**(SHORT | Settings(heartbeat_interval_ms=1_000))) as driven:
+        inattentive(driven.stable(0))
+        driven.advance(2_500)
+        in_the_network(driven)
+        assert not driven.is_waiting("Heartbeat")
+        driven.advance(BACKOFF_MS)
+        assert driven.is_waiting("Heartbeat")
+
+
+def test_a_lookup_after_the_backoff_is_sent_before_the_thread_sleeps_again() -> None:
+    with ScriptedConsumer(**SHORT) as driven:
+        inattentive(driven.stable(0))
+        driven.advance(3_000)
+        in_the_network(driven, "NOT_COORDINATOR")
+        driven.advance(BACKOFF_MS)
+        driven.error("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+        driven.advance(2 * BACKOFF_MS)
+        assert driven.is_waiting("FindCoordinator")
+
+
 def test_H1_REBALANCE_IN_PROGRESS_is_a_sign_of_life_and_heartbeats_go_on_until_the_application_polls() -> None:
     with ScriptedConsumer(**SHORT) as driven:
         driven.stable(0)
