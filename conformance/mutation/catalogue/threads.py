@@ -25,12 +25,6 @@ def the_death_of_the_thread_is_kept_secret(_: Method, self: BackgroundDriver) ->
         self._failure = None
 
 
-@mutant("H2-slept-over", "H2", HeartbeatThread._wait)
-def a_heartbeat_that_is_due_is_slept_over(_: Method, self: HeartbeatThread, duration_ms: int) -> None:
-    """The heartbeat thread sleeps before it sends what the answer that it has just taken in makes possible."""
-    self._monitor.wait(duration_ms)
-
-
 @mutant("H6-not-revived", "H6", BackgroundDriver.ensure_running)
 def a_dead_thread_stays_dead(original: Method, self: BackgroundDriver) -> None:
     """After the background thread has died nothing starts it again."""
@@ -224,6 +218,12 @@ def the_calling_thread_sleeps_over_heartbeats(original: Method, self: HeartbeatD
     """A poll() that waits for the network does not wake the heartbeat thread for a heartbeat that is due."""
     self.core.scope = self._scope()
     return timeout_ms
+
+
+@mutant("H2-slept-over", "H2", HeartbeatThread._wait)
+def a_heartbeat_that_is_due_is_slept_over(_: Method, self: HeartbeatThread, duration_ms: int) -> None:
+    """The heartbeat thread sleeps before it sends what the answer that it has just taken in makes possible."""
+    self._monitor.wait(duration_ms)
 
 
 @mutant("P1-heartbeat-first", "P1", HeartbeatThread._check)
