@@ -10,6 +10,7 @@ from groupspec.conformance.simulation.loop import Event, Loop
 from groupspec.conformance.simulation.plan import GROUP, NODES, TOPICS, Plan
 from groupspec.impl.broker.coordinators import Coordinators
 from groupspec.impl.coordinator.context import Caller, Handle
+from groupspec.impl.coordinator.group import GroupState
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode, Request, Response, TopicPartition
@@ -17,6 +18,7 @@ from groupspec.impl.records import ConsumerRecord, Decoded
 
 BROKERS: Final = tuple(messages.Broker(node, "broker", 9090 + node) for node in range(1, NODES + 1))
 MOST_RECORDS: Final = 50
+MOST_PARTITIONS: Final = 24
 VERSION: Final = 9
 """Of every request, as far as a coordinator cares."""
 
@@ -86,13 +88,18 @@ class Cluster:
         group = self.coordinators.group(GROUP)
         return group is not None and member_id in group.members
 
+    def is_stable(self) -> bool:
+        """Whether the group has a generation that is divided, and no round is under way."""
+        group = self.coordinators.group(GROUP)
+        return group is not None and group.state is GroupState.STABLE
+
     # Changes ---------------------------------------------------------------------------------------------------------
 
     def add_partitions(self, topic: str, count: int) -> None:
-        """More partitions of a topic."""
+        """More partitions of a topic, if it has not got as many as it may."""
         before = self.partitions[topic]
-        self.partitions[topic] = before + count
-        for number in range(before, before + count):
+        self.partitions[topic] = min(before + count, MOST_PARTITIONS)
+        for number in range(before, self.partitions[topic]):
             self._created_ms[TopicPartition(topic, number)] = self._loop.now_ms
 
     def move(self, node: int, load_ms: int) -> None:

@@ -86,6 +86,7 @@ class Run:
         self._incarnations: Counter[int] = Counter()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._restarting: dict[int, int] = {}
+        self._came_back: dict[int, int] = {}
         self._plans = {member.number: member for member in plan.members}
         self._acts: dict[str, Callable[[Fault], None]] = {
             "connections break": self._each(lambda process, fault: process.link.break_all()),
@@ -148,6 +149,10 @@ class Run:
         self.loop.run_until(plan.faults_end_ms)
         self._calm()
         self.loop.run_until(plan.faults_end_ms + plan.settling_ms)
+        if self._waits_for_a_rebalance():
+            for process in self.alive():
+                process.application.want("rebalance wanted")
+            self.loop.run_until(self.loop.now_ms + plan.settling_ms)
         self._expect_stable()
         there = {p: self.cluster.end(p, self.loop.now_ms) for p in self.cluster.all_partitions(self._topics())}
         for process in self.alive():  # nothing comes any more, and nobody is in a hurry
@@ -174,6 +179,20 @@ class Run:
     def _topics(self) -> set[str]:
         return {topic for process in self.alive() for topic in process.application.topics}
 
+    def _waits_for_a_rebalance(self) -> bool:
+        """Whether topics have no owners since only static members want them that came back in this generation.
+
+        A static member that comes back to a Stable group is given what its instance id had, whatever it subscribes to
+        now; the group is divided anew by its next rebalance, for which Kafka leaves the application to ask. Source:
+        Kafka GroupMetadataManager, updateStaticMemberThenRebalanceOrCompleteJoin.
+        """
+        group = self.cluster.coordinators.group(GROUP)
+        back = {number for number, generation in self._came_back.items() if group and generation == group.generation}
+        owned = {partition.topic for process in self.alive() for partition in self.ledger.owned(process)}
+        lacking = self._topics() - owned
+        wanting = {p.plan.number for p in self.alive() if lacking & set(p.application.topics)}
+        return bool(lacking) and wanting <= back
+
     def _expect_stable(self) -> None:
         """One generation, everybody in it, every partition owned by one of those who want its topic."""
         members = self.alive()
@@ -181,7 +200,7 @@ class Run:
             return
         told = {process.name: process.core.describe() for process in members}
         group = self.cluster.coordinators.group(GROUP)
-        expect(group is not None and group.state.value == "Stable", "stable", f"the group is {group}; {told}")
+        expect(self.cluster.is_stable(), "stable", f"the group is {group}; {told}")
         assert group is not None
         owned: list[TopicPartition] = []
         for process in members:
@@ -323,8 +342,11 @@ class Run:
         if isinstance(asked, messages.OffsetCommitRequest) and isinstance(response, messages.OffsetCommitResponse):
             stored = {p: o for p, o in asked.offsets.items() if response.errors.get(p) is ErrorCode.NONE}
             self.ledger.commit_stored(peer, stored, is_stale)
-        if is_stale and isinstance(asked, messages.JoinGroupRequest):  # of a process that is no more, maybe
-            self.ledger.may_be_fenced.add(peer.plan.number)
+        if isinstance(asked, messages.JoinGroupRequest) and isinstance(response, messages.JoinGroupResponse):
+            if is_stale:  # of a process that is no more, maybe
+                self.ledger.may_be_fenced.add(peer.plan.number)
+            if asked.group_instance_id and not asked.member_id and self.cluster.is_stable():  # no round for it
+                self._came_back[peer.plan.number] = response.generation
         self.watch.served(request, is_stale)
 
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None:

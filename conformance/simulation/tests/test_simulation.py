@@ -17,7 +17,7 @@ from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation import campaign
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.picture import sequence
-from groupspec.conformance.simulation.plan import KINDS, Plan, draw
+from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
 from groupspec.conformance.simulation.situations import _ANSWERS, _TOLD, SITUATIONS
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -91,6 +91,21 @@ def test_a_plan_is_drawn_from_its_number_alone() -> None:
     assert [draw(seed) for seed in range(30)] == [draw(seed) for seed in range(30)]
     assert len({str(draw(seed)) for seed in range(30)}) == 30
     assert all(len(draw(seed, members=5).members) == 5 for seed in range(5))
+
+
+def written(*faults: tuple[int, str, int], **config: object) -> Plan:
+    """A plan for one member, with these faults of its: when, what, and for how long."""
+    drawn = draw(0, 1)
+    member = replace(drawn.members[0], config=replace(drawn.members[0].config, **config), starts_ms=0)  # type: ignore[arg-type]
+    numbered = tuple(Fault(number, at_ms, kind, 1, ms) for number, (at_ms, kind, ms) in enumerate(faults))
+    return replace(drawn, members=(member,), faults=numbered, faults_end_ms=120_000, quiet_ms=60_000)
+
+
+def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = written((60_000, "other topics", 0), (80_000, "crash and restart", 2_000), group_instance_id="one")
+    assert Run(plan).execute().error == ""
+    monkeypatch.setattr(Run, "_waits_for_a_rebalance", lambda self: False)
+    assert Run(plan).execute().promise == "stable"
 
 
 def test_every_kind_of_fault_is_carried_out() -> None:
