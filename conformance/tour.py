@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final, Unpack
 
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
-from groupspec.impl.broker.cluster import Caller, Cluster
+from groupspec.impl.broker.cluster import Cluster
+from groupspec.impl.broker.coordinators import Answers
+from groupspec.impl.broker.one_client import OneClient
 from groupspec.impl.broker.phantom import Phantom
 from groupspec.impl.broker.topics import is_worth_answering
 from groupspec.impl.consumer import Consumer
+from groupspec.impl.coordinator.context import Caller, GroupRequest, nothing
 from groupspec.impl.core.config import Config, Settings
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, Output, ResponseReceived, SendRequest, ServerEvent
@@ -46,8 +49,8 @@ HEARTBEAT_MS: Final = Config().heartbeat_interval_ms
 POLL_INTERVAL_MS: Final = 7_000
 START_MS: Final = 1_000
 """The time at which a virtual clock begins; pictures count from it."""
-JOIN_GROUP_VERSION: Final = 7
-"""The first with group.instance.id; a member without a member id is given one first (KIP-394)."""
+CALLER: Final = Caller(version=7, client_id="groupspec")
+"""The first version with group.instance.id; a member without a member id is given one first (KIP-394)."""
 
 
 class Tour(DrivenConsumer):
@@ -59,7 +62,10 @@ class Tour(DrivenConsumer):
     def __init__(self, *, fetches: bool, **settings: Unpack[Settings]) -> None:
         self.entries: list[Entry] = []
         self._hidden = () if fetches else ("Fetch", "ListOffsets", "Metadata", "OffsetFetch")
-        self._cluster = Cluster({TOPIC: 2}, 1, {}, note=lambda text: None)
+        self._cluster = Cluster({TOPIC: 2}, 1, {}, note=nothing)
+        assert isinstance(self._cluster.groups, OneClient)
+        self._groups = self._cluster.groups
+        self._asked: dict[int, Request] = {}
         self._cluster.addresses.append(Broker(1, "localhost", 9092))
         for number in range(2):
             self._cluster.topics.append(TopicPartition(TOPIC, number), [NewRecord(b"a"), NewRecord(b"b")])
@@ -121,23 +127,34 @@ class Tour(DrivenConsumer):
 
     def second_member(self) -> None:
         """Another consumer wants to join the group."""
-        group = self._cluster.group(GROUP)
-        group.add_phantom(Phantom())
-        group.announce_rebalance()
+        self._groups.add_phantom(Phantom(GROUP, self._cluster.topics.partitions_of))
+        self._take(self._groups.announce_rebalance(GROUP, self.runtime.now_ms()))
         self.record(BROKER, "", "another consumer joins")
 
     def answer_all(self) -> None:
         """The broker answers what it was sent before. A Fetch without records waits for some."""
-        for sent in self.transport.unanswered():
-            caller = Caller(1, "groupspec", JOIN_GROUP_VERSION, self.runtime.now_ms())
-            response = self._cluster.answer(sent.request, caller)
-            assert not isinstance(response, ApiVersionsResponse), "the core does not ask for versions"
-            if isinstance(response, FetchResponse) and not is_worth_answering(response, min_bytes=1):
+        now_ms, before = self.runtime.now_ms(), list(self.transport.unanswered())
+        self._take(self._groups.advance(now_ms))
+        for sent in before:
+            if isinstance(sent.request, GroupRequest):
+                if sent.request_id not in self._asked:
+                    self._asked[sent.request_id] = sent.request
+                    self._take(self._groups.ask(sent.request_id, sent.request, 1, CALLER, now_ms))
                 continue
-            error = response.error.name
-            kind: EntryKind = "response" if error == "NONE" else "error"
-            self.record(BROKER, BACKGROUND, f"{_api(sent.request)}: {error}", kind, _response_note(response))
-            self.answer(sent.request_id, response)
+            response = self._cluster.answer(sent.request, 1)
+            assert not isinstance(response, ApiVersionsResponse), "the core does not ask for versions"
+            if not isinstance(response, FetchResponse) or is_worth_answering(response, min_bytes=1):
+                self._give(sent.request_id, sent.request, response)
+
+    def _take(self, answers: Answers) -> None:
+        for request_id, response in answers.items():
+            self._give(request_id, self._asked[request_id], response)
+
+    def _give(self, request_id: int, request: Request, response: Response) -> None:
+        error = response.error.name
+        kind: EntryKind = "response" if error == "NONE" else "error"
+        self.record(BROKER, BACKGROUND, f"{_api(request)}: {error}", kind, _response_note(response))
+        self.answer(request_id, response)
 
 
 class _TourDriver(RecordedBackground):

@@ -20,7 +20,10 @@ from typing import Any, Final
 from groupspec.conformance.errors import UsageProblem
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-FOLDERS: Final = ("impl/core/tests", "impl/threads/tests", "impl/broker/tests", "impl/tests", "spec/tests")
+FOLDERS: Final = (
+    *("impl/core/tests", "impl/threads/tests", "impl/coordinator/tests", "impl/broker/tests", "impl/tests"),
+    "spec/tests",
+)
 """Tests of the implementation, and of the machines of the specification."""
 
 RULES_IN_NAME: Final = re.compile(r"test_((?:[A-Z][0-9]+_)+)")

@@ -19,7 +19,7 @@ from groupspec.conformance.wire.log import Entry, Log
 from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.server import ScriptedBroker
-from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.core.messages import TopicPartition
 
 GROUP: Final = "orders-readers"
 TOPICS: Final = {"orders": 4, "one": 1}
@@ -48,8 +48,7 @@ class CaseBroker:
         for topic, partitions in TOPICS.items():
             for partition in range(partitions):
                 self._broker.append(topic, partition, [b"record"] * RECORDS)
-        with self._broker.group(GROUP) as group:
-            group.offsets.update({where: OffsetAndMetadata(offset) for where, offset in COMMITTED.items()})
+        self._broker.commit(GROUP, COMMITTED)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,5 +129,4 @@ class CaseBroker:
         return frozenset(map(str, self._assigned()))
 
     def _assigned(self) -> frozenset[TopicPartition]:
-        with self._broker.group(GROUP) as group:
-            return frozenset(group.assigned)
+        return frozenset(self._broker.assigned(GROUP))

@@ -25,7 +25,7 @@ from groupspec.conformance.wire.protocol import (
 )
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
-from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
+from groupspec.impl.coordinator.rebalancing import NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
 

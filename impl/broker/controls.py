@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from groupspec.impl.broker.actions import Script
 from groupspec.impl.broker.cluster import Cluster
 from groupspec.impl.broker.coordinators import Answers
-from groupspec.impl.broker.group import Group
 from groupspec.impl.broker.log import WireEvent, WireLog
+from groupspec.impl.broker.one_client import OneClient
 from groupspec.impl.broker.phantom import Phantom
+from groupspec.impl.coordinator.group import Group
 from groupspec.impl.coordinator.settings import Settings
-from groupspec.impl.core.messages import Broker, TopicPartition
+from groupspec.impl.core.messages import Broker, OffsetAndMetadata, OffsetCommitRequest, TopicPartition
 from groupspec.impl.runtime import Lock
 
 
@@ -75,51 +75,65 @@ class Controls(Script):
         self.end_move()
 
     def begin_move(self, node: int) -> None:
-        """The groups move to this node, which begins to load them: until `end_move`, with groups of several members."""
+        """The groups move to this node, which begins to load them: until `end_move`."""
         if not 1 <= node <= self._nodes:
             raise ValueError(f"node {node} does not exist; there are 1 to {self._nodes}")
         with self._lock:
             self._cluster.coordinator = node
-            coordinators = self._cluster.coordinators
-            answers = coordinators.begin_move(node, self.log.now_ms()) if coordinators else {}
+            answers = self._cluster.groups.begin_move(node, self.log.now_ms())
         self.note(f"node {node} coordinates from now on")
         self._deliver(answers)
 
     def end_move(self) -> None:
         """The node that coordinates has loaded the groups."""
         with self._lock:
-            coordinators = self._cluster.coordinators
-            answers = coordinators.end_move(self.log.now_ms()) if coordinators else {}
+            answers = self._cluster.groups.end_move(self.log.now_ms())
         self._deliver(answers)
 
     def _deliver(self, answers: Answers) -> None:
         """Requests that waited have their answers."""
 
-    @contextlib.contextmanager
-    def group(self, group_id: str) -> Iterator[Group]:
-        """A group's state, to look at and to change; requests wait as long as the `with` lasts."""
-        if self._cluster.coordinators is not None:
-            raise ValueError(f"group {group_id!r} has several members; only a group for one client can be changed")
+    def group(self, group_id: str) -> Group | None:
+        """A group as its coordinator keeps it, to look at; None before its first request."""
+        return self._cluster.groups.group(group_id)
+
+    def assigned(self, group_id: str) -> tuple[TopicPartition, ...]:
+        """What the client of this group was assigned last; nothing if its assignment cannot be decoded."""
         with self._lock:
-            yield self._cluster.group(group_id)
+            return self._one_client().assigned(group_id)
+
+    def commit(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Positions of a group that has no member yet."""
+        positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
+        with self._lock:
+            self._one_client().commit(OffsetCommitRequest(group_id, -1, "", None, positions), self.log.now_ms())
 
     def announce_rebalance(self, group_id: str) -> None:
-        """Answer heartbeats with REBALANCE_IN_PROGRESS until the member has joined."""
-        with self.group(group_id) as group:
-            group.announce_rebalance()
+        """Answer heartbeats with REBALANCE_IN_PROGRESS until the client has joined."""
+        with self._lock:
+            answers = self._one_client().announce_rebalance(group_id, self.log.now_ms())
         self.note(f"group {group_id}: a rebalance is announced")
+        self._deliver(answers)
 
     def add_phantom(self, group_id: str, *, leads: bool = False, takes: Sequence[TopicPartition] = ()) -> None:
-        """A second member is in the next round; leading, it takes those partitions and leaves the client the others."""
-        with self.group(group_id) as group:
-            group.add_phantom(Phantom(leads=leads, takes=frozenset(takes)))
+        """A second member joins with the client; leading, it takes those partitions, and the client has the others."""
+        with self._lock:
+            phantom = Phantom(group_id, self._cluster.topics.partitions_of, leads, frozenset(takes))
+            self._one_client().add_phantom(phantom)
         self.note(f"group {group_id}: a phantom {'leads' if leads else 'takes part'} from the next round on")
 
     def remove_phantom(self, group_id: str) -> None:
-        """The second member is gone from the next round on."""
-        with self.group(group_id) as group:
-            group.remove_phantom()
+        """The second member leaves."""
+        with self._lock:
+            answers = self._one_client().remove_phantom(group_id, self.log.now_ms())
         self.note(f"group {group_id}: the phantom is gone")
+        self._deliver(answers)
+
+    def _one_client(self) -> OneClient:
+        groups = self._cluster.groups
+        if not isinstance(groups, OneClient):
+            raise ValueError("groups have several members here; only a group of one client can be changed")
+        return groups
 
     def set_partitions(self, topic: str, partitions: int) -> None:
         """Create a topic, or give it more partitions."""

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from groupspec.impl.coordinator.context import Answered, Caller, GroupRequest, GroupResponse, Handle, Output
+from groupspec.impl.coordinator.context import (
+    Answered,
+    Caller,
+    GroupRequest,
+    GroupResponse,
+    Handle,
+    Output,
+    nothing,
+)
 from groupspec.impl.coordinator.coordinator import Coordinator, settle
 from groupspec.impl.coordinator.group import Group
 from groupspec.impl.coordinator.log import Log
@@ -20,12 +28,21 @@ Answers = Mapping[Handle, GroupResponse]
 
 
 class Coordinators:
-    """`partitions_of(topic)` tells how many there are (0: no such topic). Node 1 has all groups at first."""
+    """`partitions_of(topic)` tells how many there are (0: no such topic). Node 1 has all groups at first.
 
-    def __init__(self, nodes: int, settings: Settings, partitions_of: Callable[[str], int]) -> None:
+    `note` is told what happens without a request.
+    """
+
+    def __init__(
+        self,
+        nodes: int,
+        settings: Settings,
+        partitions_of: Callable[[str], int],
+        note: Callable[[str], object] = nothing,
+    ) -> None:
         self._partitions = range(settings.offsets_partitions)
         self._log = Log(settings.offsets_partitions)
-        self._nodes = [Coordinator(settings) for _ in range(nodes)]
+        self._nodes = [Coordinator(settings, note=note) for _ in range(nodes)]
         self._partitions_of = partitions_of
         self._unknown: dict[Handle, dict[TopicPartition, ErrorCode]] = {}
         self._node = 1

@@ -30,17 +30,17 @@ from groupspec.impl.broker.actions import (
     Reply,
     ReplyAfter,
 )
-from groupspec.impl.broker.cluster import Caller, GroupRequest, MemberRequest
 from groupspec.impl.broker.controls import Controls
 from groupspec.impl.broker.coordinators import Answers
 from groupspec.impl.broker.held_answers import HeldAnswers
 from groupspec.impl.broker.log import BrokerFailure, Kind, WireEvent, WireLog
+from groupspec.impl.broker.one_client import OneClient
 from groupspec.impl.broker.ticks import Ticks
 from groupspec.impl.broker.topics import is_worth_answering
-from groupspec.impl.coordinator import context
+from groupspec.impl.coordinator.context import Caller, GroupRequest
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
-from groupspec.impl.network.answers import error_of
+from groupspec.impl.network.answers import answer_with_error, error_of
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.errors import CodecError, RequestHeader, UnservedRequest
 from groupspec.impl.network.frames import FrameReader, framed
@@ -72,9 +72,9 @@ class ScriptedBroker(Controls):
     `topics` are names and partition counts. `version_caps` are highest versions by API. `lifetime_s` is how long it
     lives at most. Nodes have the ids 1 to `nodes`; node 1 coordinates all groups until `coordinator` says otherwise.
 
-    With `groups`, groups have any number of members and are kept by `groupspec.impl.coordinator` with these settings;
+    Groups are kept by `groupspec.impl.coordinator`. With `groups`, its settings, they have any number of members, and
     an error that a script makes the broker say is said only. Without, a group has one client at a time, is the script's
-    to change, and follows what the script says.
+    to change, and follows what the script says (`groupspec.impl.broker.one_client`).
     """
 
     def __init__(
@@ -179,11 +179,10 @@ class ScriptedBroker(Controls):
         self._stop = asyncio.Event()
         self._ticks = Ticks(_now_us())
         self._tasks.add(self._loop.create_task(self._tick()))
-        if self._cluster.coordinators is not None:
-            self._held = HeldAnswers(self._cluster.coordinators, self._lock, _now_ms)
-            timers = self._loop.create_task(self._held.run_timers())
-            timers.add_done_callback(self._failed_task)
-            self._tasks.add(timers)
+        self._held = HeldAnswers(self._cluster.groups, self._lock, _now_ms)
+        timers = self._loop.create_task(self._held.run_timers())
+        timers.add_done_callback(self._failed_task)
+        self._tasks.add(timers)
         servers = []
         try:
             for node in range(1, self._nodes + 1):
@@ -338,15 +337,12 @@ class ScriptedBroker(Controls):
     @contextlib.contextmanager
     def _parked(self, request: Request) -> Iterator[None]:
         """While a member's request waits, its session does not end."""
-        group = self._cluster.group(request.group_id) if isinstance(request, MemberRequest) else None
-        if group is None or self._held is not None:
+        groups = self._cluster.groups
+        if isinstance(groups, OneClient) and isinstance(request, GroupRequest):
+            with groups.held(request):
+                yield
+        else:
             yield
-            return
-        group.parked += 1
-        try:
-            yield
-        finally:
-            group.parked -= 1
 
     async def _delay(self, action: ReplyAfter | Hold) -> None:
         if isinstance(action, ReplyAfter):
@@ -357,8 +353,14 @@ class ScriptedBroker(Controls):
         await released.wait()
 
     def _refuse(self, request: Request, error: ErrorCode, event: WireEvent) -> Answer:
+        groups = self._cluster.groups
+        if not isinstance(groups, OneClient) or not isinstance(request, GroupRequest):
+            return answer_with_error(request, error)
         with self._lock:
-            return self._cluster.refuse(request, error, event.client_id)
+            caller = Caller(event.version, event.client_id)
+            answer, others = groups.refuse(request, error, caller, _now_ms())
+        self._deliver(others)
+        return answer
 
     def _deliver(self, answers: Answers) -> None:
         held = self._held
@@ -366,17 +368,15 @@ class ScriptedBroker(Controls):
             self._in_loop(lambda: held.deliver(answers))
 
     async def _default(self, request: Request, event: WireEvent) -> Answer:
-        if self._held is not None and isinstance(request, GroupRequest):
-            return await self._held.ask(request, event.node, context.Caller(event.version, event.client_id))
+        if isinstance(request, GroupRequest):
+            assert self._held is not None
+            return await self._held.ask(request, event.node, Caller(event.version, event.client_id))
         deadline_ms = _now_ms() + request.max_wait_ms if isinstance(request, FetchRequest) else 0
         while True:
             appended = self._appended
             assert appended is not None
             with self._lock:
-                if isinstance(request, MemberRequest):
-                    self._cluster.group(request.group_id).expire(event.at_us // 1000)
-                caller = Caller(event.node, event.client_id, event.version, _now_ms())
-                answer = self._cluster.answer(request, caller)
+                answer = self._cluster.answer(request, event.node)
             left_ms = deadline_ms - _now_ms()
             if not isinstance(request, FetchRequest) or not isinstance(answer, FetchResponse):
                 return answer

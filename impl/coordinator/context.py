@@ -77,6 +77,10 @@ def new_uuid(prefix: str, handle: Handle) -> str:
     return f"{prefix}-{uuid5(NAMESPACE_OID, f'{prefix}/{handle}')}"
 
 
+def nothing(*_: object) -> None:
+    """What is done about notes that nobody wants, and after writes that nobody waits for."""
+
+
 def first(what: str, generation: int, possible: tuple[str, ...]) -> str:
     """The choice of whoever does not care."""
     del what, generation
@@ -85,11 +89,15 @@ def first(what: str, generation: int, possible: tuple[str, ...]) -> str:
 
 @dataclass
 class Context:
-    """One for each coordinator. `now_ms` is the time of what is being handled."""
+    """One for each coordinator.
+
+    `now_ms` is the time of what is being handled; `note` is told what no request brings about.
+    """
 
     settings: Settings
     new_id: Callable[[str, Handle], str] = new_uuid
     choose: Choose = first
+    note: Callable[[str], object] = nothing
     now_ms: int = 0
     timers: Timers = field(default_factory=Timers)
     outputs: list[Output] = field(default_factory=list)
@@ -108,14 +116,10 @@ class Context:
 
     def written(self, number: int, error: ErrorCode) -> None:
         """The outcome of a write. One that was given up meanwhile is of no interest."""
-        _, then = self.waiting_writes.pop(number, (None, _nothing))
+        _, then = self.waiting_writes.pop(number, (None, nothing))
         then(_OF_A_FAILED_WRITE.get(error, error))
 
     def take_outputs(self) -> list[Output]:
         """What is to be done, in order; nothing is left."""
         outputs, self.outputs = self.outputs, []
         return outputs
-
-
-def _nothing(error: ErrorCode) -> None:
-    del error

@@ -21,6 +21,7 @@ from groupspec.impl.coordinator.context import (
     Write,
     first,
     new_uuid,
+    nothing,
 )
 from groupspec.impl.coordinator.group import Group, GroupState
 from groupspec.impl.coordinator.heartbeats import heartbeat
@@ -49,13 +50,17 @@ class Coordinator:
     """It has no partition at first. Times are milliseconds of any clock that only goes forward.
 
     `new_id` makes a member id out of the client id or instance id and the handle of the request that wants it;
-    `choose` decides where Kafka leaves it to chance.
+    `choose` decides where Kafka leaves it to chance; `note` is told of members whose session is over.
     """
 
     def __init__(
-        self, settings: Settings = DEFAULTS, new_id: Callable[[str, Handle], str] = new_uuid, choose: Choose = first
+        self,
+        settings: Settings = DEFAULTS,
+        new_id: Callable[[str, Handle], str] = new_uuid,
+        choose: Choose = first,
+        note: Callable[[str], object] = nothing,
     ) -> None:
-        self._context = Context(settings, new_id, choose)
+        self._context = Context(settings, new_id, choose, note)
         rebalancing = Rebalancing(self._context)
         self._rebalancing = rebalancing
         self._joining = Joining(self._context, rebalancing)
@@ -93,6 +98,23 @@ class Coordinator:
         """The log has the record of this `Write`, or refused it: then what waits for it gets a matching error."""
         self._run_timers(now_ms)
         self._context.written(number, error)
+        return self._context.take_outputs()
+
+    # What a script may do --------------------------------------------------------------------------------------------
+
+    def keep_alive(self, group_id: str, member_id: str, now_ms: int) -> None:
+        """A member's session begins anew, without a request of it."""
+        group = self.group(group_id)
+        if group is not None and member_id in group.members:
+            self._context.now_ms = now_ms
+            self._rebalancing.keep_alive(group, group.members[member_id])
+
+    def begin_rebalance(self, group_id: str, now_ms: int) -> list[Output]:
+        """The join phase begins, as if another member had come and gone; not in Empty, or while it lasts."""
+        self._run_timers(now_ms)
+        group = self.group(group_id)
+        if group is not None and group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+            self._rebalancing.prepare(group)
         return self._context.take_outputs()
 
     # Partitions ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from groupspec.impl.coordinator.context import Context, Handle
 from groupspec.impl.coordinator.group import Group, GroupState, Member
 from groupspec.impl.core.messages import ErrorCode, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 
+NO_SIGN_OF_LIFE = "no sign of life"
+"""Why a member is removed whose session is over, as a note says it."""
 CAN_REBALANCE = (GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
 
 
@@ -182,6 +184,10 @@ class Rebalancing:
         if member_id in group.pending_joins:
             group.remove(member_id)
         elif member_id in group.members and not group.members[member_id].is_awaiting:
+            silent_ms = group.members[member_id].session_timeout_ms
+            self._context.note(
+                f"group {group.group_id}: member {member_id} is gone: {NO_SIGN_OF_LIFE} for {silent_ms} ms"
+            )
             self.remove(group, member_id)
             if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
                 self.prepare(group)

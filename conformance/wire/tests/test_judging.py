@@ -26,7 +26,7 @@ from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, rule_named
-from groupspec.impl.broker.group import NO_SIGN_OF_LIFE
+from groupspec.impl.coordinator.rebalancing import NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
 
 STALL = ((2_100_000, 2_400_000),)

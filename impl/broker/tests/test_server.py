@@ -279,8 +279,7 @@ def test_a_rebalance_can_be_announced_and_a_phantom_take_part(broker: ScriptedBr
     joined = client.ask(JoinGroupRequest("g", 10_000, 60_000, sync.member_id, None, JOIN.protocols))
     assert isinstance(joined, JoinGroupResponse)
     client.ask(SyncGroupRequest("g", joined.generation, sync.member_id, None, "range"))
-    with broker.group("g") as group:
-        assert group.assigned == tuple(TopicPartition("orders", number) for number in range(3))
+    assert broker.assigned("g") == tuple(TopicPartition("orders", number) for number in range(3))
 
 
 def test_a_script_for_an_api_that_does_not_exist_is_refused(broker: ScriptedBroker) -> None:

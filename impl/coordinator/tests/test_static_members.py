@@ -124,8 +124,9 @@ def test_G11_a_static_member_survives_the_join_phase_and_is_removed_for_not_sync
     gone = Client(bench, instance="three", request=long).join()
     one.join(), two.join()
     assert gone.joined().error is ErrorCode.NONE
-    one.join()
     two.join(protocols=(("range", b"news"),))
+    one.join()
+    assert one.is_joining(), "the third one has not joined again"
     bench.pass_ms(REBALANCE_MS)
     assert len(one.joined().members) == 3
     two.joined()
