@@ -5,7 +5,8 @@ KafkaConsumer API"). A call that needs the network becomes an event for the driv
 what the driver has to say (errors, callbacks) waits in a queue until a call of the application's takes it.
 
 poll() works in this order (rule Q6): wakeup flag, queued errors and callbacks, fetch request, records. It returns with
-the first records, or when its time has passed, whatever else is under way (rule P4).
+the first records, or when its time has passed, whatever else is under way (rule P4). Records that are at hand when
+nothing else is due it returns at once.
 
 One thread at a time may use a consumer; any other gets ConcurrentUseError, except for wakeup() and close().
 """
@@ -52,7 +53,7 @@ __all__ = [
 
 CLOSE_TIMEOUT_MS: Final = 30_000
 QUIET_MS: Final = 100
-"""How long an iteration goes on with records that are here before it tells the background thread of a poll again."""
+"""For how long poll() goes on with records that are here before it tells the driver again that it was called."""
 
 
 class Consumer(PartitionCalls):
@@ -213,6 +214,8 @@ class Consumer(PartitionCalls):
             at_most = arguments.whole_number(max_records, "poll(): max_records", least=1)
         with self._call_guard.use("poll()"), self._driver.polling():
             self._call_guard.refuse_in_callback("poll()")
+            if records := self._take_at_hand(at_most):
+                return ConsumerRecords(records)
             self._need_background()
             self._subscription.poll_started()
             self._driver.submit(events.Poll(raises=self._callbacks.has_error()))
@@ -229,12 +232,16 @@ class Consumer(PartitionCalls):
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
             self._driver.submit(events.Fetch())
-            records = self._records.take(at_most)
-            if records and not self._subscription.returnable():
-                self._driver.submit(events.Fetch())  # the next ones come while the application works on these
+            records = self._take(at_most)
             if records or self._runtime.now_ms() >= deadline_ms:
                 return records
             self._wait_for_news(deadline_ms)
+
+    def _take(self, at_most: int) -> list[ConsumerRecord]:
+        records = self._records.take(at_most)
+        if records and self._records.used_up:
+            self._driver.submit(events.Fetch())  # the next ones come while the application works on these
+        return records
 
     def __iter__(self) -> Self:
         """Records one by one, for ever; or until none has come for `consumer_timeout_ms`."""
@@ -246,33 +253,25 @@ class Consumer(PartitionCalls):
         Raises: StopIteration when `consumer_timeout_ms` is over; what poll() raises.
         """
         patience_ms = self._config.consumer_timeout_ms
-        while not (records := self._take_at_hand()):
-            records = self.poll(arguments.INT32_MAX if patience_ms is None else patience_ms, max_records=1)
-            if records:
-                break
+        while not (records := self.poll(arguments.INT32_MAX if patience_ms is None else patience_ms, max_records=1)):
             if patience_ms is not None:
                 raise StopIteration
         return records[0]
 
-    def _take_at_hand(self) -> list[ConsumerRecord]:
-        """A record that is here already, if nothing else is due and the last poll() was not long ago.
+    def _take_at_hand(self, at_most: int) -> list[ConsumerRecord]:
+        """Records that are here already, if nothing else is due and the driver heard of a poll() not long ago.
 
-        The background thread need not hear of every record.
+        It need not hear of every one: a turn of its thread takes longer than to return some hundred records.
         """
-        with self._call_guard.use("next()"):
-            interval_ms = min(QUIET_MS, self._config.max_poll_interval_ms // 3)
-            if self._runtime.now_ms() - self._polled_ms >= interval_ms or self._is_anything_due():
-                return []
-            self._subscription.poll_started()
-            records = self._records.take(1)
-            if records and not self._subscription.returnable():
-                self._driver.submit(events.Fetch())
-            return records
+        interval_ms = min(QUIET_MS, self._config.max_poll_interval_ms // 3)
+        if self._runtime.now_ms() - self._polled_ms >= interval_ms or self._is_anything_due():
+            return []
+        self._subscription.poll_started()
+        return self._take(at_most)
 
     def _is_anything_due(self) -> bool:
         return (
             self._call_guard.is_interrupted()
-            or self._call_guard.is_in_callback()
             or self._driver.failure() is not None
             or self._callbacks.has_error()
             or self._callbacks.is_due()

@@ -167,6 +167,7 @@ class Records:
         self._decoder = decoder
         self._opened: dict[TopicPartition, _Opened] = {}
         self.returned = 0  # how many records the application was given
+        self.used_up = False  # whether the last take() has emptied a buffer, so that its partition can be fetched again
 
     def take(self, at_most: int) -> list[ConsumerRecord]:
         """Records that are the application's from now on, of several partitions if there are enough.
@@ -175,6 +176,7 @@ class Records:
         then the next call raises it.
         """
         taken: list[ConsumerRecord] = []
+        self.used_up = False
         while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
             opened = self._open(buffered)
             if opened.problem is not None and not opened.has_more():
@@ -204,6 +206,7 @@ class Records:
         if not self._subscription.advance(opened.buffered, opened.position, end, exhausted):
             return ()
         opened.returned(records, end)
+        self.used_up = self.used_up or exhausted
         self.returned += len(records)
         return records
 

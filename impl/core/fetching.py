@@ -1,17 +1,19 @@
 """Fetching: record batches from the leaders of the partitions, handed over to the polling thread undecoded.
 
-A Fetch event is a demand: it stands until records have been handed over. A partition is fetched only with a valid
-position, not paused, with nothing of it buffered and no fetch of it under way (rule O5); one fetch at a time goes to
-each leader. What comes back for an earlier assignment or position is dropped (rule O3).
+A Fetch event is a demand: it stands until records have been handed over, and nothing is left to fetch that is known to
+have some. A partition is fetched only with a valid position, not paused, with nothing of it buffered and no fetch of it
+under way (rule O5); one fetch at a time goes to each leader. What comes back for an earlier assignment or position is
+dropped (rule O3).
 
-A leader is left alone while records of one of its partitions wait to be returned: a fetch of the others alone, which
-may all be at their end, would keep that one waiting for fetch.max.wait.ms. So every fetch has all partitions of its
-leader, and comes back at once if one of them has records (as Java's AbstractFetch.prepareFetchRequests and
-bufferedNodes).
+While records of one partition wait to be returned, the others of its leader are fetched if one of them is known to have
+more: so the next records come while the application works on these (as Java's AbstractFetch.prepareFetchRequests). If
+none is, their fetch would wait for fetch.max.wait.ms, and the one that is used up meanwhile with it; so that leader is
+left alone, and the next fetch has all its partitions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from groupspec.impl.core.context import Context
@@ -57,14 +59,22 @@ class Fetching:
             return
         metadata = self._metadata
         busy = {asked.leader for asked in self._under_way.values()}
-        busy |= {leader for p in self._subscription.returnable() if (leader := metadata.leader(p)) is not None}
         by_leader: dict[int, dict[TopicPartition, tuple[int, int]]] = {}
         for partition, epoch_and_offset in self._subscription.fetchable().items():
             leader = metadata.leader(partition)
             if leader is not None and leader not in busy:
                 by_leader.setdefault(leader, {})[partition] = epoch_and_offset
+        if not by_leader:
+            return
+        waiting = {metadata.leader(partition) for partition in self._subscription.returnable()}
         for leader, wanted in by_leader.items():
-            self._send(leader, wanted)
+            if leader not in waiting or self._have_more(wanted):
+                self._send(leader, wanted)
+
+    def _have_more(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether one of them is known not to be at its end."""
+        lags = self._subscription.lags()
+        return any(lags.get(partition) for partition in partitions)
 
     def _send(self, leader: int, wanted: dict[TopicPartition, tuple[int, int]]) -> None:
         config = self._context.config
@@ -89,7 +99,8 @@ class Fetching:
     # Answers, a group of partitions with the same error at a time -----------------------------------------------------
 
     def received(self, sent: Sent, response: FetchResponse, partitions: Partitions) -> None:
-        """Records, or none yet."""
+        """Records, or none yet. What is known to have more, and was not asked, is asked without another demand."""
+        buffered = False
         for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
             fetched = response.partitions[partition]
             held_back = self._context.config.read_committed and fetched.last_stable_offset >= 0
@@ -105,8 +116,9 @@ class Fetching:
                 fetched.high_watermark,
                 fetched.aborted_transactions,
             )
-            if self._subscription.buffer(records):
-                self._demand = False
+            buffered = self._subscription.buffer(records) or buffered
+        if buffered:
+            self._demand = self._have_more(self._subscription.fetchable())
 
     def out_of_range(self, sent: Sent, partitions: Partitions) -> None:
         """These positions do not exist (any more): the reset policy applies, or the application gets an error."""

@@ -75,7 +75,7 @@ class Connection:
         else:
             self._queued.append((request, deadline_ms))
 
-    def received(self, data: bytes) -> None:
+    def received(self, data: bytes | memoryview) -> None:
         """Bytes from the broker. Raises CodecError if they end this connection; answers before that are kept."""
         for frame in self._frames.feed(data):
             self._answer(frame)

@@ -26,7 +26,7 @@ class FrameReader:
         self._limit = limit
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
+    def feed(self, data: bytes | memoryview) -> Iterator[bytes]:
         """The frames that are complete with this data. Raises FrameTooLarge after the last good one.
 
         The stream is beyond repair then. Iterate to the end: what is not iterated over is not read.
@@ -42,7 +42,7 @@ class FrameReader:
                 if len(self._buffer) < end:
                     break
                 start = end
-                yield bytes(self._buffer[begin:end])
+                yield bytes(memoryview(self._buffer)[begin:end])  # one copy; a slice of the buffer would be another
         finally:
             del self._buffer[:start]
 

@@ -90,9 +90,10 @@ def decode_records(
         try:
             if length < _SMALLEST_BATCH - _BATCH_START.size:
                 raise CorruptRecordException(f"a batch of {length} bytes can't be")
-            batch = _open_batch(data[at:end], check_crcs)
-            if not (aborted.hides(batch, data[at:end], behind - 1) or batch.is_control_batch):
-                records += _read_batch(partition, batch, data[at:end], from_offset)
+            raw = data[at:end]
+            batch = _open_batch(raw, check_crcs)
+            if not (aborted.hides(batch, raw, behind - 1) or batch.is_control_batch):
+                records += _read_batch(partition, batch, raw, from_offset)
         except Exception as problem:  # whatever a codec raises, the bytes are the reason
             start = max(base_offset, position)
             cause = f"{type(problem).__name__}: {problem}"

@@ -30,7 +30,7 @@ from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.frames import DEFAULT_LIMIT
 
-_READ_SIZE: Final = 256 * 1024
+_READ_SIZE: Final = 1024 * 1024
 
 Address = tuple[str, int]
 _Target = tuple[int, int, int, str, Any]  # as from getaddrinfo
@@ -107,6 +107,7 @@ class _Link:
     tried: set[Address] = field(default_factory=set)
     targets: list[_Target] = field(default_factory=list)  # the host's addresses that are left to try
     next_target_ms: int = 0  # when to go on to the next one, if this one does not answer
+    watched: int = 0  # for what the selector watches the socket
 
     def is_trying_targets(self) -> bool:
         """Whether the host has another address, if this one does not answer."""
@@ -140,6 +141,8 @@ class SocketTransport:
         self._backoffs: dict[Address, _Backoff] = {}
         self._next_bootstrap = 0
         self._answers: list[ResponseReceived] = []
+        self._read_buffer = memoryview(bytearray(_READ_SIZE))
+        self._wake_sent = False  # set by whoever wakes; cleared by the thread that polls, before it returns
         self._waker, self._woken = socket.socketpair()
         for end in (self._waker, self._woken):
             end.setblocking(False)
@@ -178,6 +181,7 @@ class SocketTransport:
             now_ms = self._now_ms()
             self._open_due(now_ms)
             self._expire(now_ms)
+            self._write_queued()
             wait_ms = 0 if self._answers or woken else self._wait_ms(now_ms, end_ms)
             woken = self._move_bytes(wait_ms) or woken
             if self._answers or woken or self._now_ms() >= end_ms:
@@ -185,7 +189,13 @@ class SocketTransport:
                 return answers
 
     def wake(self) -> None:
-        """Let the current poll, or the next one, return at once. May be called from any thread."""
+        """Let the current poll, or the next one, return at once. May be called from any thread.
+
+        Each byte costs both threads a turn: none is sent while one is on its way.
+        """
+        if self._wake_sent:
+            return
+        self._wake_sent = True
         # A full pipe wakes as well as one more byte would; a closed one belongs to a transport that nobody polls.
         with contextlib.suppress(OSError):
             self._waker.send(b"\0")
@@ -309,7 +319,8 @@ class SocketTransport:
                 self._settings.prepare(link.socket)
                 with contextlib.suppress(BlockingIOError):
                     link.socket.connect(target)
-                self._selector.register(link.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, link)
+                link.watched = selectors.EVENT_READ | selectors.EVENT_WRITE
+                self._selector.register(link.socket, link.watched, link)
             except OSError as refused:
                 self._close_socket(link)
                 problem = refused
@@ -326,18 +337,26 @@ class SocketTransport:
             if link is None:
                 woken = True
                 with contextlib.suppress(BlockingIOError):
-                    while self._woken.recv(4096):
-                        pass
+                    self._woken.recv(4096)
+                self._wake_sent = False
             elif link.socket is not None:
                 self._move_bytes_of(link, events)
         return woken
+
+    def _write_queued(self) -> None:
+        """At once: mostly there is room, so that nothing has to wait for the selector."""
+        for link in self._all_links():
+            if link.connection.outgoing and link.connection.phase is not Phase.CONNECTING:
+                self._move_bytes_of(link, 0)
 
     def _watch_for_writing(self) -> None:
         for link in self._all_links():
             if link.socket is not None:
                 wants = link.connection.phase is Phase.CONNECTING or bool(link.connection.outgoing)
                 events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wants else 0)
-                self._selector.modify(link.socket, events, link)
+                if events != link.watched:
+                    link.watched = events
+                    self._selector.modify(link.socket, events, link)
 
     def _move_bytes_of(self, link: _Link, events: int) -> None:
         assert link.socket is not None
@@ -363,10 +382,10 @@ class SocketTransport:
 
     def _read(self, link: _Link) -> None:
         assert link.socket is not None
-        data = link.socket.recv(_READ_SIZE)
-        if not data:
+        count = link.socket.recv_into(self._read_buffer)
+        if not count:
             raise ConnectionResetError("the broker closed the connection")
-        link.connection.received(data)
+        link.connection.received(self._read_buffer[:count])
         self._collect(link)
 
     def _collect(self, link: _Link) -> None:

@@ -72,11 +72,6 @@ class CallGuard:
                 f"{call} inside a rebalance callback would wait for that callback to return; call it afterwards"
             )
 
-    def is_in_callback(self) -> bool:
-        """Whether a rebalance callback runs."""
-        with self._lock:
-            return bool(self._callbacks)
-
     def is_foreign(self) -> bool:
         """Whether this process was forked from the consumer's. Takes no lock: one may be held for ever."""
         return self._runtime.process_id() != self._process

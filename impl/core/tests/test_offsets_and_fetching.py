@@ -61,7 +61,16 @@ def fetched(scene: Scene, records: bytes = b"records", error: str = "NONE", only
     request = scene.waiting("Fetch").request
     assert isinstance(request, FetchRequest)
     found = {p: records if only in (None, p) else b"" for p in request.offsets}
-    scene.respond("Fetch", FetchResponse({p: FetchedPartition(r, 99, ErrorCode[error]) for p, r in found.items()}))
+    ends = {p: 99 if found[p] else offset for p, offset in request.offsets.items()}
+    scene.respond("Fetch", FetchResponse({p: FetchedPartition(r, ends[p], ErrorCode[error]) for p, r in found.items()}))
+
+
+def use_up(scene: Scene, partition: TopicPartition) -> None:
+    """The application takes the two records of this partition that wait, which is the first with any."""
+    buffered = scene.subscription.next_buffered()
+    assert buffered is not None
+    assert buffered.partition == partition
+    assert scene.subscription.advance(buffered, buffered.offset, buffered.offset + 2, exhausted=True)
 
 
 # Positions
@@ -248,10 +257,38 @@ def test_a_leader_is_left_alone_while_records_of_one_of_its_partitions_wait() ->
     fetched(scene, only=P0)
     scene.do(Fetch())
     assert not scene.is_waiting("Fetch")
-    buffered = scene.subscription.next_buffered()
-    assert buffered is not None and scene.subscription.advance(buffered, 10, 12, exhausted=True)
+    use_up(scene, P0)
     scene.do(Fetch())
     assert list(scene.sent(FetchRequest)[-1].offsets.items()) == [(P2, 10), (P0, 12)]  # whose turn it is comes first
+
+
+def test_what_is_used_up_and_has_more_is_fetched_while_records_of_others_wait() -> None:
+    scene = Scene().stable(0, 2)  # one leader
+    scene.do(Fetch())
+    fetched(scene)
+    use_up(scene, P0)
+    scene.do(Fetch())
+    assert [dict(request.offsets) for request in scene.sent(FetchRequest)][1:] == [{P0: 12}]
+    use_up(scene, P2)
+    scene.do(Fetch())
+    assert len(scene.sent(FetchRequest)) == 2  # one at a time goes to each leader
+    fetched(scene)
+    assert dict(scene.sent(FetchRequest)[-1].offsets) == {P2: 12}  # the records of P0 do not end the later demand
+
+
+def test_what_was_asked_for_ahead_is_dropped_when_the_position_is_moved_or_the_partition_is_gone() -> None:
+    scene = Scene().stable(0, 2)
+    scene.do(Fetch())
+    fetched(scene)
+    use_up(scene, P0)
+    scene.do(Fetch())
+    scene.subscription.seek(P0, 70)
+    fetched(scene)
+    assert scene.subscription.returnable() == (P2,)
+    scene.subscription.keep_only([P0])
+    assert scene.subscription.returnable() == ()
+    scene.do(Fetch())
+    assert dict(scene.sent(FetchRequest)[-1].offsets) == {P0: 70}
 
 
 def test_a_leader_is_not_kept_waiting_by_records_of_a_paused_partition() -> None:
