@@ -22,6 +22,7 @@ LEFT_OUT = (
     # What verifies the specification itself, and tries the reference and the tests against it; what presents that.
     "conformance/benchmarks/*",
     "conformance/book/*",
+    "conformance/books.py",
     "conformance/differential/*",
     "conformance/engines/*",
     "conformance/explain/lab.py",
@@ -34,6 +35,7 @@ LEFT_OUT = (
     "conformance/schedules/*",
     "conformance/scores/*",
     "conformance/simulation/*",
+    "conformance/stress/*",
     # All but routes.py: a vector file is recognised by what made it, and that is a part of how.
     "conformance/stateful/[!_r]*",
     "conformance/tour.py",

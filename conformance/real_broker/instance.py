@@ -1,7 +1,8 @@
 """One broker in one folder: start it, ask about it, stop it.
 
 The folder holds the broker's configuration, data and logs, and two lock files that say who is alive (see `keeper`).
-Every start is a fresh broker without topics; the logs of the last one stay until then.
+Every start is a fresh broker without topics, unless it goes on with what is there; the logs of the last one stay until
+then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,15 @@ _STARTED: Final = "Kafka Server started"
 _CLUSTER: Final = "Z3JvdXBzcGVjLWxvb3BiYWNr"[:22]
 _ATTEMPTS: Final = 3
 _TURN_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One more listener for clients: who connects to it is told to come back to another port, where a proxy may be."""
+
+    name: str
+    port: int
+    advertised_port: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +93,11 @@ def start(
     port: int | None = None,
     owned: bool = False,
     settings: Mapping[str, str] | None = None,
+    listeners: Sequence[Listener] = (),
+    goes_on: bool = False,
     start_limit_s: float = START_LIMIT_S,
 ) -> Started:
-    """Start a fresh broker in `directory`, and return when it answers.
+    """Start a broker in `directory`, and return when it answers.
 
     Args:
         directory: its folder; made, and emptied of the last broker's data.
@@ -93,6 +105,8 @@ def start(
         port: for clients; one that is free when None.
         owned: it ends too when the returned keeper's stdin is closed, or this process ends.
         settings: more lines of server.properties.
+        listeners: besides the one at `port`.
+        goes_on: with configuration, data and logs of the last broker of this folder, which was stopped; `port` is its.
         start_limit_s: how long it may take to come up.
 
     Raises:
@@ -109,7 +123,10 @@ def start(
             )
         clear_orphan(directory)
         for attempt in range(1, _ATTEMPTS + 1):
-            launch = _Launch(directory, java / "bin" / "java", jars, *_ports(port), dict(settings or {}))
+            ports = _ports(port)
+            launch = _Launch(directory, java / "bin" / "java", jars, *ports, dict(settings or {}), tuple(listeners))
+            if not goes_on:
+                launch.prepare()
             keeper = launch.go(lifetime_s, owned)
             try:
                 return Started(launch.wait(keeper, lifetime_s, start_limit_s), keeper)
@@ -154,25 +171,34 @@ class _Launch:
     port: int
     controller_port: int
     settings: dict[str, str]
+    listeners: tuple[Listener, ...]
+    starts_before: int = 0
 
-    def go(self, lifetime_s: float, owned: bool) -> subprocess.Popen[bytes]:
-        """Write its files and start its keeper, which starts the JVM."""
+    def prepare(self) -> None:
+        """Write its files, in place of the last broker's."""
         data, logs = self.directory / "data", self.directory / "logs"
         for folder in (data, logs):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-        for name in ("running.json", "jvm.out"):
-            (self.directory / name).unlink(missing_ok=True)
         values = {
             "port": str(self.port),
             "controller_port": str(self.controller_port),
             "data": str(data),
             "logs": str(logs),
+            "listeners": "".join(f",{one.name}://127.0.0.1:{one.port}" for one in self.listeners),
+            "advertised": "".join(f",{one.name}://127.0.0.1:{one.advertised_port}" for one in self.listeners),
+            "protocols": "".join(f",{one.name}:PLAINTEXT" for one in self.listeners),
             "settings": "\n".join(f"{name}={value}" for name, value in self.settings.items()),
         }
         for name in ("server.properties", "log4j2.xml"):
             (self.directory / name).write_text(template(name, values), encoding="utf-8")
         self._format_storage()
+
+    def go(self, lifetime_s: float, owned: bool) -> subprocess.Popen[bytes]:
+        """Start its keeper, which starts the JVM."""
+        for name in ("running.json", "jvm.out"):
+            (self.directory / name).unlink(missing_ok=True)
+        self.starts_before = self._starts()
         return subprocess.Popen(
             [
                 *(sys.executable, "-m", "groupspec.conformance.real_broker.keeper"),
@@ -187,17 +213,19 @@ class _Launch:
 
     def wait(self, keeper: subprocess.Popen[bytes], lifetime_s: float, limit_s: float) -> Running:
         """Wait until the broker says that it has started, and answers."""
-        server_log = self.directory / "logs" / "server.log"
         until = time.monotonic() + limit_s
         while time.monotonic() < until:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 keeper.wait(_TURN_S)
                 raise self._not_started("it ended at once")
-            if _has_line(server_log, _STARTED) and probe.answers(self.port, timeout_s=1.0):
+            if self._starts() > self.starts_before and probe.answers(self.port, timeout_s=1.0):
                 return self._note(keeper, lifetime_s)
         keeper.terminate()
         keeper.wait(STOP_LIMIT_S + 10)
         raise self._not_started(f"it did not answer within {limit_s:.0f} s")
+
+    def _starts(self) -> int:
+        return sum(_STARTED in line for line in _lines(self.directory / "logs" / "server.log"))
 
     def _note(self, keeper: subprocess.Popen[bytes], lifetime_s: float) -> Running:
         running = Running(

@@ -278,7 +278,7 @@ class Application(Calls):
         is_lost = callback.kind is CallbackKind.LOST
         self._ledger.release_begins(self._process, callback.partitions, is_lost)
         yield from self._run_callback()
-        self._ledger.released(self._process, callback.partitions)
+        self._ledger.release(self._process, callback.partitions)
         self._process.give(events.PartitionsRevoked())
 
     def _run_callback(self) -> Steps:

@@ -1,11 +1,8 @@
-"""What must hold of records, commits, ownership and callbacks: the books of one run.
+"""What must hold of records, commits, ownership and callbacks, by the books of one run (`conformance.books`).
 
-A record counts as processed when the application has worked on it. The highest offset up to which all records of a
-partition were processed, by whomever, is the partition's mark; nothing is lost as long as every commit stays at or
-below it and nobody begins above it.
-
-A record may be processed twice only where the protocol can't help it: its reader was killed, stood still, lost the
-partition, commits by itself and was not answered, or gave the partition up while a request of it had just failed.
+Nothing is lost as long as every commit stays at or below a partition's mark, and nobody begins above it. A partition's
+records may be processed twice when its reader was killed, stood still, lost it, commits by itself and was not answered,
+or gave it up while a request of it had just failed.
 
 Rules: C1 (callbacks alternate), K1 and S1 (owners), M4 and M6 (commits), O1 to O3 (positions), M8 (the commit before a
 revocation), L2 (close).
@@ -16,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from groupspec.conformance.books import Books
 from groupspec.conformance.simulation.member import Member
 from groupspec.impl.core.errors import FencedInstanceIdError, ProtocolError
 from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata, TopicPartition
@@ -39,46 +37,31 @@ def expect(condition: bool, promise: str, text: str) -> None:
         raise Broken(promise, text)
 
 
-class Ledger:
-    """The books.
+class Ledger(Books[Member, TopicPartition]):
+    """The books, and what must hold by them.
 
     Attributes:
-        marks: Partition -> the offset up to which everything was processed.
         committed: Partition -> the offset that the coordinator has.
         may_be_fenced: Members, by number, whose instance id may have another member id than the one that their process
             has: another JoinGroup has reached the group, or the coordinator has moved before it wrote the newest one.
-        processed_count, doubles: Records, and how many were processed before.
     """
 
     def __init__(self, is_member: Callable[[str], bool]) -> None:
+        super().__init__()
         self.may_be_fenced: set[int] = set()
         self._is_member = is_member
-        self.marks: dict[TopicPartition, int] = {}
         self.committed: dict[TopicPartition, int] = {}
-        self._owned: dict[Member, set[TopicPartition]] = {}
         self._next: dict[tuple[Member, TopicPartition], int] = {}
-        self._may_double: set[TopicPartition] = set()
         self._troubled: dict[Member, int] = {}
-        self.processed_count = self.doubles = 0
-
-    def owned(self, process: Member) -> set[TopicPartition]:
-        """What this application owns, by its callbacks."""
-        return self._owned.setdefault(process, set())
-
-    def owner_count(self, partition: TopicPartition) -> int:
-        """How many processes think that it is theirs."""
-        return sum(partition in owned for owned in self._owned.values())
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
     def assigned(self, process: Member, partitions: Iterable[TopicPartition]) -> None:
         """The assigned callback begins."""
-        owned = self.owned(process)
         for partition in partitions:
-            expect(partition not in owned, "callbacks", f"{process.name} is assigned {partition} twice (C1)")
-            if self.owner_count(partition):  # of somebody whose session is over, and who does not know it yet
-                self._may_double.add(partition)
-            owned.add(partition)
+            is_new = partition not in self.owned(process)
+            expect(is_new, "callbacks", f"{process.name} is assigned {partition} twice (C1)")
+            self.assign(process, partition)
             self._next.pop((process, partition), None)
         self.check_owners(process)
 
@@ -95,7 +78,7 @@ class Ledger:
             if other is process or other.is_standing_still or not mine & theirs:
                 continue
             if not self._is_member(other.core.context.identity.member_id):
-                self._may_double |= mine & theirs
+                self.may_double(mine & theirs)
                 continue
             expect(
                 other.core.context.identity.generation != generation,
@@ -128,11 +111,7 @@ class Ledger:
                     f"committed {self.committed.get(partition, 0)}, though nothing had failed (M8)"
                 ),
             )
-            self._may_double.add(partition)
-
-    def released(self, process: Member, partitions: Iterable[TopicPartition]) -> None:
-        """The revoked or lost callback has ended."""
-        self.owned(process).difference_update(partitions)
+            self.may_double([partition])
 
     def trouble(self, process: Member, now_ms: int) -> None:
         """A request of it failed, or its coordinator was unknown."""
@@ -144,13 +123,9 @@ class Ledger:
         limit_ms = 2 * process.plan.config.max_poll_interval_ms
         return at_ms is not None and process.loop.now_ms - at_ms <= limit_ms
 
-    def may_double(self, process: Member) -> None:
+    def stopped(self, process: Member) -> None:
         """It is killed, or stands still: others go on from what it has committed."""
-        self._may_double |= self.owned(process)
-
-    def forget(self, process: Member) -> None:
-        """It is no more."""
-        self._owned.pop(process, None)
+        self.may_double(self.owned(process))
 
     # Records ---------------------------------------------------------------------------------------------------------
 
@@ -176,20 +151,14 @@ class Ledger:
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
             mark = self.marks.get(partition, 0)
+            taken = self.take(process, partition, record.offset, record.offset)
             expect(
-                record.offset <= mark,
+                not taken.missing,
                 "lost records",
                 f"{process.name} processes {record.offset} of {partition}; {mark} was never processed (O1)",
             )
-            self.processed_count += 1
-            if record.offset == mark:
-                self.marks[partition] = mark + 1
-                if self.owner_count(partition) == 1 and partition in self.owned(process):
-                    self._may_double.discard(partition)
-                continue
-            self.doubles += 1
             expect(
-                partition in self._may_double,
+                not taken.doubled or taken.excused,
                 "doubled records",
                 (
                     f"{process.name} processes {record.offset} of {partition} again (up to {mark} was done), "
@@ -212,7 +181,7 @@ class Ledger:
                 f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
             )
             if wanted.offset < before:
-                self._may_double.add(partition)
+                self.may_double([partition])
             self.committed[partition] = wanted.offset
 
     # Calls -----------------------------------------------------------------------------------------------------------
@@ -226,7 +195,7 @@ class Ledger:
             "errors",
             f"poll() of {process.name} raises {error!r}, which nothing accounts for",
         )
-        self.may_double(process)
+        self.stopped(process)
 
     def closed(self, process: Member, late_ms: int) -> None:
         """close() returns, so much after its time limit, callbacks aside."""

@@ -145,7 +145,7 @@ class Process(Member):
         if self.is_alive and not self.is_standing_still:
             self.is_standing_still = self.has_stood_still = True
             self._stands_from_ms = self.loop.now_ms
-            self._run.ledger.may_double(self)
+            self._run.ledger.stopped(self)
 
     def go_on(self) -> None:
         """It does not know that it stood still: answers, timers and the application come in any order."""
@@ -165,7 +165,7 @@ class Process(Member):
     def kill(self) -> None:
         """It ends without a word."""
         if self.is_alive:
-            self._run.ledger.may_double(self)
+            self._run.ledger.stopped(self)
             self.end()
 
     def end(self) -> None:

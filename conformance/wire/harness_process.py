@@ -49,13 +49,14 @@ class Ending:
 class HarnessProcess:
     """A running harness. Use as a context manager; leaving it ends the process."""
 
-    def __init__(self, command: Sequence[str], log: Log) -> None:
-        """Start it.
+    def __init__(self, command: Sequence[str], log: Log, events_per_second: int = MAX_EVENTS_PER_SECOND) -> None:
+        """Start it. More events than that in a second break the protocol.
 
         Raises:
             OSError: the command cannot be started.
         """
         self._log = log
+        self._events_per_second = events_per_second
         self._started_us = now_us()
         pipe = subprocess.PIPE
         self._process = tied.start(command, stdin=pipe, stdout=pipe, stderr=pipe)
@@ -163,5 +164,5 @@ class HarnessProcess:
         self._events_in_second += 1
         if self._bytes_in_second > MAX_BYTES_PER_SECOND:
             self._broken = f"stdout was flooded: more than {MAX_BYTES_PER_SECOND} bytes within a second"
-        elif self._events_in_second > MAX_EVENTS_PER_SECOND:
-            self._broken = f"stdout was flooded: more than {MAX_EVENTS_PER_SECOND} lines within a second"
+        elif self._events_in_second > self._events_per_second:
+            self._broken = f"stdout was flooded: more than {self._events_per_second} lines within a second"

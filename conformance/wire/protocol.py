@@ -93,6 +93,8 @@ class Configure(Command, frozen=True, tag="configure"):
     """How long the broker may hold a Fetch that finds no records (fetch.max.wait.ms)."""
     callback_ms: Milliseconds
     """How long each of the listener's callbacks takes: it waits that long before it returns."""
+    more: dict[str, str] = msgspec.field(default_factory=dict)
+    """Further settings by the names of Kafka's consumer, such as group.instance.id; `conform` sends none."""
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):

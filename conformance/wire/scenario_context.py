@@ -98,6 +98,7 @@ class ScenarioContext:
                 auto_offset_reset="earliest",
                 fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
                 callback_ms=self.variant.callback_ms,
+                more={},
                 **self.case.scenario.timeouts,
             )
         )

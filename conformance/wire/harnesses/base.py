@@ -70,6 +70,8 @@ def kafka_settings(command: protocol.Configure) -> dict[str, Any]:
     del settings["rebalance"], settings["callback_ms"]
     settings["bootstrap_servers"] = settings.pop("bootstrap")
     settings["enable_auto_commit"] = settings.pop("auto_commit")
+    for name, value in settings.pop("more").items():
+        settings[name.replace(".", "_")] = int(value) if value.isdecimal() else value
     return settings
 
 

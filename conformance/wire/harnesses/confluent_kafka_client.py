@@ -44,6 +44,8 @@ class ConfluentKafka(Harness):
         settings = kafka_settings(command)
         settings["socket_timeout_ms"] = settings.pop("request_timeout_ms")
         settings["fetch_wait_max_ms"] = settings.pop("fetch_max_wait_ms")
+        if "metadata_max_age_ms" in settings:
+            settings["topic_metadata_refresh_interval_ms"] = settings.pop("metadata_max_age_ms")
         assignor = "cooperative-sticky" if command.rebalance == "cooperative" else "range"
         self.consumer = Consumer(
             {name.replace("_", "."): value for name, value in settings.items()}

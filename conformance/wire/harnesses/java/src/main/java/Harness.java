@@ -158,6 +158,8 @@ public final class Harness {
         names.put("auto_offset_reset", ConsumerConfig.AUTO_OFFSET_RESET_CONFIG);
         names.put("fetch_max_wait_ms", ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG);
         names.forEach((field, key) -> config.put(key, settings.get(field).getAsString()));
+        settings.getAsJsonObject("more").entrySet().forEach(
+                one -> config.put(one.getKey(), one.getValue().getAsString()));
         consumer = new KafkaConsumer<>(config);
     }
 

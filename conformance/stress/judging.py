@@ -1,0 +1,273 @@
+"""The verdict on a run: every record, every owner and every silence, each thing that is wrong put down to a process.
+
+The rules are those of the simulation's ledger, by the same books (`conformance.books`). What cannot be seen from
+outside the processes is replaced by what can: whether a member could commit by the trouble that the run has made for
+it, and who is no member any more by the coordinator's own log.
+
+Whose fault: records that are lost or doubled are put down to whoever had the partition before, because its commits are
+where the next one begins; or to the reader itself, if it had read of the partition already. A partition that two have
+is put down to the one that had it first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from groupspec.conformance.books import Books
+from groupspec.conformance.stress.plan import REQUEST_MS
+from groupspec.conformance.stress.timeline import TROUBLE, Happening
+
+COMMIT_TROUBLE_US: Final = (REQUEST_MS + 1_000) * 1000
+"""A commit before a revocation may fail through trouble that is not older: a request times out, a connection is new."""
+
+LOG_SLACK_US: Final = 100_000
+"""The coordinator's log is in milliseconds of another clock, and is written after the fact."""
+
+LETS_GO_WITHIN_US: Final = 6_000_000
+"""Who is out of the group hears so with its next request: a heartbeat, a look-up of the coordinator, reconnecting."""
+
+HANG_US: Final = 15_000_000
+"""Nothing is heard for so long of a process that could poll: each poll() takes 100 ms, each slow callback 2.5 s."""
+
+Promise = Literal["lost", "doubled", "owners", "hang", "close", "crash", "unstable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A promise that is broken. `process`: whose doing; "": nobody's in particular. `records`: how many it is about."""
+
+    promise: Promise
+    process: str
+    at_us: int
+    text: str
+    records: int = 0
+
+    @property
+    def client(self) -> str:
+        """Which client the process runs."""
+        return self.process.rpartition("-")[0].rpartition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found; by client how many records were processed, and how many of them again with an excuse."""
+
+    findings: tuple[Finding, ...]
+    processed: Mapping[str, int]
+    excused: Mapping[str, int]
+    longest_overlap_ms: int
+
+
+class _Troubles:
+    """When which process could not help what happened: [begin, end] of each, and of everybody's."""
+
+    def __init__(self, happenings: Iterable[Happening]) -> None:
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        begun: dict[tuple[str, str], int] = {}
+        for one in happenings:
+            if one.kind in TROUBLE:
+                begun.setdefault((one.process, TROUBLE[one.kind]), one.at_us)
+            elif (at_us := begun.pop((one.process, one.kind), None)) is not None:
+                self._spans.setdefault(one.process, []).append((at_us, one.at_us))
+        for (process, _), at_us in begun.items():
+            self._spans.setdefault(process, []).append((at_us, 2**62))
+
+    def of(self, process: str) -> list[tuple[int, int]]:
+        """Its own, and everybody's."""
+        return sorted(self._spans.get(process, []) + self._spans.get("", []))
+
+    def is_troubled(self, process: str, at_us: int, after_us: int) -> bool:
+        """Whether it is in trouble, or was that long ago at most."""
+        return any(begin <= at_us <= end + after_us for begin, end in self.of(process))
+
+    def free_us(self, process: str, begin_us: int, end_us: int, after_us: int) -> int:
+        """How long it was in no trouble in between, and in none so long before."""
+        free, now_us = 0, begin_us
+        for begin, end in self.of(process):
+            free += max(0, min(begin, end_us) - now_us)
+            now_us = max(now_us, min(end + after_us, end_us))
+        return free + max(0, end_us - now_us)
+
+
+class Judge:
+    """Goes through a run once, in the order of time."""
+
+    def __init__(self, happenings: Sequence[Happening], expulsions: Iterable[Happening]) -> None:
+        self._happenings = sorted([*happenings, *expulsions], key=lambda one: one.at_us)
+        self._troubles = _Troubles(self._happenings)
+        self._out: dict[str, list[int]] = {}
+        for one in self._happenings:
+            if one.kind in ("expelled", "left"):
+                self._out.setdefault(one.process, []).append(one.at_us)
+        self._books: Books[str, int] = Books()
+        self._assigned_us: dict[tuple[str, int], int] = {}
+        self._before: dict[tuple[str, int], str] = {}
+        self._last: dict[int, str] = {}
+        self._has_read: set[tuple[str, int]] = set()
+        self._gaps: dict[int, list[tuple[int, int, str]]] = {}
+        self._overlaps: dict[tuple[str, int], int] = {}
+        self._closing: set[str] = set()
+        self._longest_overlap_us = 0
+        self._findings: list[Finding] = []
+        self._processed: Counter[str] = Counter()
+        self._excused: Counter[str] = Counter()
+
+    def verdict(self, ends: Mapping[int, int]) -> Verdict:
+        """What is wrong; `ends`: partition -> the offset after its last record, if all was to be read."""
+        for one in self._happenings:
+            self._take(one)
+        self._findings += self._never_processed(ends)
+        found = tuple(sorted(self._findings, key=lambda finding: finding.at_us))
+        return Verdict(found, self._processed, self._excused, self._longest_overlap_us // 1000)
+
+    def _take(self, one: Happening) -> None:
+        match one.kind:
+            case "assigned":
+                self._assign(one)
+            case "revoked" | "lost":
+                self._release(one)
+            case "consumed":
+                self._consume(one)
+            case "stopped" | "disconnected" | "busy":
+                self._books.may_double(self._books.owned(one.process))
+            case "expelled" | "left":
+                self._books.may_double(self._owned_at(one))
+            case "silence":
+                self._silence(one)
+            case "closing":
+                self._closing.add(one.process)
+            case "killed" | "ended":
+                self._is_gone(one)
+            case _:
+                pass
+
+    # Owners -----------------------------------------------------------------------------------------------------------
+
+    def _assign(self, one: Happening) -> None:
+        for partition in one.partitions:
+            others = [owner for owner in self._books.owners(partition) if owner != one.process]
+            for other in others:
+                self._overlaps.setdefault((other, partition), one.at_us)
+                if not self._was_out(other, partition, one.at_us):
+                    self._find(
+                        "owners",
+                        other,
+                        one.at_us,
+                        f"{one.process} is assigned {partition}, which {other} has, and the coordinator's log does not "
+                        f"say that {other} is out of the group",
+                    )
+            key = (one.process, partition)
+            self._before[key] = others[-1] if others else self._last.get(partition, "")
+            self._assigned_us[key] = one.at_us
+            self._has_read.discard(key)
+            self._books.assign(one.process, partition)
+
+    def _was_out(self, process: str, partition: int, at_us: int) -> bool:
+        """Whether it was put out of the group, or left, between its assignment and that time."""
+        times = self._out.get(process, [])
+        last = bisect_right(times, at_us + LOG_SLACK_US) - 1
+        return last >= 0 and times[last] >= self._assigned_us[process, partition] - LOG_SLACK_US
+
+    def _owned_at(self, one: Happening) -> set[int]:
+        return self._books.owned(one.process)
+
+    def _release(self, one: Happening) -> None:
+        if one.kind == "lost" or self._troubles.is_troubled(one.process, one.at_us, COMMIT_TROUBLE_US):
+            self._books.may_double(one.partitions)
+        self._let_go(one.process, one.partitions, one.at_us)
+        self._books.release(one.process, one.partitions)
+
+    def _is_gone(self, one: Happening) -> None:
+        if one.kind == "killed" and one.process in self._closing:
+            self._find("close", one.process, one.at_us, "close() did not end in time")
+        if one.kind == "ended" and one.text:
+            self._find("crash", one.process, one.at_us, one.text)
+        owned = set(self._books.owned(one.process))
+        self._books.may_double(owned)
+        self._let_go(one.process, owned, one.at_us)
+        self._books.forget(one.process)
+
+    def _let_go(self, process: str, partitions: Iterable[int], at_us: int) -> None:
+        for partition in partitions:
+            self._last[partition] = process
+            begin_us = self._overlaps.pop((process, partition), None)
+            if begin_us is None:
+                continue
+            late_us = self._troubles.free_us(process, begin_us, at_us, 0)
+            self._longest_overlap_us = max(self._longest_overlap_us, late_us)
+            if late_us > LETS_GO_WITHIN_US:
+                self._find(
+                    "owners",
+                    process,
+                    at_us,
+                    f"{process} has {partition} for {late_us / 1e6:.1f} s after it went to another, and could have "
+                    "heard of it",
+                )
+
+    # Records ----------------------------------------------------------------------------------------------------------
+
+    def _consume(self, one: Happening) -> None:
+        [partition] = one.partitions
+        client = Finding("lost", one.process, 0, "").client
+        key, mark = (one.process, partition), self._books.marks.get(partition, 0)
+        blamed = one.process if key in self._has_read else self._before.get(key, "") or one.process
+        self._has_read.add(key)
+        filled = self._fill(partition, one.first, one.last)
+        taken = self._books.take(one.process, partition, one.first, one.last)
+        self._processed[client] += one.last + 1 - one.first
+        if taken.missing:
+            self._gaps.setdefault(partition, []).append((mark, one.first, blamed))
+        doubled = taken.doubled - filled
+        if doubled > 0 and taken.excused:
+            self._excused[client] += doubled
+        elif doubled > 0:
+            self._find(
+                "doubled",
+                blamed,
+                one.at_us,
+                f"{one.process} processes {one.first} to {one.last} of {partition}, of which {doubled} were processed "
+                f"before, though {blamed} had no trouble that would explain it",
+                doubled,
+            )
+
+    def _fill(self, partition: int, first: int, last: int) -> int:
+        """How many of these were missing, and are not any more."""
+        filled, left = 0, []
+        for begin, end, blamed in self._gaps.get(partition, []):
+            if last < begin or first >= end:
+                left.append((begin, end, blamed))
+                continue
+            filled += min(last + 1, end) - max(first, begin)
+            left += [
+                (low, high, blamed)
+                for low, high in ((begin, min(first, end)), (max(last + 1, begin), end))
+                if low < high
+            ]
+        if filled:
+            self._gaps[partition] = left
+        return filled
+
+    def _never_processed(self, ends: Mapping[int, int]) -> Iterator[Finding]:
+        last_us = self._happenings[-1].at_us if self._happenings else 0
+        for partition, end in sorted(ends.items()):
+            mark = self._books.marks.get(partition, 0)
+            gaps = list(self._gaps.get(partition, []))
+            if mark < end:
+                gaps.append((mark, end, self._last.get(partition, "")))
+            for begin, until, blamed in gaps:
+                text = f"{begin} to {until - 1} of {partition} were never processed"
+                yield Finding("lost", blamed, last_us, text, until - begin)
+
+    # Silence ----------------------------------------------------------------------------------------------------------
+
+    def _silence(self, one: Happening) -> None:
+        free_us = self._troubles.free_us(one.process, one.first, one.at_us, COMMIT_TROUBLE_US)
+        if free_us > HANG_US:
+            self._find("hang", one.process, one.at_us, f"nothing was heard of it for {free_us / 1e6:.1f} s")
+
+    def _find(self, promise: Promise, process: str, at_us: int, text: str, records: int = 0) -> None:
+        self._findings.append(Finding(promise, process, at_us, text, records))

@@ -1,0 +1,238 @@
+"""Carries out a plan: a broker, a producer, members, and the steps at their times; then the group has to settle.
+
+Everything that is started ends with the run, also when it is interrupted: processes by their ids, the broker by its
+keeper, and all of them by the kit's death.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from groupspec.conformance.stress.cluster import Cluster
+from groupspec.conformance.stress.judging import Finding, Judge, Verdict
+from groupspec.conformance.stress.member import Member
+from groupspec.conformance.stress.plan import SETTLING_MS, Plan, Step
+from groupspec.conformance.stress.producer import Records
+from groupspec.conformance.stress.proxy import Network
+from groupspec.conformance.stress.timeline import Happening, Timeline, write
+from groupspec.conformance.wire.log import now_us
+
+QUIET_S: Final = 2.0
+"""How long nothing may change until the group counts as stable."""
+
+READ_LIMIT_S: Final = 15.0
+"""How long the last records may take, when no more come."""
+
+EXTRA_LIFETIME_S: Final = 300
+DELAY_MS: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One run.
+
+    Attributes:
+        began_us: When the plan's time began.
+        seconds: All of it.
+        records: How many were produced.
+        settled_s: From the last fault until the group was stable and everything processed; None: it never was.
+        raised: By client, what its calls raised, and how often.
+    """
+
+    plan: Plan
+    began_us: int
+    seconds: float
+    records: int
+    settled_s: float | None
+    verdict: Verdict
+    raised: dict[str, Counter[str]]
+
+
+class Run:
+    """One run in a folder of its own. Use as a context manager."""
+
+    def __init__(self, plan: Plan, folder: Path, now: Callable[[str], None] = lambda _: None) -> None:
+        self.plan = plan
+        self._folder = folder
+        self._now = now
+        self._timeline = Timeline()
+        self._stack = ExitStack()
+        self._began_us = self._held_up_us = 0
+        self._unstable: list[Finding] = []
+
+    def __enter__(self) -> Run:
+        plan = self.plan
+        lifetime_s = plan.faults_end_ms / 1000 + EXTRA_LIFETIME_S
+        self._now("starting the broker")
+        network = self._stack.enter_context(Network())
+        try:
+            self._cluster = self._stack.enter_context(
+                Cluster(self._folder / "broker", len(plan.members), lifetime_s, self._timeline)
+            )
+            self._records = self._stack.enter_context(Records(self._cluster.bootstrap, plan.records_per_second))
+            self._members = [
+                Member(one, plan.rebalance, network.proxy(*ports), self._timeline)
+                for one, ports in zip(plan.members, self._cluster.ways, strict=True)
+            ]
+        except BaseException:
+            self._stack.close()
+            raise
+        for member in self._members:
+            self._stack.callback(member.kill)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def execute(self) -> Outcome:
+        """From the first start to the last close."""
+        self._began_us = now_us()
+        for member in self._members:
+            member.start()
+        for step in self.plan.steps:
+            self._sleep_until(step.at_ms)
+            self._tell(step.what)
+            begin_us = now_us()
+            self._do(step)
+            self._held_up_us += now_us() - begin_us
+        self._sleep_until(self.plan.faults_end_ms)
+        settled_s = self._settle()
+        for member in self._members:
+            self._tell("closing")
+            member.close()
+        return self._outcome(settled_s)
+
+    # Steps ------------------------------------------------------------------------------------------------------------
+
+    def _do(self, step: Step) -> None:
+        if step.what == "restart-broker":
+            self._cluster.restart()
+        elif step.what == "grow":
+            self._cluster.grow(step.ms)
+            self._records.grow(step.ms)
+        else:
+            member = self._members[step.member]
+            self._do_to(member, step)
+
+    def _do_to(self, member: Member, step: Step) -> None:
+        match step.what:
+            case "stop":
+                member.stop()
+            case "resume":
+                member.resume()
+            case "kill":
+                member.kill()
+            case "start":
+                member.start()
+            case "restart":
+                member.close()
+                member.start(step.ms)
+            case "busy":
+                member.busy()
+            case "poll-again":
+                member.poll_again()
+            case "cut" | "stall":
+                self._timeline.note("disconnected", member.name, step.what)
+                member.proxy.cut() if step.what == "cut" else member.proxy.stall()
+            case "delay":
+                self._timeline.note("delayed", member.name)
+                member.proxy.delay(DELAY_MS)
+            case "connect":
+                member.proxy.open()
+                self._timeline.note("connected", member.name)
+
+    def _sleep_until(self, at_ms: int) -> None:
+        """Wait until the plan's time is this."""
+        while (left_s := at_ms / 1000 - self._plan_s()) > 0:
+            time.sleep(min(left_s, 0.5))
+            self._tell("")
+
+    def _plan_s(self) -> float:
+        """The plan's time."""
+        return (now_us() - self._began_us - self._held_up_us) / 1e6
+
+    def _tell(self, what: str) -> None:
+        at_s = self._plan_s()
+        processed = sum(self._timeline.processed.values())
+        self._now(
+            f"{at_s:.0f} of {self.plan.faults_end_ms / 1000:.0f} s: {processed:,} of {self._records.count:,} records"
+            f"{f', {what}' if what else ''}"
+        )
+
+    # The end ----------------------------------------------------------------------------------------------------------
+
+    def _settle(self) -> float | None:
+        """Start whoever is away, then wait until all is well. How long that took after the last fault."""
+        for member in self._members:
+            if not member.is_running:
+                member.start()
+        begin_us = now_us()
+        self._tell("settling")
+        is_stable = self._timeline.wait_until(self._is_stable, SETTLING_MS / 1000)
+        stable_us = self._timeline.owners_changed_us
+        self._records.finish()
+        all_read = self._timeline.wait_until(self._all_processed, READ_LIMIT_S)
+        if is_stable and all_read:
+            return max(0, stable_us - begin_us) / 1e6
+        self._unstable = list(self._who_is_not_stable())
+        return None
+
+    def _is_stable(self) -> bool:
+        """Each partition has one owner, each member has some, and nothing has changed for a while."""
+        owned = self._timeline.owned()
+        partitions = sorted(partition for some in owned.values() for partition in some)
+        is_quiet = now_us() - self._timeline.owners_changed_us >= QUIET_S * 1e6
+        everybody = {member.name for member in self._members}
+        return (
+            is_quiet
+            and partitions == list(range(self._records.partitions))
+            and {name for name, some in owned.items() if some} == everybody
+        )
+
+    def _all_processed(self) -> bool:
+        return all(self._timeline.processed.get(partition, 0) >= end for partition, end in self._records.ends.items())
+
+    def _who_is_not_stable(self) -> list[Finding]:
+        owned = {name: sorted(some) for name, some in self._timeline.owned().items()}
+        ends, processed = self._records.ends, self._timeline.processed
+        behind = {partition for partition, end in ends.items() if processed.get(partition, 0) < end}
+        told = "; ".join(f"{name} has {some}" for name, some in owned.items())
+        blamed = [name for name, some in owned.items() if not some or behind & set(some)]
+        text = f"{SETTLING_MS / 1000:.0f} s after the last fault {told}; not read to their ends: {sorted(behind)}"
+        return [Finding("unstable", name, now_us(), text) for name in blamed or [""]]
+
+    def _outcome(self, settled_s: float | None) -> Outcome:
+        happenings = self._timeline.in_order()
+        started = [one for one in happenings if one.kind == "started"]
+        places = {one.process: int(one.process.split("-")[-2]) for one in started}
+        instances = {process: self.plan.members[place].instance_id for process, place in places.items()}
+        expulsions = list(self._cluster.expulsions(started, instances))
+        write(self._folder / "timeline.ndjson", sorted([*happenings, *expulsions], key=lambda one: one.at_us))
+        (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
+        for member in self._members:
+            (self._folder / f"{member.name}.stderr").write_text(member.stderr, encoding="utf-8")
+        ends = {} if self._unstable else self._records.ends
+        verdict = Judge(happenings, expulsions).verdict(ends)
+        found = Verdict(
+            (*verdict.findings, *self._unstable), verdict.processed, verdict.excused, verdict.longest_overlap_ms
+        )
+        seconds = (now_us() - self._began_us) / 1e6
+        return Outcome(self.plan, self._began_us, seconds, self._records.count, settled_s, found, _raised(happenings))
+
+
+def _raised(happenings: list[Happening]) -> dict[str, Counter[str]]:
+    raised: dict[str, Counter[str]] = {}
+    for one in happenings:
+        if one.kind == "raised":
+            client = Finding("crash", one.process, 0, "").client
+            raised.setdefault(client, Counter())[one.text.split(": ")[1]] += 1
+    return raised
