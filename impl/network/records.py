@@ -16,6 +16,7 @@ from aiokafka.record.memory_records import MemoryRecords
 
 from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.network.compression import check_size
 from groupspec.impl.records import ConsumerRecord, Decoded
 
 _MAGIC: Final = 2
@@ -31,6 +32,11 @@ _TRANSACTIONAL: Final = 0x10
 _PRODUCER: Final = struct.Struct(">43xq")
 _CONTROL_KEY: Final = struct.Struct(">hh")  # version, kind of mark
 _ABORT: Final = 0
+_ATTRIBUTES_END: Final = 22
+_CODEC: Final = 7
+_RECORDS_AT: Final = 61
+_OLD_KEY_AT: Final = (18, 26)
+_LENGTH: Final = struct.Struct(">i")
 _SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
 
 
@@ -143,7 +149,18 @@ def _open_batch(data: bytes, check_crcs: bool) -> _Batch:
     batch = cast("_Batches", MemoryRecords(data)).next_batch()
     if check_crcs and not batch.validate_crc():
         raise CorruptRecordException("the checksum of the batch is wrong")
+    if data[_MAGIC_AT] >= _MAGIC:
+        check_size(data[_ATTRIBUTES_END] & _CODEC, memoryview(data)[_RECORDS_AT:])
+    else:
+        check_size(*_old_message(data))
     return batch
+
+
+def _old_message(data: bytes) -> tuple[int, memoryview]:
+    """Codec and value of the one message of a batch of format 0 or 1."""
+    key_at = _OLD_KEY_AT[data[_MAGIC_AT]]
+    (key_length,) = _LENGTH.unpack_from(data, key_at)
+    return data[_MAGIC_AT + 1] & _CODEC, memoryview(data)[key_at + 2 * _LENGTH.size + max(key_length, 0) :]
 
 
 def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offset: int) -> list[ConsumerRecord]:
@@ -174,7 +191,7 @@ def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offs
 
 def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
     """The offset at which to go on: the next batch's if it is here, since the bad one's header may be wrong, too."""
-    if len(data) - at >= _BATCH_START.size:
+    if 0 <= at <= len(data) - _BATCH_START.size:  # a length below 0 points before the bytes
         (next_offset, _) = _BATCH_START.unpack_from(data, at)
         if start < next_offset < behind:
             return int(next_offset)

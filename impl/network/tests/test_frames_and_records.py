@@ -5,12 +5,14 @@ from __future__ import annotations
 import crc32c
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
 from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.network.compression import LIMIT
 from groupspec.impl.network.errors import FrameTooLarge
 from groupspec.impl.network.frames import FrameReader, framed
 from groupspec.impl.network.records import NewRecord, decode_records, encode_records
@@ -110,6 +112,45 @@ def test_every_codec_of_kafka_is_read_as_installed(codec: int) -> None:
     assert [(r.offset, r.value) for r in read.records] == [(1, b"one" * 100), (2, b"two" * 100)]
 
 
+@pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
+def test_a_batch_that_unpacks_to_gigabytes_is_a_problem_and_costs_no_record_before_it(codec: int) -> None:
+    good, bomb = encode_records([NewRecord(b"good")], 0), compressed(codec, first=1, times=LIMIT // 10)
+    assert len(bomb) < LIMIT // 15
+    read = decode_records(ORDERS_0, good + bomb)
+    assert ([r.value for r in read.records], read.next_offset) == ([b"good"], 1)
+    assert isinstance(read.problem, UnreadableRecordsError)
+    assert (read.problem.offset, read.problem.next_offset) == (1, 4)
+    assert f"more than {LIMIT} bytes" in str(read.problem)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_so_is_a_message_of_the_old_formats(magic: int) -> None:
+    def packed(times: int) -> bytes:
+        builder = LegacyRecordBatchBuilder(magic=magic, compression_type=1, batch_size=2**31 - 1)
+        builder.append(0, timestamp=0, key=b"key", value=b"value" * times)
+        return bytes(builder.build())
+
+    assert [r.value for r in decode_records(ORDERS_0, packed(1)).records] == [b"value"]
+    problem = decode_records(ORDERS_0, packed(LIMIT // 5)).problem
+    assert f"more than {LIMIT} bytes" in str(problem)
+
+
+@pytest.mark.parametrize("at", range(8, 80))
+@pytest.mark.parametrize("check_crcs", [True, False])
+def test_no_wrong_byte_raises_or_brings_other_records_before_the_batch(at: int, check_crcs: bool) -> None:
+    """Length, epoch, magic, checksum, attributes, counts, records: with or without the checksum's help."""
+    good, bad = encode_records([NewRecord(b"good")], 0), bytearray(compressed(1, first=1))
+    bad[at] ^= 0xFF
+    read = decode_records(ORDERS_0, good + bytes(bad), check_crcs=check_crcs)
+    assert read.records[0].value == b"good"
+    problem = read.problem
+    assert problem is None or isinstance(problem, UnreadableRecordsError)
+    if problem is not None:
+        assert (read.next_offset, problem.offset) == (1, 1)
+    elif at >= 16 and check_crcs:  # neither length nor leader epoch: those stand before what the checksum covers
+        raise AssertionError(f"byte {at} was wrong, and nobody has noticed")
+
+
 def test_what_has_no_codec_is_said_by_an_error_of_ours_that_names_the_place() -> None:
     unknown = bytearray(compressed(1))
     unknown[22] = 7  # the attributes' last byte: the codec
@@ -130,8 +171,8 @@ def test_a_length_that_can_not_be_is_a_problem_and_no_endless_loop() -> None:
     assert (problem.offset, problem.next_offset) == (5, 6)
 
 
-def compressed(codec: int) -> bytes:
-    """A batch with the offsets 0, 1, 2."""
+def compressed(codec: int, first: int = 0, times: int = 100) -> bytes:
+    """A batch with three offsets from `first` on; `times`: how long the values are."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=codec,
@@ -139,8 +180,10 @@ def compressed(codec: int) -> bytes:
         producer_id=-1,
         producer_epoch=-1,
         base_sequence=-1,
-        batch_size=10_000,
+        batch_size=2**31 - 1,
     )
     for offset, value in enumerate((b"zero", b"one", b"two")):
-        builder.append(offset, timestamp=0, key=None, value=value * 100, headers=[])
-    return bytes(builder.build())
+        builder.append(offset, timestamp=0, key=None, value=value * times, headers=[])
+    batch = builder.build()
+    batch[:8] = first.to_bytes(8, "big")
+    return bytes(batch)
