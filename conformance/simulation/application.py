@@ -17,6 +17,7 @@ from groupspec.conformance.simulation.situations import Watch
 from groupspec.impl.core import events
 from groupspec.impl.core.errors import FencedInstanceIdError, KafkaError
 from groupspec.impl.core.events import CallbackKind
+from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.records import ConsumerRecord
 
 Wait = tuple[int | None, Callable[[], bool] | None]
@@ -27,6 +28,8 @@ BETWEEN_POLLS_MS: Final = 1_000
 """How long an application rests whose poll() does not wait."""
 
 CALLBACK_MS: Final = 3
+MOST_SOUGHT: Final = 3
+"""How many records it goes back."""
 
 
 class Application(Calls):
@@ -35,6 +38,7 @@ class Application(Calls):
     Attributes:
         wanted: What it is to do before its next poll.
         slow_callback_ms, slow_work_ms: How long the next callback, and the next work, take besides.
+        raises_next: The next callback raises: then so does the poll() that has run it.
         is_closing, is_unsubscribing: It has called, or is to call, close(); it is in unsubscribe().
         errors: What poll() has raised.
     """
@@ -56,6 +60,8 @@ class Application(Calls):
         self.wanted: list[str] = []
         self.close_limit_ms = CLOSE_LIMIT_MS
         self.slow_callback_ms = self.slow_work_ms = 0
+        self.raises_next = self._has_raised = False
+        self.paused: set[TopicPartition] = set()
         self.is_in_callback = False
         self.leaves_from_ms = None
         self._close_deadline_ms: int | None = None
@@ -97,6 +103,7 @@ class Application(Calls):
     def hurry(self) -> None:
         """Whatever takes long is over now."""
         self.slow_callback_ms = self.slow_work_ms = 0
+        self.want("resume")
         if self._until is not None and self._condition is None and not self._is_running:
             self._process.happens(self._go_on)
 
@@ -171,6 +178,14 @@ class Application(Calls):
                 process.give(events.Subscribe(self.topics))
             elif what == "rebalance wanted":
                 process.give(events.EnforceRebalance("the application wants it"))
+            elif what == "pause":
+                self.paused |= set(self._subscription.assignment())
+                self._subscription.pause(self.paused)
+            elif what == "resume":
+                self._subscription.resume(self.paused)
+                self.paused.clear()
+            elif what == "seek back":
+                self._seek_back()
             elif what == "unsubscribe":
                 self.is_unsubscribing, self.leaves_from_ms = True, self.leaves_from_ms or self._loop.now_ms
                 number = process.call(events.Unsubscribe)
@@ -178,6 +193,13 @@ class Application(Calls):
                 self.is_unsubscribing = False
                 yield from self._sleep(BETWEEN_POLLS_MS)
                 process.give(events.Subscribe(self.topics))
+
+    def _seek_back(self) -> None:
+        """Some records of the first partition that has a position are to be processed again."""
+        for partition, position in self._subscription.returned_positions().items():
+            self._subscription.seek(partition, offset := max(0, position.offset - MOST_SOUGHT))
+            self._ledger.sought(self._process, partition, offset)
+            return
 
     def _use(self) -> Steps:
         """Work on what poll() has returned; then it is processed, and may be committed."""
@@ -216,7 +238,8 @@ class Application(Calls):
         interval_ms = max(1, self._plan.config.max_poll_interval_ms // 3)
         while not self.is_closing and not self.wanted:
             yield from self._serve()
-            if self._raises():
+            if self._raises() or self._has_raised:
+                self._has_raised = False
                 return
             process.give(events.Fetch())
             self._batch = process.records.take(self._plan.config.max_poll_records)
@@ -279,6 +302,7 @@ class Application(Calls):
         self._ledger.release_begins(self._process, callback.partitions, is_lost)
         yield from self._run_callback()
         self._ledger.release(self._process, callback.partitions)
+        self.paused.difference_update(callback.partitions)
         self._process.give(events.PartitionsRevoked())
 
     def _run_callback(self) -> Steps:
@@ -288,6 +312,7 @@ class Application(Calls):
         yield from self._sleep(CALLBACK_MS + extra_ms)
         self.in_callbacks_ms += self._loop.now_ms - began_ms
         self._watch.callback_ran(self._process, self._loop.now_ms - began_ms)
+        self._has_raised, self.raises_next = self._has_raised or self.raises_next, False
         self.is_in_callback = False
 
     # The end ---------------------------------------------------------------------------------------------------------

@@ -64,6 +64,8 @@ class Cluster:
         self.coordinator = 1
         self.down: set[int] = set()
         self._loading: Event | None = None
+        self._ids_before: dict[str, str] = {}
+        self._forgotten: set[str] = set()
         self._named = 1  # by lookups
         self._timer: Event | None = None
         self._waiting: dict[Handle, Reply] = {}
@@ -106,6 +108,7 @@ class Cluster:
         """The group goes to this node, which reads its log first; lookups name the old node as long."""
         if self._loading is not None:
             return
+        self._ids_before = self._static_ids()
         self._reply(self.coordinators.begin_move(node, self._loop.now_ms))
         self.coordinator = node
         self._loading = self._loop.after(load_ms, self._moved)
@@ -114,6 +117,22 @@ class Cluster:
         self._loading = None
         self._named = self.coordinator
         self._reply(self.coordinators.end_move(self._loop.now_ms))
+        ids = self._static_ids()
+        self._forgotten |= {i for i, member_id in self._ids_before.items() if ids.get(i, member_id) != member_id}
+
+    def _static_ids(self) -> dict[str, str]:
+        group = self.coordinators.group(GROUP)
+        return {} if group is None else dict(group.static_ids)
+
+    def has_forgotten(self, instance_id: str | None) -> bool:
+        """Whether a coordinator that has read the log took an earlier process for the owner of this instance id.
+
+        A process that takes an instance id over in the middle of a round is in the log when the round is synchronised,
+        not before. If the group moves in between, the new coordinator knows the earlier process, and fences this one
+        for good. Source: Kafka GroupMetadataManager (updateStaticMemberThenRebalanceOrCompleteJoin writes a record in
+        Stable only; replay of GroupMetadataValue), ClassicGroup.validateMember.
+        """
+        return instance_id in self._forgotten
 
     @property
     def is_moving(self) -> bool:

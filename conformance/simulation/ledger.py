@@ -43,15 +43,17 @@ class Ledger(Books[Member, TopicPartition]):
     Attributes:
         committed: Partition -> the offset that the coordinator has.
         may_be_fenced: Members, by number, whose instance id may have another member id than the one that their process
-            has: another JoinGroup has reached the group, or the coordinator has moved before it wrote the newest one.
+            has: another JoinGroup has reached the group.
     """
 
-    def __init__(self, is_member: Callable[[str], bool]) -> None:
+    def __init__(self, is_member: Callable[[str], bool], has_forgotten: Callable[[str | None], bool]) -> None:
         super().__init__()
         self.may_be_fenced: set[int] = set()
         self._is_member = is_member
+        self._has_forgotten = has_forgotten
         self.committed: dict[TopicPartition, int] = {}
         self._next: dict[tuple[Member, TopicPartition], int] = {}
+        self._sought: set[tuple[Member, TopicPartition]] = set()
         self._troubled: dict[Member, int] = {}
 
     # Callbacks -------------------------------------------------------------------------------------------------------
@@ -113,6 +115,11 @@ class Ledger(Books[Member, TopicPartition]):
             )
             self.may_double([partition])
 
+    def release(self, owner: Member, partitions: Iterable[TopicPartition]) -> None:
+        """See Books."""
+        super().release(owner, partitions)
+        self._sought.difference_update((owner, partition) for partition in partitions)
+
     def trouble(self, process: Member, now_ms: int) -> None:
         """A request of it failed, or its coordinator was unknown."""
         self._troubled[process] = now_ms
@@ -138,6 +145,11 @@ class Ledger(Books[Member, TopicPartition]):
                 "records of others",
                 f"{process.name} is given a record of {partition}, which it does not own (O3)",
             )
+            expect(
+                partition not in process.application.paused,
+                "records of paused partitions",
+                f"{process.name} is given a record of {partition}, which it has paused",
+            )
             expected = self._next.get((process, partition))
             expect(
                 expected is None or record.offset == expected,
@@ -145,6 +157,12 @@ class Ledger(Books[Member, TopicPartition]):
                 f"{process.name} is given {record.offset} of {partition} instead of {expected} (O2)",
             )
             self._next[process, partition] = record.offset + 1
+
+    def sought(self, process: Member, partition: TopicPartition, offset: int) -> None:
+        """The application has gone back to this offset, and commits what it reads from there."""
+        self._next[process, partition] = offset
+        self.may_double([partition])
+        self._sought.add((process, partition))
 
     def processed(self, process: Member, records: Sequence[ConsumerRecord]) -> None:
         """The application has worked on these."""
@@ -176,7 +194,7 @@ class Ledger(Books[Member, TopicPartition]):
                 f"{process.name} commits {wanted.offset} of {partition}; processed is up to {mark} (M4)",
             )
             expect(
-                wanted.offset >= before or is_stale,
+                wanted.offset >= before or is_stale or (process, partition) in self._sought,
                 "commit goes back",
                 f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
             )
@@ -188,7 +206,8 @@ class Ledger(Books[Member, TopicPartition]):
 
     def raised(self, process: Member, error: Exception) -> None:
         """poll() raises this: it is fenced off, or a SyncGroup reached a coordinator that still reads its log (D3)."""
-        is_fenced = process.plan.number in self.may_be_fenced and isinstance(error, FencedInstanceIdError)
+        may_be = process.plan.number in self.may_be_fenced or self._has_forgotten(process.plan.config.group_instance_id)
+        is_fenced = may_be and isinstance(error, FencedInstanceIdError)
         is_loading = isinstance(error, ProtocolError) and error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         expect(
             is_fenced or is_loading,

@@ -11,6 +11,7 @@ from groupspec.conformance.simulation.network import Link
 from groupspec.conformance.simulation.plan import MemberPlan
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, InputEvent
+from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.records import Records
 from groupspec.impl.trace import TraceEvent
@@ -23,12 +24,14 @@ class Calls(ABC):
         is_in_callback: A rebalance callback runs.
         is_polling, poll_began_ms: It is in poll(), and since when.
         leaves_from_ms: When it first called close() or unsubscribe().
+        paused: What it has paused, of what it owns.
     """
 
     is_in_callback: bool
     is_polling: bool
     poll_began_ms: int
     leaves_from_ms: int | None
+    paused: set[TopicPartition]
 
     @property
     @abstractmethod

@@ -79,7 +79,7 @@ class Run:
         self.plan = plan
         self.loop = Loop()
         self.cluster = Cluster(self.loop, plan)
-        self.ledger = Ledger(self.cluster.is_member)
+        self.ledger = Ledger(self.cluster.is_member, self.cluster.has_forgotten)
         self.watch = Watch()
         self.processes: list[Process] = []
         self.steps: list[Step] | None = [] if is_recording else None
@@ -107,6 +107,9 @@ class Run:
             "other topics": self._each(_want),
             "unsubscribe": self._each(_want),
             "rebalance wanted": self._each(_want),
+            "callback raises": self._each(_raises),
+            "pause": self._each(_pause),
+            "seek back": self._each(_want),
             "rolling restart": partial(self._rolling, close=True),
             "rolling kill": partial(self._rolling, close=False),
             "partitions added": lambda fault: self.cluster.add_partitions("orders", int(fault.what)),
@@ -295,7 +298,6 @@ class Run:
             self._move_to(node, fault.ms)
 
     def _move_to(self, node: int, load_ms: int) -> None:
-        self.ledger.may_be_fenced |= self._plans.keys()
         self.cluster.move(node, load_ms)
 
     def _broker_down(self, fault: Fault) -> None:
@@ -385,6 +387,15 @@ def _slow_work(process: Process, fault: Fault) -> None:
 
 def _want(process: Process, fault: Fault) -> None:
     process.happens(partial(process.application.want, fault.kind))
+
+
+def _raises(process: Process, _: Fault) -> None:
+    process.application.raises_next = True
+
+
+def _pause(process: Process, fault: Fault) -> None:
+    _want(process, fault)
+    process.loop.after(fault.ms, lambda: process.happens(partial(process.application.want, "resume")))
 
 
 def _short(message: object) -> str:

@@ -15,24 +15,38 @@ from groupspec.conformance import cli
 from groupspec.conformance.mutation.catalogue import find
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation import campaign
+from groupspec.conformance.simulation.application import MOST_SOUGHT
+from groupspec.conformance.simulation.cluster import Cluster
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.picture import sequence
 from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
 from groupspec.conformance.simulation.situations import _ANSWERS, _TOLD, SITUATIONS
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    Request,
+    Response,
+    SyncGroupRequest,
+)
+from groupspec.impl.core.protocol import Subscription, encode_subscription
+from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
 NOTICED = {
-    "BUG-09": 2,
-    "BUG-24": 6,
-    "BUG-27": 0,
-    "J4-unknown-keeps-id": 0,
-    "J7-joins-before-callback": 2,
+    "BUG-09": 0,
+    "BUG-24": 51,
+    "BUG-27": 5,
+    "J4-unknown-keeps-id": 1,
+    "J7-joins-before-callback": 1,
     "K2-keeps-what-moves": 0,
 }
 """Mutants of the reference, and the seed of a run that breaks a promise with each of them."""
 
-SEEDS = (0, 2, 4, 6, 8)
+SEEDS = (1, 2, 4, 5, 8)
 
 
 def quick(seed: int) -> Plan:
@@ -106,6 +120,44 @@ def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(m
     assert Run(plan).execute().error == ""
     monkeypatch.setattr(Run, "_waits_for_a_rebalance", lambda self: False)
     assert Run(plan).execute().promise == "stable"
+
+
+def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = written(
+        (20_000, "callback raises", 0), (20_000, "other topics", 0), (60_000, "seek back", 0), (70_000, "pause", 30_000)
+    )
+    outcome = Run(plan).execute()
+    assert outcome.error == ""
+    assert outcome.doubles == MOST_SOUGHT
+    monkeypatch.setattr(SubscriptionState, "pause", lambda self, partitions: None)
+    assert Run(plan).execute().promise == "records of paused partitions"
+
+
+def test_a_coordinator_that_moves_in_a_round_may_fence_the_newer_process() -> None:
+    cluster = Cluster(loop := Loop(), written())
+    answers: list[Response] = []
+
+    def ask(request: Request) -> None:
+        cluster.receive(request, cluster.coordinator, "m1", answers.append)
+        loop.run_until(loop.now_ms + 10)
+
+    protocols = (("range", encode_subscription(Subscription(("orders",)))),)
+    join = JoinGroupRequest("billing", 10_000, 60_000, "", "one", protocols)
+    ask(join)
+    loop.run_until(loop.now_ms + 10_000)
+    (first,) = answers
+    assert isinstance(first, JoinGroupResponse)
+    assignment = ((first.member_id, b""),)
+    ask(SyncGroupRequest("billing", first.generation, first.member_id, "one", "range", assignment))
+    ask(replace(join, member_id=first.member_id))  # the leader wants a round
+    ask(join)  # and another process takes its instance id over
+    newer = answers[-1]
+    assert isinstance(newer, JoinGroupResponse) and newer.member_id != first.member_id
+    cluster.move(2, 0)
+    loop.run_until(loop.now_ms + 10)  # it reads the log
+    ask(HeartbeatRequest("billing", newer.generation, newer.member_id, "one"))
+    assert answers[-1] == HeartbeatResponse(ErrorCode.FENCED_INSTANCE_ID)
+    assert cluster.has_forgotten("one")
 
 
 def test_every_kind_of_fault_is_carried_out() -> None:
