@@ -21,8 +21,16 @@ from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.traces.dialects.times import Clock
 
 ANSWER_LIMIT_S: Final = 30.0
-EXPELLED: Final = ("session_expired", "dropped", "sync_expired", "static_replaced", "fenced")
-"""Lines of the coordinator's log that put a member out of the group without its doing."""
+STANDING: Final = {
+    "session_expired": "expelled",
+    "dropped": "expelled",
+    "sync_expired": "expelled",
+    "left": "left",
+    "joining": "joined",
+    "static_new": "joined",
+    "static_replaced": "joined",  # by the process that has the instance id now
+}
+"""Lines of the coordinator's log that say who is a member, and since when not: the dialect's name, and ours."""
 
 
 class Cluster:
@@ -67,6 +75,10 @@ class Cluster:
         return f"127.0.0.1:{self._port}"
 
     @property
+    def _connection(self) -> dict[str, str | int | float | bool]:
+        return {"bootstrap.servers": self.bootstrap, "log_level": 0}
+
+    @property
     def coordinator_log(self) -> Path:
         """The file for `groupspec trace why`."""
         return self._directory / "logs" / "coordinator.log"
@@ -82,12 +94,12 @@ class Cluster:
 
     def grow(self, partitions: int) -> None:
         """Give the topic so many partitions."""
-        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        admin = AdminClient(self._connection)
         for future in admin.create_partitions([NewPartitions(TOPIC, partitions)]).values():
             future.result(ANSWER_LIMIT_S)
 
-    def expulsions(self, processes: Sequence[Happening], instances: dict[str, str]) -> Iterator[Happening]:
-        """When the coordinator's log says that a process is no member any more.
+    def standings(self, processes: Sequence[Happening], instances: dict[str, str]) -> Iterator[Happening]:
+        """When the coordinator's log says that a process has become a member, or is none any more.
 
         Args:
             processes: When each was started.
@@ -96,13 +108,11 @@ class Cluster:
         with self.coordinator_log.open(encoding="utf-8", errors="replace") as lines:
             log = BrokerCoordinatorLog().parse("coordinator.log", lines, Clock(), GROUP)
         for event in log.events:
-            if event.kind not in (*EXPELLED, "left"):
-                continue
-            at_us = (event.at_ms - self._began_ms) * 1000
-            for member_id in event.member_ids:
-                if process := _process(member_id, at_us, processes, instances):
-                    kind = "left" if event.kind == "left" else "expelled"
-                    yield Happening(at_us, kind, process, text=event.kind)
+            if kind := STANDING.get(event.kind):
+                at_us = (event.at_ms - self._began_ms) * 1000
+                for member_id in event.member_ids:
+                    if process := _process(member_id, at_us, processes, instances):
+                        yield Happening(at_us, kind, process, text=event.kind)
 
     def _stop(self) -> None:
         instance.stop(self._directory)
@@ -113,14 +123,14 @@ class Cluster:
             keeper.wait(ANSWER_LIMIT_S)
 
     def _create_topic(self) -> None:
-        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        admin = AdminClient(self._connection)
         for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
             future.result(ANSWER_LIMIT_S)
 
     def _warm_up(self) -> None:
         """The first question about a group makes the broker create its offsets topic; answers are errors until then."""
         until = time.monotonic() + ANSWER_LIMIT_S
-        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "warm-up", "enable.auto.commit": False})
+        consumer = Consumer({**self._connection, "group.id": "warm-up", "enable.auto.commit": False})
         try:
             while time.monotonic() < until:
                 with suppress(KafkaException):

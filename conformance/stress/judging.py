@@ -96,13 +96,14 @@ class _Troubles:
 class Judge:
     """Goes through a run once, in the order of time."""
 
-    def __init__(self, happenings: Sequence[Happening], expulsions: Iterable[Happening]) -> None:
-        self._happenings = sorted([*happenings, *expulsions], key=lambda one: one.at_us)
+    def __init__(self, happenings: Sequence[Happening], standings: Iterable[Happening]) -> None:
+        self._happenings = sorted([*happenings, *standings], key=lambda one: one.at_us)
         self._troubles = _Troubles(self._happenings)
         self._out: dict[str, list[int]] = {}
         for one in self._happenings:
             if one.kind in ("expelled", "left"):
                 self._out.setdefault(one.process, []).append(one.at_us)
+        self._standing: dict[str, str] = {}
         self._books: Books[str, int] = Books()
         self._assigned_us: dict[tuple[str, int], int] = {}
         self._before: dict[tuple[str, int], str] = {}
@@ -134,8 +135,10 @@ class Judge:
                 self._consume(one)
             case "stopped" | "disconnected" | "busy":
                 self._books.may_double(self._books.owned(one.process))
-            case "expelled" | "left":
-                self._books.may_double(self._owned_at(one))
+            case "expelled" | "left" | "joined":
+                self._standing[one.process] = one.kind
+                if one.kind != "joined":
+                    self._books.may_double(self._books.owned(one.process))
             case "silence":
                 self._silence(one)
             case "closing":
@@ -151,29 +154,36 @@ class Judge:
         for partition in one.partitions:
             others = [owner for owner in self._books.owners(partition) if owner != one.process]
             for other in others:
-                self._overlaps.setdefault((other, partition), one.at_us)
-                if not self._was_out(other, partition, one.at_us):
-                    self._find(
-                        "owners",
-                        other,
-                        one.at_us,
-                        f"{one.process} is assigned {partition}, which {other} has, and the coordinator's log does not "
-                        f"say that {other} is out of the group",
-                    )
+                self._meet(one, other, partition)
             key = (one.process, partition)
             self._before[key] = others[-1] if others else self._last.get(partition, "")
             self._assigned_us[key] = one.at_us
             self._has_read.discard(key)
             self._books.assign(one.process, partition)
 
+    def _meet(self, one: Happening, other: str, partition: int) -> None:
+        """A process is assigned what another has. One of them is out of the group, and can't know it yet.
+
+        Mostly that is the other one. But a callback may also come late, with an assignment of a generation that is
+        over: its process may be expelled by then. Who has left by itself knows that it has.
+        """
+        standing = self._standing.get(one.process, "")
+        if standing == "expelled":
+            self._overlaps.setdefault((one.process, partition), one.at_us)
+            return
+        if standing == "left":
+            self._find("owners", one.process, one.at_us, f"it is assigned {partition} after it has left the group")
+            return
+        self._overlaps.setdefault((other, partition), one.at_us)
+        if not self._was_out(other, partition, one.at_us):
+            told = f"{one.process} is assigned {partition}, which {other} has; it is not out of the group by the log"
+            self._find("owners", other, one.at_us, told)
+
     def _was_out(self, process: str, partition: int, at_us: int) -> bool:
         """Whether it was put out of the group, or left, between its assignment and that time."""
         times = self._out.get(process, [])
         last = bisect_right(times, at_us + LOG_SLACK_US) - 1
         return last >= 0 and times[last] >= self._assigned_us[process, partition] - LOG_SLACK_US
-
-    def _owned_at(self, one: Happening) -> set[int]:
-        return self._books.owned(one.process)
 
     def _release(self, one: Happening) -> None:
         if one.kind == "lost" or self._troubles.is_troubled(one.process, one.at_us, COMMIT_TROUBLE_US):

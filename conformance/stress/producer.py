@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Final
 
-from confluent_kafka import Message, Producer
+from confluent_kafka import KafkaException, Message, Producer
 
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.stress.plan import PARTITIONS, TOPIC
@@ -15,6 +15,7 @@ from groupspec.conformance.stress.plan import PARTITIONS, TOPIC
 TICK_S: Final = 0.05
 FLUSH_LIMIT_S: Final = 60.0
 JOIN_LIMIT_S: Final = 10.0
+ANSWER_LIMIT_S: Final = 5.0
 
 
 class Records:
@@ -64,10 +65,17 @@ class Records:
     def grow(self, partitions: int) -> None:
         """The topic has so many partitions now: records go to the new ones, too, as soon as the producer knows them."""
         until = time.monotonic() + FLUSH_LIMIT_S
-        while len(self._producer.list_topics(TOPIC, timeout=FLUSH_LIMIT_S).topics[TOPIC].partitions) < partitions:
+        while self._known() < partitions:
             if time.monotonic() > until:
                 raise InternalProblem(f"the producer does not hear of partition {partitions - 1}", where=TOPIC)
         self.partitions = partitions
+
+    def _known(self) -> int:
+        """How many partitions the producer knows; 0 if nobody can be asked just now."""
+        try:
+            return len(self._producer.list_topics(TOPIC, timeout=ANSWER_LIMIT_S).topics[TOPIC].partitions)
+        except KafkaException:
+            return 0
 
     def finish(self) -> None:
         """No more; returns when all are in the log.

@@ -215,13 +215,13 @@ class Run:
         started = [one for one in happenings if one.kind == "started"]
         places = {one.process: int(one.process.split("-")[-2]) for one in started}
         instances = {process: self.plan.members[place].instance_id for process, place in places.items()}
-        expulsions = list(self._cluster.expulsions(started, instances))
-        write(self._folder / "timeline.ndjson", sorted([*happenings, *expulsions], key=lambda one: one.at_us))
+        standings = list(self._cluster.standings(started, instances))
+        write(self._folder / "timeline.ndjson", sorted([*happenings, *standings], key=lambda one: one.at_us))
         (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
         for member in self._members:
             (self._folder / f"{member.name}.stderr").write_text(member.stderr, encoding="utf-8")
         ends = {} if self._unstable else self._records.ends
-        verdict = Judge(happenings, expulsions).verdict(ends)
+        verdict = Judge(happenings, standings).verdict(ends)
         found = Verdict(
             (*verdict.findings, *self._unstable), verdict.processed, verdict.excused, verdict.longest_overlap_ms
         )

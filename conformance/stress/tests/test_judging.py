@@ -21,7 +21,7 @@ class Story:
 
     def add(self, at_s: float, kind: str, process: str, first: int = -1, last: int = -1, text: str = "") -> Story:
         partitions = (0,) if kind in ("assigned", "revoked", "lost", "consumed") else ()
-        to = self.log if kind in ("expelled", "left") else self.happenings
+        to = self.log if kind in ("joined", "expelled", "left") else self.happenings
         to.append(Happening(round(at_s * 1e6), kind, process, partitions, first, last, text))
         return self
 
@@ -117,6 +117,19 @@ def test_K1_who_is_out_of_the_group_has_some_time_to_hear_of_it_from_when_it_can
 
     assert story(30, 31).found({0: 10}) == []
     assert story(6, 20).found({0: 10}) == [("owners", A, 0)]
+
+
+@pytest.mark.parametrize(("standing", "found"), [("expelled", []), ("left", [("owners", B, 0)])])
+def test_K1_a_late_callback_may_bring_what_is_over_to_who_was_expelled_and_not_to_who_has_left(
+    standing: str, found: list[tuple[str, str, int]]
+) -> None:
+    story = Story().add(0, "joined", B).add(1, standing, B).add(1.5, "assigned", A)
+    assert story.add(2, "assigned", B).add(2.5, "lost", B).found() == found
+
+
+def test_K1_who_has_joined_again_is_a_member() -> None:
+    story = Story().add(0, "left", B).add(1, "joined", B).add(1.5, "assigned", A).add(2, "assigned", B)
+    assert story.found() == [("owners", A, 0)]
 
 
 def test_silence_counts_where_nothing_explains_it() -> None:

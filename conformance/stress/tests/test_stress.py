@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.stress import member
 from groupspec.conformance.stress.plan import draw
 from groupspec.conformance.stress.report import lines, of_reference
 from groupspec.conformance.stress.run import Run
+from groupspec.conformance.wire.clients import mutated
 
 pytestmark = pytest.mark.real_broker
 
@@ -22,3 +24,14 @@ def test_the_reference_keeps_its_promises_beside_another_client_under_faults(tmp
         outcome = run.execute()
     assert of_reference(outcome) == [], "\n".join(lines(outcome, str(tmp_path)))
     assert sum(outcome.verdict.processed.values()) >= outcome.records > 5_000
+
+
+@pytest.mark.nightly
+def test_M4_a_reference_that_commits_what_nobody_has_processed_is_found_to_lose_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run can fail: where positions move when records arrive, a rebalance loses what waits to be returned."""
+    monkeypatch.setattr(member, "find_client", lambda _: mutated("M4-buffered"))
+    with Run(draw(2, ("reference", "reference"), 10_000), tmp_path) as run:
+        outcome = run.execute()
+    assert {one.promise for one in of_reference(outcome)} >= {"lost"}, "\n".join(lines(outcome, str(tmp_path)))
