@@ -29,8 +29,10 @@ STANDING: Final = {
     "joining": "joined",
     "static_new": "joined",
     "static_replaced": "joined",  # by the process that has the instance id now
+    "assigned": "led",
 }
-"""Lines of the coordinator's log that say who is a member, and since when not: the dialect's name, and ours."""
+"""Lines of the coordinator's log that say who is a member, since when not, and who leads: the dialect's name, and ours.
+"""
 
 
 class Cluster:
@@ -99,7 +101,7 @@ class Cluster:
             future.result(ANSWER_LIMIT_S)
 
     def standings(self, processes: Sequence[Happening], instances: dict[str, str]) -> Iterator[Happening]:
-        """When the coordinator's log says that a process has become a member, or is none any more.
+        """When the coordinator's log says that a process became a member, was none any more, or led a rebalance.
 
         Args:
             processes: When each was started.

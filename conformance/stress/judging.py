@@ -104,6 +104,8 @@ class Judge:
             if one.kind in ("expelled", "left"):
                 self._out.setdefault(one.process, []).append(one.at_us)
         self._standing: dict[str, str] = {}
+        self._given: dict[str, int | None] = {}  # process -> how many partitions it was given last; None: no assignment
+        self._leader = ""
         self._books: Books[str, int] = Books()
         self._assigned_us: dict[tuple[str, int], int] = {}
         self._before: dict[tuple[str, int], str] = {}
@@ -117,9 +119,17 @@ class Judge:
         self._processed: Counter[str] = Counter()
         self._excused: Counter[str] = Counter()
 
-    def verdict(self, ends: Mapping[int, int]) -> Verdict:
-        """What is wrong; `ends`: partition -> the offset after its last record, if all was to be read."""
+    def verdict(self, ends: Mapping[int, int], unstable_us: int = 0) -> Verdict:
+        """What is wrong.
+
+        Args:
+            ends: Partition -> the offset after its last record.
+            unstable_us: When the group should have been stable, and was not; 0: it was.
+        """
         for one in self._happenings:
+            if unstable_us and one.at_us > unstable_us:
+                self._findings += self._in_the_way(ends, unstable_us)
+                unstable_us, ends = 0, {}
             self._take(one)
         self._findings += self._never_processed(ends)
         found = tuple(sorted(self._findings, key=lambda finding: finding.at_us))
@@ -145,12 +155,17 @@ class Judge:
                 self._closing.add(one.process)
             case "killed" | "ended":
                 self._is_gone(one)
+            case "started":
+                self._given[one.process] = None
+            case "led":
+                self._leader = one.process
             case _:
                 pass
 
     # Owners -----------------------------------------------------------------------------------------------------------
 
     def _assign(self, one: Happening) -> None:
+        self._given[one.process] = len(one.partitions)
         for partition in one.partitions:
             others = [owner for owner in self._books.owners(partition) if owner != one.process]
             for other in others:
@@ -200,6 +215,7 @@ class Judge:
         self._books.may_double(owned)
         self._let_go(one.process, owned, one.at_us)
         self._books.forget(one.process)
+        self._given.pop(one.process, None)
 
     def _let_go(self, process: str, partitions: Iterable[int], at_us: int) -> None:
         for partition in partitions:
@@ -271,6 +287,28 @@ class Judge:
             for begin, until, blamed in gaps:
                 text = f"{begin} to {until - 1} of {partition} were never processed"
                 yield Finding("lost", blamed, last_us, text, until - begin)
+
+    def _in_the_way(self, ends: Mapping[int, int], at_us: int) -> Iterator[Finding]:
+        """Why the group is not stable: who was given nothing, by the leader; who has nothing; who does not read on."""
+        behind = {partition for partition, end in ends.items() if self._books.marks.get(partition, 0) < end}
+        is_told = False
+        for process, given in self._given.items():
+            owned = self._books.owned(process)
+            text = ""
+            if given == 0 and not owned:
+                text = f"{process} is a member, polls, and was given no partition by {self._leader}, the leader"
+                yield Finding("unstable", self._leader, at_us, text)
+            elif not owned:
+                text = f"{process} has no partition"
+                yield Finding("unstable", process, at_us, text)
+            elif unread := sorted(owned & behind):
+                text = f"{process} has {unread}, and has not read them to their ends"
+                yield Finding("unstable", process, at_us, text)
+            is_told = is_told or bool(text)
+        if not is_told:
+            yield Finding(
+                "unstable", "", at_us, f"owned are {sorted(set().union(*map(self._books.owned, self._given)))}"
+            )
 
     # Silence ----------------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class Run:
         self._timeline = Timeline()
         self._stack = ExitStack()
         self._began_us = self._held_up_us = 0
-        self._unstable: list[Finding] = []
+        self._unstable_us = 0
 
     def __enter__(self) -> Run:
         plan = self.plan
@@ -183,7 +183,7 @@ class Run:
         all_read = self._timeline.wait_until(self._all_processed, READ_LIMIT_S)
         if is_stable and all_read:
             return max(0, stable_us - begin_us) / 1e6
-        self._unstable = list(self._who_is_not_stable())
+        self._unstable_us = now_us()
         return None
 
     def _is_stable(self) -> bool:
@@ -201,15 +201,6 @@ class Run:
     def _all_processed(self) -> bool:
         return all(self._timeline.processed.get(partition, 0) >= end for partition, end in self._records.ends.items())
 
-    def _who_is_not_stable(self) -> list[Finding]:
-        owned = {name: sorted(some) for name, some in self._timeline.owned().items()}
-        ends, processed = self._records.ends, self._timeline.processed
-        behind = {partition for partition, end in ends.items() if processed.get(partition, 0) < end}
-        told = "; ".join(f"{name} has {some}" for name, some in owned.items())
-        blamed = [name for name, some in owned.items() if not some or behind & set(some)]
-        text = f"{SETTLING_MS / 1000:.0f} s after the last fault {told}; not read to their ends: {sorted(behind)}"
-        return [Finding("unstable", name, now_us(), text) for name in blamed or [""]]
-
     def _outcome(self, settled_s: float | None) -> Outcome:
         happenings = self._timeline.in_order()
         started = [one for one in happenings if one.kind == "started"]
@@ -220,13 +211,9 @@ class Run:
         (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
         for member in self._members:
             (self._folder / f"{member.name}.stderr").write_text(member.stderr, encoding="utf-8")
-        ends = {} if self._unstable else self._records.ends
-        verdict = Judge(happenings, standings).verdict(ends)
-        found = Verdict(
-            (*verdict.findings, *self._unstable), verdict.processed, verdict.excused, verdict.longest_overlap_ms
-        )
+        verdict = Judge(happenings, standings).verdict(self._records.ends, self._unstable_us)
         seconds = (now_us() - self._began_us) / 1e6
-        return Outcome(self.plan, self._began_us, seconds, self._records.count, settled_s, found, _raised(happenings))
+        return Outcome(self.plan, self._began_us, seconds, self._records.count, settled_s, verdict, _raised(happenings))
 
 
 def _raised(happenings: list[Happening]) -> dict[str, Counter[str]]:

@@ -151,5 +151,26 @@ def test_a_process_that_ends_by_itself_and_a_close_that_does_not_end() -> None:
     assert Story().add(1, "closing", A).add(21, "killed", A).found() == [("close", A, 0)]
 
 
+def unstable(story: Story, ends: Mapping[int, int] = {0: 10}) -> list[tuple[str, str]]:
+    """The group should have been stable at 50 s; all are closed at 60 s."""
+    story.add(60, "closing", A)
+    verdict = Judge(story.happenings, story.log).verdict(ends, 50_000_000)
+    return [(one.promise, one.process) for one in verdict.findings]
+
+
+def test_who_is_in_the_way_of_a_stable_group() -> None:
+    def group() -> Story:
+        story = Story().add(0, "started", A).add(0, "started", B).add(1, "assigned", A).add(2, "consumed", A, 0, 9)
+        story.log.append(Happening(3_000_000, "led", A))
+        return story
+
+    assert unstable(group()) == [("unstable", B)]
+    given_nothing = group()
+    given_nothing.happenings.append(Happening(4_000_000, "assigned", B))
+    assert unstable(given_nothing) == [("unstable", A)]
+    assert unstable(group().add(5, "killed", B), {0: 11}) == [("unstable", A)]
+    assert unstable(group().add(5, "killed", B)) == [("unstable", "")]
+
+
 def test_a_finding_names_the_client() -> None:
     assert Finding("lost", "reference-heartbeat-3-12", 0, "").client == "reference-heartbeat"
