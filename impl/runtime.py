@@ -274,6 +274,7 @@ class _Worker:
 
 
 _resting: list[_Worker] = []
+os.register_at_fork(after_in_child=_resting.clear)  # a child has none of its parent's threads
 
 
 def in_os_thread(job: Callable[[], None]) -> None:

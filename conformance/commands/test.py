@@ -8,6 +8,7 @@ import time
 import click
 
 from groupspec.conformance.commands._common import Steps, json_option, say, write_json
+from groupspec.conformance.commands._test_mutants import try_mutants
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.schedules.campaign import Failure, replayed, search
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
@@ -34,8 +35,13 @@ MAX_MISSING = 20
 @click.option(
     "--seed", type=click.IntRange(0), show_default="drawn, and printed", help="Draws the examples, or the runs."
 )
+@click.option(
+    "--mutants", metavar="IDS", help="Instead: what notices each mutant of the reference; '*' is all of them."
+)
 @json_option
-def command(driver: str, examples: int, schedules: int, choices: str | None, seed: int | None) -> int:
+def command(
+    driver: str, examples: int, schedules: int, choices: str | None, seed: int | None, mutants: str | None
+) -> int:
     """Run the suite that is generated from the tables against the reference.
 
     First every route: the shortest run to each transition, and to each pair of transitions that can follow each other.
@@ -49,12 +55,19 @@ def command(driver: str, examples: int, schedules: int, choices: str | None, see
     the application do, and in which order the threads go on; what is checked is every promise of the consumer's API,
     and what each request contains. A failure is told with the command that replays it, step by step.
 
+    With --mutants, each bug that is planted in the reference meets the checks that were written for no bug in
+    particular: schedules of both designs, this suite, and simulated groups; what notices it is told. Hours for all.
+
     Example: groupspec test --driver background --examples 100 --seed 1
 
     Example: groupspec test --driver background --schedules 1000
 
     Example: groupspec test --driver heartbeat --schedules 1000
+
+    Example: groupspec test --mutants 'BUG-*' --schedules 1000
     """
+    if mutants is not None:
+        return try_mutants(mutants, schedules)
     if choices is not None:
         return _replay(driver, choices, seed)
     chosen = random.SystemRandom().randrange(2**32) if seed is None else seed

@@ -18,36 +18,19 @@ import traceback
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.guards import is_defect, stop_the_endless
 from groupspec.conformance.mutation.mutant import Mutant, Seam
 from groupspec.conformance.mutation.trials import NOT_HERE, RULES_IN_NAME, UNCHANGED
-from groupspec.impl.core.context import Context
-from groupspec.impl.run_to_idle import RunToIdleRuntime
 
 MAX_S: Final = 60.0
 """For all tests with one mutant, which take some seconds: with more, the mutant hangs in one of them."""
 
-MAX_STEPS: Final = 10_000
-"""Of the threads of one consumer, without becoming idle. A test makes some hundreds."""
-
-MAX_OUTPUTS: Final = 5_000
-"""Of one core. A test makes some dozens; a member that sends without end is stopped here, and that is a failure."""
-
 FORK: Final = multiprocessing.get_context("fork")
-CATALOGUE: Final = str(Path(__file__).resolve().parent / "catalogue")
-DEFECTS: Final = (NameError, TypeError, ImportError)
-"""What a broken rule never looks like: a mutant that raises these, wherever it is, is broken itself."""
-
-DEFECTS_INSIDE: Final = (AttributeError, LookupError, StopIteration, ValueError)
-"""The same for what a mutant's own lines raise."""
-
-
-class Runaway(AssertionError):
-    """A member that never stops."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,7 +117,7 @@ class _Kills:
 
     def _result(self, one: Mutant | None, items: Sequence[pytest.Item]) -> dict[str, object]:
         seam = Seam()
-        _stop_the_endless(seam)
+        stop_the_endless(seam)
         if one is not None:
             try:
                 one.change(seam)
@@ -159,7 +142,7 @@ class _Kills:
         error = call.excinfo.value if call.excinfo else None
         if error is not None and not isinstance(error, pytest.skip.Exception):
             self.failed[_test(item)] = None
-            if _is_defect(error):
+            if is_defect(error):
                 self.defect = "".join(traceback.format_exception(error)[-6:])
         when = call.when if call.when != "collect" else "setup"
         return pytest.TestReport(item.nodeid, item.location, {}, "failed" if error else "passed", None, when)
@@ -168,23 +151,3 @@ class _Kills:
 def _test(item: pytest.Item) -> str:
     """Its id without parameters."""
     return item.nodeid.partition("[")[0]
-
-
-def _is_defect(error: BaseException) -> bool:
-    """Whether it is the mutant's own code that went wrong, and not the rule."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(CATALOGUE + os.sep)
-    return isinstance(error, DEFECTS) or (inside and isinstance(error, DEFECTS_INSIDE))
-
-
-def _stop_the_endless(seam: Seam) -> None:
-    """No core may produce outputs without end."""
-
-    @seam.replacing(Context.emit)
-    def counted(emit: Any, self: Context, output: object) -> None:
-        count = self.__dict__["_counted"] = self.__dict__.get("_counted", 0) + 1
-        if count > MAX_OUTPUTS:
-            raise Runaway(f"a member has produced more than {MAX_OUTPUTS} outputs; the last is {output!r}")
-        emit(self, output)
-
-    seam.put(RunToIdleRuntime.__init__.__kwdefaults__, "max_steps", MAX_STEPS)

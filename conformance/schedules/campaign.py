@@ -76,7 +76,7 @@ def play(scenario: Scenario, design: Design = "background") -> Callable[[Schedul
 
 def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None:
     runtime.timers_race = scenario.timers_race
-    requests = Requests(scenario)
+    requests = Requests(scenario, at_once=design == "background")
     transport = RacingTransport(runtime, requests)
     group = RacingGroup(runtime, scenario, transport)
     application = Application(runtime, scenario, group, requests)

@@ -72,7 +72,7 @@ class RacingTransport(MemoryTransport):
         with self._told():
             self._requests.turned(self._runtime.now_ms())
         answers = super().poll(timeout_ms)
-        self._requests.answered(answers)
+        self._requests.answered(answers, self._runtime.now_ms())
         return answers
 
     def send(self, request: SendRequest, now_ms: int) -> None:

@@ -51,6 +51,9 @@ ROUND: Final = (JoinGroupRequest, SyncGroupRequest)
 TURNS_IN_A_SECOND: Final = 200
 """Turns of the background thread in one virtual second; a busy one makes 60."""
 
+LOOK_MS: Final = 100
+"""Within which the heartbeat design has given the core each answer: the retry backoff, for which its thread sleeps."""
+
 GROUP_REQUESTS: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest)
 REASONS: Final = {"close": "being closed", "unsubscribe": "unsubscribed", "": "poll"}
 """What the application does -> what the reason of LeaveGroup speaks of (KIP-800)."""
@@ -59,6 +62,11 @@ REASONS: Final = {"close": "being closed", "unsubscribe": "unsubscribed", "": "p
 class Requests:
     """What one member has sent, and what it has been answered.
 
+    Args:
+        scenario: What happens to the member.
+        at_once: Whether the thread that takes an answer out of the network is the one that sends all requests, so that
+            nothing is sent before the answer has had its effect.
+
     Attributes:
         owned: What the application owns.
         doing: Its call, if it is "close" or "unsubscribe".
@@ -66,8 +74,10 @@ class Requests:
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, at_once: bool = True) -> None:
         self._scenario = scenario
+        self._at_once = at_once
+        self._learned_ms = 0
         self._unanswered: dict[int, SendRequest] = {}
         self._identity = ("", -1)
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
@@ -83,15 +93,18 @@ class Requests:
 
     # What happens -----------------------------------------------------------------------------------------------------
 
-    def answered(self, responses: Iterable[ResponseReceived]) -> None:
+    def answered(self, responses: Iterable[ResponseReceived], now_ms: int) -> None:
         """The member takes these, one after the other, before it waits again."""
-        self._maybe = {self._identity}
-        self._silent = self.fenced
+        late = now_ms > self._learned_ms + LOOK_MS and not self._scenario.timers_race
+        if self._at_once or late:
+            self._maybe = {self._identity}
+            self._silent = self.fenced
         for received in responses:
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
                 self._learn(sent.request, received.response)
                 self._maybe.add(self._identity)
+                self._learned_ms = now_ms
 
     def _learn(self, request: Request, response: Response) -> None:
         if self._counts(request):

@@ -114,7 +114,9 @@ class Scenario:
     @property
     def commits_fail(self) -> bool:
         """Whether anything may keep a commit from its outcome."""
-        return any(set(errors) - NO_FAULTS for api, errors in self.answers.items() if api not in WITHOUT_COMMITS)
+        refused = set(self.answers.get("OffsetCommit", ())) - {"", SLOW}
+        others = (errors for api, errors in self.answers.items() if api not in WITHOUT_COMMITS)
+        return bool(refused) or any(set(errors) - NO_FAULTS for errors in others)
 
     @property
     def is_closed_by_others(self) -> bool:

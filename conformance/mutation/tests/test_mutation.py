@@ -13,7 +13,7 @@ import pytest
 from groupspec.conformance import cli, kills
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain.rules import explain_rule
-from groupspec.conformance.mutation import matrix, plugin, trials
+from groupspec.conformance.mutation import guards, matrix, plugin, trials
 from groupspec.conformance.mutation.catalogue import MUTANTS, find, rows
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.impl.core import dispatch
@@ -82,9 +82,9 @@ def test_a_member_that_never_stops_is_a_failure_and_not_the_end() -> None:
     """BUG-28's sister: an answer for which the core would send the same request for ever."""
     scene = Scene().preparing()
     with Seam() as seam:
-        plugin._stop_the_endless(seam)
+        guards.stop_the_endless(seam)
         emit = scene.core.context.emit
-        with pytest.raises(plugin.Runaway):
+        with pytest.raises(guards.Runaway):
             list(map(emit, itertools.repeat(scene.outputs[0])))
     assert Context.emit.__qualname__ == "Context.emit"
 

@@ -1,0 +1,41 @@
+"""`groupspec test --mutants`: which general check notices each mutant of the reference."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Final
+
+from groupspec.conformance.commands._common import Steps, say, write_json
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
+from groupspec.conformance.noticed import Trial, checks, of_the_reference, tried
+
+SCHEDULES: Final = 1_000
+
+
+def try_mutants(pattern: str, schedules: int) -> int:
+    """Each mutant whose id matches against every check; 1 if one is not noticed.
+
+    Raises:
+        UsageProblem: none matches.
+    """
+    there_are = of_the_reference()
+    chosen = [identifier for identifier in there_are if fnmatchcase(identifier, pattern)]
+    if not chosen:
+        raise UsageProblem(f"no mutant of the reference matches {pattern!r}", "--mutants", ", ".join(there_are))
+    trials: list[Trial] = []
+    with Steps("mutants", total=len(chosen)) as steps:
+        for trial in tried(chosen, checks(schedules or SCHEDULES)):
+            trials.append(trial)
+            steps.done()
+            say(_line(trial))
+    noticed = sum(trial.is_noticed for trial in trials)
+    share = noticed / len(trials)
+    say(f"{noticed} of {len(trials)} mutants of the reference are noticed by a general check ({share:.1%})")
+    write_json("test-mutants", {"schedules": schedules or SCHEDULES, "mutants": [trial.data() for trial in trials]})
+    return EXIT_OK if noticed == len(trials) else EXIT_CONFORMANCE_FAILURE
+
+
+def _line(trial: Trial) -> str:
+    by = [trial.noticed_by] if trial.noticed_by else []
+    by += [f"wire: {scenario}" for scenario in trial.wire]
+    return f"{trial.mutant:28} {', '.join(by) or 'NOT NOTICED'}{': ' if trial.how else ''}{trial.how}"

@@ -1,0 +1,49 @@
+"""What keeps the trial of a mutant honest and finite: a broken mutant is told as such, an endless one is stopped."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+from typing import Any, Final
+
+from groupspec.conformance.mutation.mutant import Seam
+from groupspec.impl.core.context import Context
+from groupspec.impl.run_to_idle import RunToIdleRuntime
+
+MAX_STEPS: Final = 10_000
+"""Of the threads of one consumer, without becoming idle. A test makes some hundreds."""
+
+MAX_OUTPUTS: Final = 5_000
+"""Of one core. A test makes some dozens; a member that sends without end is stopped here, and that is a failure."""
+
+CATALOGUE: Final = str(Path(__file__).resolve().parent / "catalogue")
+DEFECTS: Final = (NameError, TypeError, ImportError)
+"""What a broken rule never looks like: a mutant that raises these, wherever it is, is broken itself."""
+
+DEFECTS_INSIDE: Final = (AttributeError, LookupError, StopIteration, ValueError)
+"""The same for what a mutant's own lines raise."""
+
+
+class Runaway(AssertionError):
+    """A member that never stops."""
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether it is the mutant's own code that went wrong, and not the rule."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(CATALOGUE + os.sep)
+    return isinstance(error, DEFECTS) or (inside and isinstance(error, DEFECTS_INSIDE))
+
+
+def stop_the_endless(seam: Seam) -> None:
+    """No core may produce outputs without end."""
+
+    @seam.replacing(Context.emit)
+    def counted(emit: Any, self: Context, output: object) -> None:
+        count = self.__dict__["_counted"] = self.__dict__.get("_counted", 0) + 1
+        if count > MAX_OUTPUTS:
+            raise Runaway(f"a member has produced more than {MAX_OUTPUTS} outputs; the last is {output!r}")
+        emit(self, output)
+
+    seam.put(RunToIdleRuntime.__init__.__kwdefaults__, "max_steps", MAX_STEPS)

@@ -1,0 +1,75 @@
+"""Mutants against the general checks: the first that notices is told, a broken mutant is no success, all is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from groupspec.conformance import cli, noticed
+from groupspec.conformance.commands import _test_mutants
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.mutant import Method, instead
+from groupspec.impl.core.commits import Commits
+
+QUIET = {"nothing": lambda: ""}
+SCHEDULES = {"schedules": partial(noticed._schedules, 10, "background")}
+
+
+@pytest.fixture
+def broken() -> Iterator[str]:
+    """A mutant whose own code goes wrong."""
+
+    def wrong(_: Method, *__: object) -> object:
+        raise TypeError("too many arguments")
+
+    instead("X-broken", "M4", Commits.progress, wrong, "It does nothing but fail.")
+    yield "X-broken"
+    del MUTANTS["X-broken"]
+
+
+def test_the_first_check_that_notices_is_told_and_nothing_is_left_of_the_mutant() -> None:
+    found = list(noticed.tried(["BUG-38", "BUG-38"], QUIET | SCHEDULES))
+    assert [(trial.noticed_by, trial.is_noticed) for trial in found] == [("schedules", True)] * 2
+    assert found[0].how.startswith("schedule 3: AssertionError: closed, and")
+    assert "never revoked" in found[0].how
+    assert noticed._schedules(10, "background") == ""
+
+
+def test_what_no_check_notices_is_noticed_by_the_wire_kit_or_not_at_all() -> None:
+    unnoticed, on_the_wire = noticed.tried(["BUG-39", "BUG-38"], QUIET)
+    assert (unnoticed.noticed_by, unnoticed.is_noticed) == ("", False)
+    assert (on_the_wire.noticed_by, on_the_wire.wire) == ("", ("close-while-stable",))
+    assert on_the_wire.is_noticed
+
+
+def test_a_mutant_that_is_broken_itself_is_told_so(broken: str) -> None:
+    (trial,) = noticed.tried([broken], SCHEDULES)
+    assert not trial.is_noticed
+    assert "the mutant itself is broken: TypeError" in trial.how
+
+
+def test_mutants_of_the_specification_and_of_the_kits_broker_are_no_mutants_of_the_reference() -> None:
+    of_the_reference = noticed.of_the_reference()
+    assert not any(one.of_spec for one in of_the_reference.values())
+    assert "BUG-38" in of_the_reference
+    assert "G5-immortal" not in of_the_reference
+
+
+def test_the_command_counts_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(_test_mutants, "checks", lambda _: SCHEDULES)
+    file = tmp_path / "mutants.json"
+    assert cli.main(["test", "--mutants", "BUG-38", "--json", str(file)]) == EXIT_OK
+    assert "1 of 1 mutants of the reference are noticed by a general check (100.0%)" in capsys.readouterr().out
+    (told,) = json.loads(file.read_text())["mutants"]
+    assert (told["mutant"], told["noticed_by"], told["is_noticed"]) == ("BUG-38", "schedules", True)
+    monkeypatch.setattr(_test_mutants, "checks", lambda _: QUIET)
+    assert cli.main(["test", "--mutants", "BUG-39"]) == EXIT_CONFORMANCE_FAILURE
+    assert "NOT NOTICED" in capsys.readouterr().out
+    assert cli.main(["test", "--mutants", "G5*"]) == EXIT_USAGE
