@@ -170,8 +170,8 @@ class Member:
         """SIGKILL, and nothing is left of it."""
         if self._process is None:
             return
-        self._told.is_forgotten = True
         had_ended = self._process.ending is not None
+        self._told.is_forgotten = not had_ended
         self._process.kill()
         self.stderr = self._process.stderr_tail()
         if not had_ended:

@@ -18,9 +18,10 @@ CLIENTS = ("reference", "reference-heartbeat", "reference", "kafka-python")
 FAULTS_MS = 30_000
 
 
-def test_the_reference_keeps_its_promises_beside_another_client_under_faults(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(101, 121))])
+def test_the_reference_keeps_its_promises_beside_another_client_under_faults(seed: int, tmp_path: Path) -> None:
     """What kafka-python does is told by `groupspec bench soak`, and is none of this test's."""
-    with Run(draw(2, CLIENTS, FAULTS_MS), tmp_path) as run:
+    with Run(draw(seed, CLIENTS, FAULTS_MS), tmp_path) as run:
         outcome = run.execute()
     assert of_reference(outcome) == [], "\n".join(lines(outcome, str(tmp_path)))
     assert sum(outcome.verdict.processed.values()) >= outcome.records > 5_000
