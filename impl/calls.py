@@ -56,6 +56,7 @@ class Calls:
             decoder = decoder or wiring.BatchDecoder(self._config.check_crcs)
         self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
         core = Core(self._config, self._subscription, trace)
+        core.context.epoch_ms = self._runtime.epoch_ms()
         self._driver = driver_factory(driver)(core, transport, self._runtime)
         self._call_guard = CallGuard(self._runtime)
         self._callbacks = Callbacks(self._driver, self._subscription, self._call_guard, self._runtime.lock("callbacks"))

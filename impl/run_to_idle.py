@@ -112,6 +112,10 @@ class RunToIdleRuntime:
         """The virtual time."""
         return self._now_ms
 
+    def epoch_ms(self) -> int:
+        """Virtual time begins in 1970."""
+        return 0
+
     def sleep_ms(self, duration_ms: int) -> None:
         """Wait until the clock has been moved that far."""
         self.yield_point("sleep")

@@ -75,6 +75,9 @@ class Runtime(Protocol):
     def now_ms(self) -> int:
         """The time."""
 
+    def epoch_ms(self) -> int:
+        """When the time was 0, in milliseconds since 1970; as far as the machine knows now."""
+
     def sleep_ms(self, duration_ms: int) -> None:
         """Let this much time pass."""
 
@@ -225,6 +228,10 @@ class ThreadingRuntime:
     def now_ms(self) -> int:
         """Milliseconds since some moment in the past."""
         return time.monotonic_ns() // 1_000_000
+
+    def epoch_ms(self) -> int:
+        """By the machine's other clock."""
+        return time.time_ns() // 1_000_000 - self.now_ms()
 
     def sleep_ms(self, duration_ms: int) -> None:
         """Do nothing for a while."""

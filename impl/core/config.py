@@ -23,6 +23,13 @@ JOIN_GROUP_EXTRA_MS = 5_000
 """How much longer than the rebalance timeout a JoinGroup may take: the answer comes when the timeout has passed."""
 
 
+DURATION = re.compile(
+    r"P(?=[^P]*\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE
+)
+"""As ISO 8601 and java.time.Duration write it: days, hours, minutes, seconds."""
+
+BY_DURATION = "by_duration:"
+
 OF_THE_CONSUMER = ("bootstrap_servers", "key_deserializer", "value_deserializer")
 """Settings that the core needs nothing of: arguments of Consumer."""
 
@@ -75,6 +82,9 @@ class Config:
     Kafka's defaults, but for these: `allow_auto_create_topics` is off, since a misspelt name would become a topic, and
     the buffers of sockets are the operating system's (-1). `consumer_timeout_ms` is kafka-python's: how long an
     iteration over the consumer waits for a record before it ends; None: for ever.
+
+    `auto_offset_reset`: "earliest", "latest", "none", or as in KIP-1106 "by_duration:" and an ISO 8601 duration, for
+    example "by_duration:P1DT12H": at the first record that is no older; at the end where there is none.
     """
 
     group_id: str | None = None
@@ -152,6 +162,17 @@ class Config:
     def read_committed(self) -> bool:
         """Whether records of transactions that are open or were aborted are held back (KIP-98)."""
         return self.isolation_level == "read_committed"
+
+    @property
+    def reset_age_ms(self) -> int | None:
+        """How old records may be where a partition without a position begins (KIP-1106); None: another policy."""
+        if not self.auto_offset_reset.startswith(BY_DURATION):
+            return None
+        found = DURATION.fullmatch(self.auto_offset_reset.removeprefix(BY_DURATION))
+        if found is None:
+            return None
+        days, hours, minutes, seconds = (float((part or "0").replace(",", ".")) for part in found.groups())
+        return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000)
 
     @property
     def auto_commit(self) -> bool:
@@ -247,8 +268,13 @@ class Config:
                 raise ConfigError(f"partition_assignment_strategy has {name!r}: known are {', '.join(ASSIGNORS)}")
         if len(set(strategy)) != len(strategy):
             raise ConfigError(f"partition_assignment_strategy={strategy!r} names an assignor twice")
-        if self.auto_offset_reset not in ("earliest", "latest", "none"):
-            raise ConfigError(f"auto_offset_reset={self.auto_offset_reset!r}: must be 'earliest', 'latest' or 'none'")
+        policy: object = self.auto_offset_reset
+        plain = ("earliest", "latest", "none")
+        if not isinstance(policy, str) or not (policy in plain or self.reset_age_ms is not None):
+            raise ConfigError(
+                f"auto_offset_reset={policy!r}: must be 'earliest', 'latest' or 'none', or a duration such as "
+                f"'{BY_DURATION}P1DT12H'"
+            )
         if self.isolation_level not in ("read_uncommitted", "read_committed"):
             raise ConfigError(
                 f"isolation_level={self.isolation_level!r}: must be 'read_uncommitted' or 'read_committed'"

@@ -57,6 +57,7 @@ class Context:
         self.was_member = False  # whether a coordinator has ever accepted this consumer
         self._identity = NOBODY
         self.now_ms = 0
+        self.epoch_ms = 0  # when `now_ms` was 0, since 1970
         self.metrics = Metrics()
         self.journal = Journal(config.client_id, config.group_id)
         self._outputs: list[Output] = []

@@ -59,6 +59,7 @@ class Offsets:
         self._questions: list[Question] = []
         self._to_reset: dict[TopicPartition, int] = {}  # no committed offset, or it does not exist: with the epoch
         self._resets: dict[int, dict[TopicPartition, int]] = {}  # ListOffsets under way, by request id
+        self._ends: dict[TopicPartition, tuple[int, int]] = {}  # while a time is looked for: epoch, end before that
         self._refused = False  # until the application polls again
         self._may_report = False  # that there is no position: only to an application that has asked for records or it
 
@@ -147,8 +148,8 @@ class Offsets:
 
     def _ask_for_resets(self) -> None:
         """One ListOffsets for each leader that is known: where the application has said, or else the reset policy."""
-        config, policy = self._context.config, TIMESTAMPS.get(self._context.config.auto_offset_reset)
-        timestamps = dict.fromkeys(self._to_reset, policy) | self._subscription.resets()
+        config = self._context.config
+        timestamps = {p: self._policy(p, epoch) for p, epoch in self._to_reset.items()} | self._subscription.resets()
         if None in timestamps.values():
             self._report_missing()
         by_leader: dict[int, dict[TopicPartition, int]] = {}
@@ -164,6 +165,19 @@ class Offsets:
             self._resets[sent.request_id] = asked
             for partition in asked:
                 del self._to_reset[partition]
+
+    def _policy(self, partition: TopicPartition, epoch: int) -> int | None:
+        """Where the reset policy has it begin; None: nowhere.
+
+        By age (KIP-1106) there may be no record that is young enough. Then it begins at the end, as that was before the
+        records were looked at: what is written in between is not lost. So that is asked first.
+        """
+        age_ms = self._context.config.reset_age_ms
+        if age_ms is None:
+            return TIMESTAMPS.get(self._context.config.auto_offset_reset)
+        if self._ends.get(partition, (-1, 0))[0] != epoch:
+            return TIMESTAMPS["latest"]
+        return max(0, self._context.epoch_ms + self._context.now_ms - age_ms)
 
     def _report_missing(self) -> None:
         """auto.offset.reset is "none": the application has to say where to begin, by its next poll (rule O6)."""
@@ -230,8 +244,16 @@ class Offsets:
         asked = self._resets.get(sent.request_id, {})
         for partition in partitions:
             if partition in asked:
-                offset = response.offsets[partition].offset
-                self._subscription.set_position(partition, asked[partition], offset, committed=False)
+                self._found(partition, asked[partition], response.offsets[partition].offset)
+
+    def _found(self, partition: TopicPartition, epoch: int, offset: int) -> None:
+        by_age = self._context.config.reset_age_ms is not None and partition not in self._subscription.resets()
+        if by_age and self._ends.get(partition, (-1, 0))[0] != epoch:
+            self._ends[partition] = (epoch, offset)
+            self._to_reset[partition] = epoch  # again, for the time
+            return
+        _, end = self._ends.pop(partition, (-1, 0))
+        self._subscription.set_position(partition, epoch, offset if offset >= 0 else end, committed=False)
 
     def leader_moved(self, sent: Sent, partitions: tuple[TopicPartition, ...]) -> None:
         """This node does not lead them (any more), or did not answer: look the leader up, and ask again."""

@@ -99,6 +99,20 @@ def test_offsets_by_time_and_both_ends(broker: RealBroker) -> None:
         assert next(consumer).value == b"0"
 
 
+def test_by_age_a_partition_begins_at_the_first_young_record_or_at_the_end(broker: RealBroker) -> None:
+    topic, now_ms = "ages", int(time.time() * 1_000)
+    partition = TopicPartition(topic, 0)
+    broker.create_topic(topic, 1)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for hours in (50, 30, 20, 10):
+        producer.produce(topic, value=b"%d" % hours, partition=0, timestamp=now_ms - hours * 3_600_000)
+    assert producer.flush(BOUND_S) == 0
+    for policy, position in (("P1D", 2), ("PT40H", 1), ("P3D", 0), ("PT1H", 4)):
+        with Consumer(bootstrap_servers=broker.bootstrap, auto_offset_reset=f"by_duration:{policy}") as consumer:
+            consumer.assign([partition])
+            assert (policy, consumer.position(partition)) == (policy, position)
+
+
 def test_topics_that_exist_and_one_that_does_not(broker: RealBroker) -> None:
     broker.create_topic("three", 3)
     with Consumer(bootstrap_servers=broker.bootstrap, group_id="asks") as consumer:

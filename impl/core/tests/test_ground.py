@@ -37,6 +37,9 @@ P0, P1 = partitions(0, 1)
         ({"group_instance_id": ""}, "group_instance_id=''"),
         ({"group_instance_id": "a b"}, "letters, digits, dots"),
         ({"auto_offset_reset": "newest"}, "'earliest', 'latest' or 'none'"),
+        ({"auto_offset_reset": None}, "'earliest', 'latest' or 'none'"),
+        ({"auto_offset_reset": "by_duration:P"}, "such as 'by_duration:P1DT12H'"),
+        ({"auto_offset_reset": "by_duration:-P1D"}, "such as 'by_duration:P1DT12H'"),
         ({"partition_assignment_strategy": ()}, "at least one assignor"),
         ({"partition_assignment_strategy": "range"}, "must be a tuple"),
         ({"partition_assignment_strategy": ("rnage",)}, "known are range, roundrobin, sticky, cooperative-sticky"),
@@ -49,6 +52,28 @@ def test_a_configuration_that_cannot_work_is_an_error_that_says_what_would(
     with pytest.raises(ConfigError) as raised:
         Config(**settings)  # type: ignore[arg-type]
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "age_ms"),
+    [
+        ("P1D", 86_400_000),
+        ("PT36H", 129_600_000),
+        ("P1DT12H", 129_600_000),
+        ("pt1m0.5s", 60_500),
+        ("PT0S", 0),
+        ("P1DT", None),
+        ("PT", None),
+        ("P1M", None),
+        ("1D", None),
+    ],
+)
+def test_a_duration_is_written_as_in_java(text: str, age_ms: int | None) -> None:
+    if age_ms is None:
+        with pytest.raises(ConfigError):
+            Config(auto_offset_reset=f"by_duration:{text}")
+    else:
+        assert Config(auto_offset_reset=f"by_duration:{text}").reset_age_ms == age_ms
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,61 @@ def test_O6_without_a_committed_offset_the_policy_decides(policy: str, timestamp
     assert scene.describe().partitions[P0].position == 7
 
 
+def age_policy() -> Scene:
+    """A minute is the age, and it is a minute and a half past midnight in 1970."""
+    scene = assigned(0, auto_offset_reset="by_duration:PT1M")
+    scene.core.context.epoch_ms = 90_000 - scene.now_ms
+    scene.committed_are(-1)
+    return scene
+
+
+def asked_for_times(scene: Scene) -> list[dict[TopicPartition, int]]:
+    return [dict(request.timestamps) for request in scene.sent(ListOffsetsRequest)]
+
+
+def test_by_age_a_partition_begins_at_the_first_record_that_is_young_enough() -> None:
+    scene = age_policy()
+    listed(scene, 50)
+    assert scene.describe().partitions[P0].position is None
+    listed(scene, 7)
+    assert asked_for_times(scene) == [{P0: -1}, {P0: 30_000}]
+    assert scene.describe().partitions[P0].position == 7
+
+
+def test_by_age_it_begins_at_the_end_before_the_look_if_no_record_is_young_enough() -> None:
+    scene = age_policy()
+    listed(scene, 50)
+    listed(scene, -1)
+    assert scene.describe().partitions[P0].position == 50
+
+
+def test_by_age_a_failed_look_is_repeated_and_what_the_application_chooses_comes_first() -> None:
+    scene = age_policy()
+    listed(scene, 50)
+    listed(scene, error="NOT_LEADER_OR_FOLLOWER")
+    scene.pass_ms(100)
+    assert asked_for_times(scene)[-1] == {P0: 30_100}
+    scene.subscription.seek_by_time([P0], -2)
+    listed(scene, 7)
+    assert scene.describe().partitions[P0].position is None
+    scene.poll()
+    listed(scene, 3)
+    assert asked_for_times(scene)[-1] == {P0: -2}
+    assert scene.describe().partitions[P0].position == 3
+
+
+def test_by_age_a_position_that_does_not_exist_is_found_anew_each_time() -> None:
+    scene = age_policy()
+    listed(scene, 50)
+    listed(scene, 7)
+    scene.do(Fetch())
+    fetched(scene, b"", error="OFFSET_OUT_OF_RANGE")
+    listed(scene, 60)
+    listed(scene, 55)
+    assert [next(iter(asked.values())) for asked in asked_for_times(scene)] == [-1, 30_000, -1, 30_000]
+    assert scene.describe().partitions[P0].position == 55
+
+
 def test_O6_without_a_policy_the_application_is_told_and_may_seek() -> None:
     scene = assigned(0, auto_offset_reset="none")
     scene.committed_are(-1)
