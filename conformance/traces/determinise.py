@@ -17,8 +17,8 @@ from groupspec.conformance.traces.projection import (
     Symbol,
     symbol_table,
 )
+from groupspec.conformance.traces.reductions import bits, prune, quotient, simulators, union
 from groupspec.conformance.traces.schema import SOURCES
-from groupspec.conformance.traces.simulation import bits, prune, quotient, simulators, union
 from groupspec.spec.compiler.tables import tables
 
 MACHINE: Final = "rebalance"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from groupspec.conformance.traces import determinise, projection, schema, simulation
+from groupspec.conformance.traces import determinise, projection, reductions, schema
 from groupspec.conformance.traces.caching import cache_folder, digest
 from groupspec.conformance.traces.projection import REBALANCES, Projection
 from groupspec.spec import vocabulary
@@ -24,7 +24,7 @@ from groupspec.spec.compiler.tables import tables
 def load() -> Projection:
     """The projection, from the cache if it is there."""
     hashes = [tables()[determinise.MACHINE, rebalance, determinise.PROFILE].hash for rebalance in REBALANCES]
-    code = (determinise.__file__, projection.__file__, schema.__file__, simulation.__file__, vocabulary.__file__)
+    code = (determinise.__file__, projection.__file__, schema.__file__, reductions.__file__, vocabulary.__file__)
     file = cache_folder() / f"projection-{digest(*code, more=''.join(hashes))}.npz"
     if (cached := _read(file)) is not None:
         return cached

@@ -32,6 +32,7 @@ class Leading:
         self._metadata = metadata
         self._membership = membership
         self._members: tuple[JoinedMember, ...] = ()
+        self._group_topics: tuple[str, ...] = ()
         self._skip_assignment = False
         self.awaits_metadata = False  # not all topics of the group are known yet
         self._snapshot: dict[str, int] | None = None  # the partition counts that the division rests on
@@ -44,7 +45,8 @@ class Leading:
         """This member leads the round; as soon as the topics of the group are known, it synchronises."""
         self._members = response.members
         self._skip_assignment = response.skip_assignment
-        self._metadata.want(self._group_topics())
+        self._group_topics = tuple(sorted({topic for member in self._group() for topic in member.topics}))
+        self._metadata.want(self._group_topics)
         self.awaits_metadata = True
         self.metadata_updated()
 
@@ -56,7 +58,7 @@ class Leading:
     def metadata_updated(self) -> None:
         """A leader that waited for it divides; one that has done so compares (rule J8)."""
         if self.awaits_metadata:
-            if self._metadata.knows(self._group_topics()):
+            if self._metadata.knows(self._group_topics):
                 self.awaits_metadata = False
                 self._snapshot = self._counts()
                 self._send_sync(self._divide(self._snapshot))
@@ -69,7 +71,7 @@ class Leading:
 
     def watched_topics(self) -> tuple[str, ...]:
         """The topics of the whole group, which a leader has to watch; none for a follower."""
-        return self._group_topics() if self.awaits_metadata or self._snapshot is not None else ()
+        return self._group_topics if self.awaits_metadata or self._snapshot is not None else ()
 
     def _divide(self, counts: dict[str, int]) -> Shares:
         """An entry for every member that the coordinator named, be it empty (rule S2)."""
@@ -81,10 +83,7 @@ class Leading:
         )
 
     def _counts(self) -> dict[str, int]:
-        return self._metadata.partition_counts(self._group_topics())
-
-    def _group_topics(self) -> tuple[str, ...]:
-        return tuple(sorted({topic for member in self._group() for topic in member.topics}))
+        return self._metadata.partition_counts(self._group_topics)
 
     def _group(self) -> list[Subscriber]:
         return [self._as_member(joined) for joined in self._members]

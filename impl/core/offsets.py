@@ -134,6 +134,8 @@ class Offsets:
 
     def _forget_outdated(self) -> None:
         """What is not assigned any more, or has got a position otherwise, needs no reset."""
+        if not (self._to_reset or self._questions):
+            return
         waiting = self._subscription.without_position()
         self._to_reset = {p: epoch for p, epoch in self._to_reset.items() if waiting.get(p) == epoch}
         for question in [q for q in self._questions if q.epochs and q.sent is None]:
@@ -148,6 +150,8 @@ class Offsets:
 
     def _ask_for_resets(self) -> None:
         """One ListOffsets for each leader that is known: where the application has said, or else the reset policy."""
+        if not self._to_reset:
+            return
         config = self._context.config
         timestamps = {p: self._policy(p, epoch) for p, epoch in self._to_reset.items()} | self._subscription.resets()
         if None in timestamps.values():

@@ -310,11 +310,12 @@ class SubscriptionState:
     def without_position(self) -> dict[TopicPartition, int]:
         """Partitions whose position is to be looked up, with their epochs."""
         with self._lock:
-            return {
-                tp: p.epoch
-                for tp, p in sorted(self._shared.partitions.items())
+            without = [
+                (tp, p.epoch)
+                for tp, p in self._shared.partitions.items()
                 if p.position is None and (p.state() == "AWAITING_POSITION" or (p.wanted and p.state() == "ASSIGNED"))
-            }
+            ]
+        return dict(sorted(without))
 
     def resets(self) -> dict[TopicPartition, int]:
         """Partitions that the application wants to begin elsewhere than at the committed offset: the timestamps."""

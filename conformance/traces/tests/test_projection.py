@@ -19,8 +19,8 @@ from groupspec.conformance.traces.projection import (
     REQUEST_EVENTS,
     Projection,
 )
+from groupspec.conformance.traces.reductions import bits, prune, quotient, simulators
 from groupspec.conformance.traces.schema import ERROR_CODES, ERRORS, EVENT_CODES
-from groupspec.conformance.traces.simulation import bits, prune, quotient, simulators
 from groupspec.spec.compiler.library import LibraryMachine
 from groupspec.spec.compiler.tables import classes, tables, whole_tables
 from groupspec.spec.terms import Value
