@@ -64,6 +64,7 @@ class Operation:
     deadline_ms: int | None = None
     sent: Sent | None = None
     fixed: bool = False
+    failures: int = 0
 
 
 class Commits:
@@ -352,7 +353,8 @@ class Commits:
     def _try_again_or_fail(self, operation: Operation, code: ErrorCode) -> None:
         operation.sent = None
         if operation.purpose in PERSISTENT:
-            self._context.arm("commit_backoff", self._context.config.retry_backoff_ms)
+            self._context.arm("commit_backoff", self._context.config.growing_backoff_ms(operation.failures))
+            operation.failures += 1
             return
         if operation.purpose is Purpose.TIMED:
             self._context.arm("auto_commit", self._context.config.retry_backoff_ms)

@@ -52,6 +52,7 @@ class Settings(TypedDict, total=False):
     max_poll_interval_ms: int
     request_timeout_ms: int
     retry_backoff_ms: int
+    retry_backoff_max_ms: int
     default_api_timeout_ms: int
     metadata_max_age_ms: int
     allow_auto_create_topics: bool
@@ -83,6 +84,9 @@ class Config:
     the buffers of sockets are the operating system's (-1). `consumer_timeout_ms` is kafka-python's: how long an
     iteration over the consumer waits for a record before it ends; None: for ever.
 
+    Failures in a row of the same kind are retried after `retry_backoff_ms`, twice that, and so on up to
+    `retry_backoff_max_ms` (KIP-580), where Kafka does so: lookups of the coordinator, heartbeats, commits, metadata.
+
     `auto_offset_reset`: "earliest", "latest", "none", or as in KIP-1106 "by_duration:" and an ISO 8601 duration, for
     example "by_duration:P1DT12H": at the first record that is no older; at the end where there is none.
     """
@@ -95,6 +99,7 @@ class Config:
     max_poll_interval_ms: int = 300_000
     request_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
     allow_auto_create_topics: bool = False
@@ -135,6 +140,13 @@ class Config:
         if isinstance(strategy, list):
             chosen["partition_assignment_strategy"] = tuple(strategy)
         return cls(**chosen)  # type: ignore[arg-type]  # every value is checked there
+
+    def growing_backoff_ms(self, failures: int) -> int:
+        """How long to wait after one more failure than these in a row: twice as long each time (KIP-580).
+
+        Kafka draws it from 20 % around that; here the same failures always wait the same time.
+        """
+        return min(self.retry_backoff_ms << min(failures, 32), self.retry_backoff_max_ms)
 
     @property
     def join_group_timeout_ms(self) -> int:
@@ -186,6 +198,7 @@ class Config:
             "max_poll_interval_ms": 1,
             "request_timeout_ms": 1,
             "retry_backoff_ms": 0,
+            "retry_backoff_max_ms": 0,
             "default_api_timeout_ms": 0,
             "metadata_max_age_ms": 1,
             "auto_commit_interval_ms": 1,
@@ -229,11 +242,10 @@ class Config:
                 f"request_timeout_ms={self.request_timeout_ms}: "
                 "each fetch that finds nothing ends its connection"
             )
-        if self.reconnect_backoff_max_ms < self.reconnect_backoff_ms:
-            doubts.append(
-                f"reconnect_backoff_max_ms={self.reconnect_backoff_max_ms} is below "
-                f"reconnect_backoff_ms={self.reconnect_backoff_ms}: the lower one counts"
-            )
+        for name in ("reconnect_backoff", "retry_backoff"):
+            first_ms, most_ms = getattr(self, f"{name}_ms"), getattr(self, f"{name}_max_ms")
+            if most_ms < first_ms:
+                doubts.append(f"{name}_max_ms={most_ms} is below {name}_ms={first_ms}: the lower one counts")
         if self.group_instance_id is not None and self.group_id is None:
             doubts.append(f"group_instance_id={self.group_instance_id!r} means nothing without a group_id")
         return tuple(doubts)

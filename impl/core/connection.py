@@ -62,6 +62,7 @@ class Connection:
         self._lookup: Sent | None = None
         self._refused = False  # the last lookup failed for good: wait until the application asks again
         self._last_failure = "none was answered"  # of the lookups since the coordinator was known
+        self._failures = 0  # so many of them
 
     def attach(self, users: Users) -> None:
         """The parts above this one."""
@@ -122,7 +123,7 @@ class Connection:
     def found(self, response: FindCoordinatorResponse) -> None:
         """The coordinator is known; whatever waited for it goes on."""
         self._lookup_ended(ConnectionState.STABLE)
-        self._last_failure = "none was answered"
+        self._last_failure, self._failures = "none was answered", 0
         self._context.emit(ConnectCoordinator(response.node_id, response.host, response.port))
         self._users.coordinator_found()
 
@@ -130,7 +131,8 @@ class Connection:
         """A passing failure: again after the backoff, as long as something needs a coordinator."""
         self._lookup_ended(ConnectionState.INITIALIZED)
         self._last_failure = code.name
-        self._context.arm("lookup_backoff", self._context.config.retry_backoff_ms)
+        self._context.arm("lookup_backoff", self._context.config.growing_backoff_ms(self._failures))
+        self._failures += 1
         self._users.lookup_failed(code)
 
     def lookup_refused(self, code: ErrorCode) -> None:

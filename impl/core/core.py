@@ -2,7 +2,7 @@
 
 `handle(event, now_ms)` takes one input event and returns what is to be done about it, in order; `advance(now_ms)` does
 the same for all timers that are due. Between two calls nothing happens. The same events at the same times always give
-the same outputs: there is no randomness, and backoffs are fixed.
+the same outputs: there is no randomness.
 
 An event goes to its one handler (`dispatch.HANDLERS`), in the part of the core that it concerns. After every event each
 part is asked to make progress: to send what has become possible, now that something has changed. `parts` says what they

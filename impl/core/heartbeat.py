@@ -26,6 +26,7 @@ class Heartbeat:
         self._context = context
         self._timers = context.timers
         self.last_heartbeat_send_ms = self.last_heartbeat_receive_ms = self.last_poll_ms = 0
+        self._failures = 0  # since the last one that was answered
 
     # What has happened ------------------------------------------------------------------------------------------------
 
@@ -49,11 +50,13 @@ class Heartbeat:
     def receive_heartbeat(self) -> None:
         """One was answered by a coordinator that takes this member for one."""
         self.last_heartbeat_receive_ms = self._context.now_ms
+        self._failures = 0
         self.reset_session_timeout()
 
     def fail_heartbeat(self) -> None:
         """One has failed: the next try comes after the backoff, not after the interval (rule H7)."""
-        self._context.arm("heartbeat", self._context.config.retry_backoff_ms)
+        self._context.arm("heartbeat", self._context.config.growing_backoff_ms(self._failures))
+        self._failures += 1
 
     def reset_session_timeout(self) -> None:
         """The coordinator was found: time to prove itself."""

@@ -54,6 +54,7 @@ class Metadata:
         self._in_flight: Sent | None = None
         self._stale = False  # something is known to be wrong
         self._not_before_ms = 0
+        self._failures = 0  # since the last answer
 
     def attach(self, leader: Leader, subscriber: Subscriber) -> None:
         """The parts above this one."""
@@ -129,6 +130,7 @@ class Metadata:
     def received(self, response: MetadataResponse) -> None:
         """Take over what the answer says, topics with an error excepted; then the leader compares (rule J8)."""
         sent, self._in_flight = self._in_flight, None
+        self._failures = 0
         if sent is not None and isinstance(sent.request, MetadataRequest) and sent.request.topics is None:
             self._list(response)
         for topic in response.topics:
@@ -178,7 +180,8 @@ class Metadata:
         """No answer, or a useless one: again after the backoff."""
         self._in_flight = None
         self._stale = True
-        self._not_before_ms = self._context.now_ms + self._context.config.retry_backoff_ms
+        self._not_before_ms = self._context.now_ms + self._context.config.growing_backoff_ms(self._failures)
+        self._failures += 1
 
     def stop(self) -> None:
         """The end."""

@@ -30,7 +30,6 @@ _REASONS: Final[Mapping[str, str]] = {
     "internal_leave_group_on_close leave_group_on_close": "close() leaves the group; a static member stays",
     "max_in_flight_requests_per_connection": "one fetch at a time goes to each leader",
     "metadata_recovery_strategy metadata_recovery_rebootstrap_trigger_ms": "the bootstrap servers are always tried too",
-    "retry_backoff_max_ms": "the backoff does not grow: set retry_backoff_ms (no KIP-580)",
     "sasl_mechanism sasl_jaas_config sasl_plain_username sasl_plain_password sasl_kerberos_service_name "
     "sasl_kerberos_domain_name sasl_kerberos_name sasl_oauth_token_provider": _SECURITY,
     "security_protocol security_providers": _SECURITY,
