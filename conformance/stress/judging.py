@@ -27,6 +27,9 @@ COMMIT_TROUBLE_US: Final = (REQUEST_MS + 1_000) * 1000
 LOG_SLACK_US: Final = 100_000
 """The coordinator's log is in milliseconds of another clock, and is written after the fact."""
 
+SAME_POLL_US: Final = 200_000
+"""Callbacks of one poll(100) follow each other within that time."""
+
 LETS_GO_WITHIN_US: Final = 6_000_000
 """Who is out of the group hears so with its next request: a heartbeat, a look-up of the coordinator, reconnecting."""
 
@@ -106,6 +109,9 @@ class Judge:
         self._standing: dict[str, str] = {}
         self._given: dict[str, int | None] = {}  # process -> how many partitions it was given last; None: no assignment
         self._leader = ""
+        self._started_us: dict[str, int] = {}
+        self._broker_up_us = 0
+        self._stale: dict[tuple[str, int], int] = {}  # what came to a process that had left the group, and when
         self._books: Books[str, int] = Books()
         self._assigned_us: dict[tuple[str, int], int] = {}
         self._before: dict[tuple[str, int], str] = {}
@@ -157,6 +163,11 @@ class Judge:
                 self._is_gone(one)
             case "started":
                 self._given[one.process] = None
+                self._started_us[one.process] = one.at_us
+            case "broker up":
+                self._broker_up_us = one.at_us
+            case "fenced":
+                self._fenced(one)
             case "led":
                 self._leader = one.process
             case _:
@@ -180,14 +191,15 @@ class Judge:
         """A process is assigned what another has. One of them is out of the group, and can't know it yet.
 
         Mostly that is the other one. But a callback may also come late, with an assignment of a generation that is
-        over: its process may be expelled by then. Who has left by itself knows that it has.
+        over: its process may be expelled by then. One that has left by itself knows that it has: the same poll() has to
+        tell that the partition is lost.
         """
         standing = self._standing.get(one.process, "")
         if standing == "expelled":
             self._overlaps.setdefault((one.process, partition), one.at_us)
             return
         if standing == "left":
-            self._find("owners", one.process, one.at_us, f"it is assigned {partition} after it has left the group")
+            self._stale[one.process, partition] = one.at_us
             return
         self._overlaps.setdefault((other, partition), one.at_us)
         if not self._was_out(other, partition, one.at_us):
@@ -217,9 +229,17 @@ class Judge:
         self._books.forget(one.process)
         self._given.pop(one.process, None)
 
+    def _fenced(self, one: Happening) -> None:
+        """Nobody else has its instance id; but a coordinator that has restarted may take a process before it for it."""
+        if self._broker_up_us < self._started_us.get(one.process, 0):
+            self._find("crash", one.process, one.at_us, f"fenced off, though the broker did not restart: {one.text}")
+
     def _let_go(self, process: str, partitions: Iterable[int], at_us: int) -> None:
         for partition in partitions:
             self._last[partition] = process
+            stale_us = self._stale.pop((process, partition), at_us)
+            if at_us - stale_us > SAME_POLL_US:
+                self._find("owners", process, at_us, f"it was assigned {partition} after it had left the group")
             begin_us = self._overlaps.pop((process, partition), None)
             if begin_us is None:
                 continue
@@ -242,6 +262,8 @@ class Judge:
         key, mark = (one.process, partition), self._books.marks.get(partition, 0)
         blamed = one.process if key in self._has_read else self._before.get(key, "") or one.process
         self._has_read.add(key)
+        if self._stale.pop(key, 0):
+            self._find("owners", one.process, one.at_us, f"it reads {partition}, assigned after it had left the group")
         filled = self._fill(partition, one.first, one.last)
         taken = self._books.take(one.process, partition, one.first, one.last)
         self._processed[client] += one.last + 1 - one.first

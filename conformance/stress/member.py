@@ -43,6 +43,8 @@ class _Told(Log):
         self._heard_us = 0
         self.is_forgotten = False
         """Whether it was killed on purpose: what follows is no news."""
+        self.is_fenced = False
+        """Whether it was told that another member has its instance id: it sends nothing more."""
 
     def append(self, entry: Entry) -> None:
         """An event."""
@@ -66,7 +68,11 @@ class _Told(Log):
                         Happening(entry.at_us, "consumed", self._name, (one.partition,), one.min_offset, one.max_offset)
                     )
             case protocol.ErrorRaised(error=error, message=message, call=call):
-                self._tell(entry.at_us, "raised", text=f"{call}: {error}: {message}"[:300])
+                text = f"{call}: {error}: {message}"[:300]
+                self._tell(entry.at_us, "raised", text=text)
+                if "fenced" in text.lower() and not self.is_fenced:
+                    self.is_fenced = True
+                    self._tell(entry.at_us, "fenced", text=text)
             case protocol.ShutdownComplete():
                 self._tell(entry.at_us, "closed")
             case _:
@@ -114,6 +120,11 @@ class Member:
     def is_running(self) -> bool:
         """Whether there is a process, stopped or not."""
         return self._process is not None and self._process.ending is None
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether its process is of no more use, and has to be started anew."""
+        return self.is_running and self._told.is_fenced
 
     def start(self, callback_ms: int = 0) -> None:
         """A process that joins the group, and polls."""

@@ -35,7 +35,8 @@ def lines(outcome: Outcome, replay: str) -> Iterator[str]:
     settled = "never stable again" if outcome.settled_s is None else f"stable {outcome.settled_s:.1f} s after the last"
     yield (
         f"seed {plan.seed}, {plan.rebalance}: {outcome.records:,} records, {len(plan.steps)} steps in "
-        f"{plan.faults_end_ms / 1000:.0f} s of faults, {settled}"
+        f"{plan.faults_end_ms / 1000:.0f} s of faults, {settled}; whoever was put out of the group let go "
+        f"of its partitions {verdict.longest_overlap_ms:,} ms after it could hear of it, or sooner"
     )
     for client in _clients(outcome):
         counts = _counts(outcome, client)

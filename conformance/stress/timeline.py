@@ -30,8 +30,8 @@ class Happening:
     Attributes:
         at_us: When.
         kind: Of a process: started, killed, ended, closing, closed; assigned, revoked, lost, callback returned;
-            consumed, raised; silence (nothing was heard of it since `first`, in microseconds). Of the run: the keys and
-            values of `TROUBLE`. Of the broker's log: joined, expelled, left, led.
+            consumed, raised, fenced; silence (nothing was heard of it since `first`, in microseconds). Of the run: the
+            keys and values of `TROUBLE`. Of the broker's log: joined, expelled, left, led.
         process: Whose; "" for everybody.
         partitions: Of a callback; of consumed records one.
         first, last: Offsets of consumed records.

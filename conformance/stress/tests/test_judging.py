@@ -119,12 +119,25 @@ def test_K1_who_is_out_of_the_group_has_some_time_to_hear_of_it_from_when_it_can
     assert story(6, 20).found({0: 10}) == [("owners", A, 0)]
 
 
-@pytest.mark.parametrize(("standing", "found"), [("expelled", []), ("left", [("owners", B, 0)])])
-def test_K1_a_late_callback_may_bring_what_is_over_to_who_was_expelled_and_not_to_who_has_left(
-    standing: str, found: list[tuple[str, str, int]]
-) -> None:
-    story = Story().add(0, "joined", B).add(1, standing, B).add(1.5, "assigned", A)
-    assert story.add(2, "assigned", B).add(2.5, "lost", B).found() == found
+def late_callback(standing: str) -> Story:
+    """B gets at 2 s what is A's, of an assignment that is over."""
+    return Story().add(0, "joined", B).add(1, standing, B).add(1.5, "assigned", A).add(2, "assigned", B)
+
+
+def test_K1_a_late_callback_may_bring_what_is_over() -> None:
+    assert late_callback("expelled").add(2.5, "lost", B).found() == []
+    assert late_callback("left").add(2.01, "lost", B).found() == []
+
+
+def test_K1_who_has_left_says_in_the_same_poll_that_it_is_lost() -> None:
+    assert late_callback("left").add(2.5, "lost", B).found() == [("owners", B, 0)]
+    assert late_callback("left").add(2.1, "consumed", B, 0, 5).add(2.15, "lost", B).found() == [("owners", B, 0)]
+
+
+def test_X2_who_is_fenced_off_needs_a_broker_that_has_restarted() -> None:
+    story = Story().add(0, "broker up", "").add(1, "started", A).add(2, "fenced", A)
+    assert story.found() == [("crash", A, 0)]
+    assert Story().add(1, "started", A).add(1.5, "broker up", "").add(2, "fenced", A).found() == []
 
 
 def test_K1_who_has_joined_again_is_a_member() -> None:

@@ -44,7 +44,8 @@ def test_a_result_is_told_by_client_with_each_finding_and_the_command_that_runs_
     found = Finding("doubled", "kafka-python-1-2", 4_000_000, "reference-0-1 processes 3 to 9 of 2", 7)
     told = list(report.lines(outcome(found), "groupspec bench soak --seed 5"))
     assert told[0].startswith(f"seed 5, {outcome().plan.rebalance}: 993 records, ")
-    assert told[0].endswith("stable 1.5 s after the last")
+    assert "stable 1.5 s after the last; " in told[0]
+    assert told[0].endswith("120 ms after it could hear of it, or sooner")
     assert told[1:] == [
         "  reference: 600 processed, 0 of them again with an excuse; nothing wrong",
         "  kafka-python: 400 processed, 7 of them again with an excuse; 7 doubled; raised OSError 3x",
