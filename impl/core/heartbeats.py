@@ -177,18 +177,15 @@ class Heartbeats:
             self._sign_of_life()
 
     def _ended(self) -> None:
-        """Whatever the outcome, none is in flight any more (rule H7)."""
+        """Whatever the outcome, none is in flight any more (rule H7). One that `disable` gave up never ends here."""
         self._in_flight = None
-        if self.state is HeartbeatState.IN_FLIGHT:
-            self.state = HeartbeatState.IDLE
+        self.state = HeartbeatState.IDLE
 
     def _failed(self) -> None:
         """The next try comes sooner."""
         self._ended()
         self._due = False
-        if self.enabled:
-            self.heartbeat.fail_heartbeat()
+        self.heartbeat.fail_heartbeat()
 
     def _sign_of_life(self) -> None:
-        if self.enabled:
-            self.heartbeat.receive_heartbeat()
+        self.heartbeat.receive_heartbeat()
