@@ -3,6 +3,7 @@
 From the bottom:
 
 scenario      What the group, the network and the application do: drawn from a seed.
+times         When it must show signs of life, give up, and try again.
 requests      What each request must contain, and when it may be sent.
 group         The coordinator and the brokers, a thread for each connection, so that answers race.
 application   What the application does, and what it may rely on: the oracle.

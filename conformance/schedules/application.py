@@ -3,7 +3,9 @@
 Its promises, by rule:
 
 C1   Callbacks alternate: assigned what was not owned, revoked or lost what was.
+C3   What is revoked counts as owned until the callback has returned.
 C4   What a callback raises is raised by a call, and the rebalance goes on.
+L1   close() and unsubscribe() leave the group; L5: close() commits what was returned before.
 O1   After an assignment reading begins at the committed offset.
 O2   Each record comes once, in order, from there or from where the application sought.
 O3   No record comes of a partition that is not owned.
@@ -44,6 +46,10 @@ class CallbackRaised(Exception):
     """The application's callback raises this."""
 
 
+class BlockRaised(Exception):
+    """The application's `with` block raises this."""
+
+
 class Application:
     """A listener, a loop, and what it expects of the consumer."""
 
@@ -55,6 +61,8 @@ class Application:
         self._callbacks = list(scenario.callbacks)
         self._next: dict[TopicPartition, int | None] = {}  # None: to be read from the committed offset
         self._reached: dict[TopicPartition, set[int]] = {}
+        self._before_last_poll: dict[TopicPartition, int | None] = {}
+        self._processed: dict[TopicPartition, int | None] | None = None  # all that close() may commit, if limited
         self._paused: set[TopicPartition] = set()
         self._sought: set[TopicPartition] = set()  # since the last poll
         self._others: list[tuple[int, str, Thread]] = []
@@ -86,6 +94,7 @@ class Application:
         """See RebalanceListener."""
         with self._runtime.application("on_partitions_revoked"):
             assert set(partitions) <= self.owned, f"revoked without being owned: {set(partitions) - self.owned} (C1)"
+            self._expect_owned(partitions)
             self._expect_committed(partitions)
             try:
                 self._during_callback(partitions)
@@ -97,6 +106,11 @@ class Application:
         with self._runtime.application("on_partitions_lost"):
             assert set(partitions) <= self.owned, f"lost without being owned: {set(partitions) - self.owned} (C1)"
             self._forget(partitions)
+
+    def _expect_owned(self, partitions: list[TopicPartition]) -> None:
+        if self._consumer is not None and not self._scenario.is_closed_by_others:
+            gone = set(partitions) - self._consumer.assignment()
+            assert not gone, f"{gone} are not owned any more while they are being revoked (rule C3)"
 
     def _expect_committed(self, partitions: list[TopicPartition]) -> None:
         """With auto-commit a rebalance in poll() commits all that was returned, if nothing keeps it from it.
@@ -196,6 +210,8 @@ class Application:
                 self._runtime.sleep_ms(WORK_MS)
             case "work too long":
                 self._runtime.sleep_ms(LONG_WORK_MS)
+            case "poll for long":
+                self._read(consumer, LONG_WORK_MS)
             case "poll for nothing":
                 self._read(consumer, 0)
             case "commit":
@@ -226,18 +242,56 @@ class Application:
         self._requests.doing = "unsubscribe"
         self._requests.leaves()
         try:
-            consumer.unsubscribe()
+            with self._leaving("unsubscribe()"):
+                consumer.unsubscribe()
             self._requests.membership_ended()
         finally:
             self._requests.doing = ""
 
     def _close(self, consumer: Consumer) -> None:
         self._requests.doing = "close"
-        with self._limited("close()"):
-            consumer.close(CALL_MS)
+        endings: dict[str, Callable[[], object]] = {
+            "close": lambda: consumer.close(CALL_MS),
+            "close at once": lambda: consumer.close(0),
+            "block": lambda: consumer.__exit__(None, None, None),
+            "block that raises": lambda: consumer.__exit__(BlockRaised, BlockRaised(), None),
+        }
+        ending = self._scenario.ending
+        if ending == "block that raises" and self._scenario.commits_only_by_itself:
+            self._processed = self._before_last_poll
+        wanted = {} if ending in ("close at once", "block that raises") else self._returned()
+        joins = self._requests.joins
+        limit_ms = 0 if ending == "close at once" else CALL_MS
+        with self._limited("close()", limit_ms, waits=ending.startswith("close")), self._leaving("close()"):
+            endings[ending]()
+        for partition, offset in wanted.items():
+            found = self._group.committed.get(partition)
+            kept = self._requests.joins > joins  # in a round nothing can be committed (rule M7)
+            assert found == offset or kept, f"closed at {offset} of {partition}, and {found} is committed (rule L5)"
+
+    def _returned(self) -> dict[TopicPartition, int]:
+        """What close() has to commit: all that was returned, where nothing keeps it from it."""
+        scenario = self._scenario
+        kept = scenario.timers_race or scenario.has_faults or scenario.is_closed_by_others
+        if kept or not scenario.auto_commit or self._requests.in_round():
+            return {}
+        return {
+            partition: offset
+            for partition, offset in self._next.items()
+            if offset is not None and partition not in self._sought and partition in self.owned
+        }
 
     @contextmanager
-    def _limited(self, call: str) -> Iterator[None]:
+    def _leaving(self, call: str) -> Iterator[None]:
+        """A call that ends the membership."""
+        name = self._requests.named
+        yield
+        scenario = self._scenario
+        kept = scenario.static or scenario.timers_race or scenario.has_faults or scenario.is_closed_by_others
+        assert kept or not name or self._requests.named != name, f"{call} has not taken {name} out of the group (L1)"
+
+    @contextmanager
+    def _limited(self, call: str, limit_ms: int = CALL_MS, waits: bool = True) -> Iterator[None]:
         """A call that ends in time, and for a reason of its own: it is over time when it says so, and not before."""
         began_ms = self._runtime.now_ms() - self._in_callbacks_ms
         timed_out = False
@@ -248,9 +302,9 @@ class Application:
             raise
         finally:
             took_ms = self._runtime.now_ms() - self._in_callbacks_ms - began_ms
-            if not self._runtime.timers_race:
-                assert took_ms <= CALL_MS, f"{call} took {took_ms} ms of {CALL_MS} ms (rule L2)"
-                assert not timed_out or took_ms == CALL_MS, f"{call} is out of time after {took_ms} ms of {CALL_MS} ms"
+            if waits and not self._runtime.timers_race:
+                assert took_ms <= limit_ms, f"{call} took {took_ms} ms of {limit_ms} ms (rule L2)"
+                assert not timed_out or took_ms == limit_ms, f"{call} is out of time after {took_ms} of {limit_ms} ms"
 
     def _commit(self, consumer: Consumer) -> None:
         wanted = {partition: offset for partition, offset in self._next.items() if offset is not None}
@@ -287,10 +341,16 @@ class Application:
         read = set()
         began_ms = self._runtime.now_ms() - self._in_callbacks_ms
         self._polls = True
+        self._before_last_poll = dict(self._next)
+        self._requests.times.poll_begins(self._runtime.now_ms())
         try:
             records = consumer.poll(timeout_ms)
+        except KafkaError as error:
+            self._expect_of_poll(consumer, error)
+            raise
         finally:
             self._polls = False
+            self._requests.times.poll_ends(self._runtime.now_ms())
             self._sought.clear()
             late_ms = self._runtime.now_ms() - self._in_callbacks_ms - began_ms - timeout_ms
             assert self._runtime.timers_race or late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
@@ -313,7 +373,15 @@ class Application:
             self._reached.setdefault(partition, set()).add(reached)
         return read
 
+    def _expect_of_poll(self, consumer: Consumer, error: KafkaError) -> None:
+        """Whatever the group answers here is for the consumer to get over; but for another process with its name."""
+        known = isinstance(error, WakeupError | ConsumerClosedError) or "FENCED_INSTANCE_ID" in str(error)
+        idle = isinstance(error, IllegalStateError) and not consumer.subscription()
+        assert known or idle, f"poll() raises {error!r} (rules M2, D3)"
+
     def _may_commit(self, partition: TopicPartition, offset: int) -> bool:
+        if self._processed is not None and (self._processed.get(partition) or offset) < offset:
+            return False
         known = offset in self._reached.get(partition, ()) or (partition, offset) in self._group.answered
         return known or self._scenario.is_closed_by_others  # which may be just when poll() returns
 
@@ -351,6 +419,7 @@ class Application:
         assert len(wakeups) <= len(asked), "a wakeup has interrupted two calls (rule T4)"
         raised = [error for error in self.errors if isinstance(error, CallbackRaised)]
         assert len(raised) <= self._raised, "a callback's error was raised twice (rule C4)"
+        assert raised or not self._raised or self._scenario.is_closed_by_others, "a callback's error is lost (rule C4)"
         if not self._scenario.is_closed_by_others:
             assert not self.owned, f"closed, and {self.owned} were never revoked (rules C1, C7)"
             assert self._outcomes == sorted(set(self._outcomes)), f"outcomes {self._outcomes} (rule M6)"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import ClassVar, Final
 
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import CUT, NEVER, SLOW, Scenario
+from groupspec.conformance.schedules.scenario import CUT, LEFT_OUT, NEVER, SLOW, Scenario
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -160,6 +160,8 @@ class RacingGroup:
             return None
         if error == SLOW:
             self._runtime.sleep_ms(SLOW_MS)
+        if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
+            return self._committed(sent.request_id, sent.request.partitions[1:])
         if error in ("", SLOW):
             return self._granted(sent)
         code = ErrorCode.DISCONNECTED if error == CUT else ErrorCode[error]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.times import Times
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -71,6 +72,8 @@ class Requests:
         owned: What the application owns.
         doing: Its call, if it is "close" or "unsubscribe".
         fenced: Whether the member knows that another process has its instance id.
+        named: The latest name that the member was given, and has not given back.
+        joins: How often it has sent JoinGroup.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
     """
 
@@ -86,7 +89,12 @@ class Requests:
         self._recent: dict[str, deque[int]] = {}
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
         self._heartbeat_at_once = False  # after one that failed, or at another coordinator
+        self._orders: dict[frozenset[TopicPartition], tuple[TopicPartition, ...]] = {}
+        self.times = Times(SETTINGS["heartbeat_interval_ms"], SETTINGS["max_poll_interval_ms"])
+        self.times.repeats = not scenario.auto_commit and "commit_async" not in {*scenario.calls, *scenario.callbacks}
         self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
+        self.named = ""
+        self.joins = 0
         self.doing = ""
         self.fenced = False
         self.leaving = False
@@ -102,11 +110,14 @@ class Requests:
         for received in responses:
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
-                self._learn(sent.request, received.response)
+                self._learn(sent.request, received.response, now_ms)
                 self._maybe.add(self._identity)
                 self._learned_ms = now_ms
 
-    def _learn(self, request: Request, response: Response) -> None:
+    def _learn(self, request: Request, response: Response, now_ms: int) -> None:
+        self.times.answered(request, response, _errors(response), now_ms)
+        if isinstance(response, JoinGroupResponse) and response.member_id:
+            self.named = response.member_id
         if self._counts(request):
             self.fenced |= ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
             self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
@@ -121,12 +132,14 @@ class Requests:
 
     def _counts(self, request: Request) -> bool:
         """Whether its answer says anything of this membership: not if it was sent before the JoinGroup that is out."""
-        present = _identity_of(request) == self._identity and self._in_round() != "JoinGroup"
+        present = _identity_of(request) == self._identity and self.in_round() != "JoinGroup"
         return present or isinstance(request, JoinGroupRequest)
 
     def turned(self, now_ms: int) -> None:
         """The background thread looks for answers, once in a turn."""
         assert self._count("turns", now_ms) <= TURNS_IN_A_SECOND, f"{TURNS_IN_A_SECOND} turns in a second (rule H2)"
+        if not (self._scenario.timers_race or self.fenced or self._has_unanswered_heartbeat()):
+            self.times.turned(now_ms)
 
     def sent(self, sent: SendRequest, now_ms: int) -> None:
         """A request is on its way. Raises AssertionError for what no rule allows."""
@@ -134,13 +147,15 @@ class Requests:
         count = self._count(api_of(request), now_ms)
         assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
         assert sent.timeout_ms > 0, f"{api_of(request)} has no time to be answered (rule D6)"
+        if not self._scenario.timers_race:
+            self.times.sent(request, now_ms)
         match request:
             case JoinGroupRequest():
                 self._check_join(request, sent.timeout_ms)
             case SyncGroupRequest() | HeartbeatRequest() | OffsetCommitRequest():
                 self._check_generation(request)
             case LeaveGroupRequest():
-                self._check_leave(request)
+                self._check_leave(request, now_ms)
         if isinstance(request, HeartbeatRequest):
             self._check_heartbeat(request, now_ms)
         if isinstance(request, GROUP_REQUESTS):
@@ -151,6 +166,8 @@ class Requests:
         """A round that was under way is none of the next membership."""
         self._identity = ("", -1)
         self.leaving = self.fenced = False
+        self.named = ""
+        self.times.excused()
         self._forget(lambda sent: isinstance(sent.request, ROUND))
 
     def leaves(self) -> None:
@@ -160,6 +177,7 @@ class Requests:
     def disconnected(self) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""
         self._heartbeat_at_once = True
+        self.times.excused()
         self._forget(lambda sent: sent.node == COORDINATOR)
 
     def _forget(self, which: Callable[[SendRequest], bool]) -> None:
@@ -170,16 +188,20 @@ class Requests:
     def _check_join(self, request: JoinGroupRequest, timeout_ms: int) -> None:
         if self.leaving and not request.member_id:
             self.membership_ended()
+        self.joins += 1
+        self.times.excused()
         settings, names = SETTINGS, [name for name, _ in request.protocols]
         assert names == list(self._scenario.assignors), f"protocols {names} (rule J6)"
         assert request.session_timeout_ms == settings["session_timeout_ms"], f"{request} (JoinGroup's session timeout)"
         assert request.rebalance_timeout_ms == settings["max_poll_interval_ms"], f"{request} (its rebalance timeout)"
         assert timeout_ms > request.rebalance_timeout_ms, f"JoinGroup waits {timeout_ms} ms for its answer (rule J5)"
-        assert not self._in_round(), f"a second JoinGroup while {self._in_round()} is unanswered (rule J1)"
+        assert not self.in_round(), f"a second JoinGroup while {self.in_round()} is unanswered (rule J1)"
         for _, data in request.protocols:
             subscription = decode_subscription(data)
             assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
             owned = set(subscription.owned)
+            order = self._orders.setdefault(frozenset(owned), subscription.owned)
+            assert subscription.owned == order, f"{subscription.owned} were written as {order} before (rule J6)"
             expected = self.owned if self._scenario.cooperative else set()
             assert owned == expected or self._scenario.is_closed_by_others, (
                 f"JoinGroup says that {sorted(map(str, owned))} are owned, and the application has "
@@ -190,16 +212,17 @@ class Requests:
         api, identity = api_of(request), (request.member_id, request.generation)
         if isinstance(request, OffsetCommitRequest) and identity == ("", -1):
             assert request.group_instance_id is None, "a commit without a member names an instance (rules M1, X1)"
+            assert not self._scenario.commits_only_by_itself, "an automatic commit without a membership (rule C2)"
             return
         assert identity in self._maybe, f"{api} as {identity}, when it has become {self._identity} (rules J9, M1)"
         if not isinstance(request, HeartbeatRequest):
-            assert not self._in_round(), f"{api} while {self._in_round()} is unanswered (rules J1, M7)"
+            assert not self.in_round(), f"{api} while {self.in_round()} is unanswered (rules J1, M7)"
         if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_by_itself:
             foreign = set(request.offsets) - self.owned
             assert not foreign, f"an automatic commit of {foreign}, which the application does not own (rule M7)"
 
     def _check_heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
-        assert self._in_round() != "JoinGroup", "Heartbeat while JoinGroup is unanswered (rule H3)"
+        assert self.in_round() != "JoinGroup", "Heartbeat while JoinGroup is unanswered (rule H3)"
         generation, before_ms = self._last_heartbeat
         early_ms = SETTINGS["heartbeat_interval_ms"] - (now_ms - before_ms)
         again = generation == request.generation and not self._heartbeat_at_once
@@ -207,12 +230,18 @@ class Requests:
         self._heartbeat_at_once = False
         self._last_heartbeat = (request.generation, now_ms)
 
-    def _check_leave(self, request: LeaveGroupRequest) -> None:
+    def _check_leave(self, request: LeaveGroupRequest, now_ms: int) -> None:
         assert not self._scenario.static, "a static member leaves (rules L1, P1)"
+        if request.member_id == self.named:
+            self.named = ""
+        self._forget(lambda sent: isinstance(sent.request, ROUND))
+        calm = not (self._scenario.has_faults or self._scenario.timers_race or self.doing)
+        if calm and REASONS[""] in request.reason:
+            self.times.gives_up(now_ms)
         possible = {self.doing}
         if self._scenario.timers_race or "work too long" in self._scenario.calls:
             possible |= {""}  # the poll interval was over as the call began
-        if not self.doing and "unsubscribe" in self._scenario.calls:
+        if (self.leaving or not self.doing) and "unsubscribe" in self._scenario.calls:
             possible |= {"unsubscribe"}  # the call has given up before the member did
         expected = [text for what, text in REASONS.items() if what in possible]
         assert any(text in request.reason for text in expected) or self._scenario.is_closed_by_others, (
@@ -227,7 +256,11 @@ class Requests:
         assert getattr(request, "group_id", GROUP) == GROUP, f"{api} in group {request}"
         assert not (self._silent and self.fenced) or anonymous, f"{api} after FENCED_INSTANCE_ID (rule X2)"
 
-    def _in_round(self) -> str:
+    def _has_unanswered_heartbeat(self) -> bool:
+        return any(isinstance(sent.request, HeartbeatRequest) for sent in self._unanswered.values())
+
+    def in_round(self) -> str:
+        """Which request of a round is unanswered; empty: none is."""
         return next((api_of(sent.request) for sent in self._unanswered.values() if isinstance(sent.request, ROUND)), "")
 
     def _count(self, what: str, now_ms: int) -> int:

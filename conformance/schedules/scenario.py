@@ -19,6 +19,9 @@ NEVER: Final = "NEVER"
 SLOW: Final = "SLOW"
 """The answer comes, but late: another member is busy, or the broker is."""
 
+LEFT_OUT: Final = "LEFT OUT"
+"""The answer says nothing of the first partition that was asked for."""
+
 NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
 """Answers that keep nothing from its outcome."""
 
@@ -30,8 +33,8 @@ ANSWERS: Final = {
     "JoinGroup": ("MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", *_GROUP),
     "SyncGroup": _MEMBER,
     "Heartbeat": _MEMBER,
-    "OffsetCommit": _MEMBER,
-    "OffsetFetch": ("UNSTABLE_OFFSET_COMMIT", *_GROUP),
+    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", *_MEMBER),
+    "OffsetFetch": ("UNSTABLE_OFFSET_COMMIT", LEFT_OUT, *_GROUP),
     "LeaveGroup": ("UNKNOWN_MEMBER_ID", CUT, NEVER),
     "Fetch": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
     "ListOffsets": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
@@ -49,7 +52,17 @@ SHARES: Final = ((0, 1), (0,), (1, 2), (0, 1, 2), ())
 COOPERATIVE: Final = ("cooperative-sticky",)
 ASSIGNORS: Final = (COOPERATIVE, COOPERATIVE, COOPERATIVE, ("range",), ("range", "roundrobin"), ("sticky", "range"))
 CALLS: Final = (
-    *("poll for nothing", "work too long", "commit", "commit_async", "committed", "position", "seek", "pause"),
+    *(
+        "poll for nothing",
+        "poll for long",
+        "work too long",
+        "commit",
+        "commit_async",
+        "committed",
+        "position",
+        "seek",
+        "pause",
+    ),
     *("resume", "subscribe again", "unsubscribe"),
 )
 """What the application does besides poll() and work."""
@@ -58,6 +71,9 @@ REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
 """Calls that would wait for the very callback that makes them."""
 
 IN_CALLBACKS: Final = ("", "", "", "raise", "raise", "commit", "commit_async", "seek", "position", *REFUSED)
+ENDINGS: Final = ("close", "close", "close at once", "block", "block that raises")
+"""`block`: it leaves the `with` block of its consumer."""
+
 OTHER_THREADS: Final = ("wakeup", "close", "close at once")
 
 
@@ -76,6 +92,7 @@ class Scenario:
         calls: What the application does, in order.
         callbacks: What the application does in its callbacks, in order.
         others: What other threads do, and as of which of the application's calls they race with it.
+        ending: How the application closes the consumer; see `ENDINGS`.
         timers_race: Whether time may pass while threads could go on, as on a machine that is overloaded.
     """
 
@@ -90,6 +107,7 @@ class Scenario:
     callbacks: tuple[str, ...]
     others: tuple[tuple[str, int], ...]
     timers_race: bool
+    ending: str
 
     @property
     def cooperative(self) -> bool:
@@ -137,6 +155,7 @@ class Scenario:
                 f"answers: {answers or 'no errors'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
+                f"at the end: {self.ending}",
             ]
         )
 
@@ -181,4 +200,5 @@ def draw(seed: int) -> Scenario:
         callbacks=maybe(IN_CALLBACKS, 4),
         others=tuple((what, random.choice(moments)) for what in (some(kinds, 3) if kinds else ())),
         timers_race=random.random() < 0.4,
+        ending=random.choice(ENDINGS),
     )

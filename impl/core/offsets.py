@@ -205,7 +205,10 @@ class Offsets:
         if question is None:
             return
         if question.future_id is not None:
-            self._end(question, _as_result(response))
+            if set(question.partitions) <= response.offsets.keys():
+                self._end(question, _as_result(response))
+            else:  # as below
+                self.retriable(sent)
             return
         self._questions.remove(question)
         for partition, epoch in question.epochs.items():

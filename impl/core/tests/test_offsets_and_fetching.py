@@ -274,6 +274,15 @@ def test_such_a_question_is_repeated_until_its_deadline() -> None:
     assert type(scene.result(1).error).__name__ == "KafkaTimeoutError"
 
 
+def test_a_question_of_which_the_answer_leaves_a_partition_out_is_asked_again() -> None:
+    scene = Scene().stable(0)
+    scene.do(FetchCommitted((P0, P1), future_id=1, deadline_ms=9_000))
+    scene.respond("OffsetFetch", OffsetFetchResponse({P0: FetchedOffset(5)}))
+    scene.pass_ms(100)
+    scene.respond("OffsetFetch", OffsetFetchResponse({P0: FetchedOffset(5), P1: FetchedOffset(-1)}))
+    assert scene.result(1).result == {P0: OffsetAndMetadata(5), P1: None}
+
+
 def test_a_refused_question_is_told_to_who_asked() -> None:
     scene = Scene().stable(0)
     scene.do(FetchCommitted((P0,), future_id=1, deadline_ms=500))

@@ -1,0 +1,104 @@
+"""When one member must show signs of life, give up, and try again: judged by what it sends, and by the clock.
+
+Nothing is said while timers race with threads: then no member can keep a time.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    Request,
+    Response,
+    SyncGroupRequest,
+)
+from groupspec.impl.scripted import api_of
+
+BACKOFF_MS: Final = 100
+AGAIN_LATER: Final = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.UNSTABLE_OFFSET_COMMIT,
+}
+"""Errors after which the same request goes out again, but not at once (rule D3)."""
+
+PAUSED: Final = ("FindCoordinator", "JoinGroup", "OffsetCommit", "OffsetFetch")
+"""Requests that keep this pause."""
+
+MISSED_HEARTBEATS: Final = 3
+LATE_MS: Final = 200
+"""How long after the end of the poll interval a member may leave: two looks of the heartbeat thread."""
+
+
+class Times:
+    """What one member has done when.
+
+    Attributes:
+        is_polling: Whether the application is inside poll().
+        polls_ms: When its last poll() began, and when it ended.
+        repeats: Whether a commit goes out again only because it has failed: no other one may be made meanwhile.
+    """
+
+    def __init__(self, heartbeat_interval_ms: int, max_poll_interval_ms: int) -> None:
+        self._heartbeat_interval_ms = heartbeat_interval_ms
+        self._max_poll_interval_ms = max_poll_interval_ms
+        self._not_before_ms: dict[str, int] = {}
+        self._joined_ms = 0
+        self._alive_ms: int | None = None  # the last sign of life of a member that owes them
+        self.is_polling = False
+        self.polls_ms = (0, 0)
+        self.repeats = False
+
+    def answered(self, request: Request, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
+        """The member takes this answer."""
+        api = api_of(request)
+        if errors & AGAIN_LATER and api in PAUSED and (api != "OffsetCommit" or self.repeats):
+            self._not_before_ms[api] = now_ms + BACKOFF_MS
+        if isinstance(response, JoinGroupResponse) and not response.error:
+            self._joined_ms = now_ms
+
+    def excused(self) -> None:
+        """It owes no sign of life: it is no member, joins, or does not know its coordinator."""
+        self._alive_ms = None
+
+    def turned(self, now_ms: int) -> None:
+        """It could send something now."""
+        if not self.is_polling and now_ms - self.polls_ms[0] >= self._max_poll_interval_ms:
+            self.excused()
+        if self._alive_ms is not None:
+            silent_ms = now_ms - self._alive_ms
+            most_ms = MISSED_HEARTBEATS * self._heartbeat_interval_ms
+            assert silent_ms <= most_ms, f"a member has sent no Heartbeat for {silent_ms} ms (rules H2, H3)"
+
+    def sent(self, request: Request, now_ms: int) -> None:
+        """A request is on its way."""
+        api = api_of(request)
+        early_ms = self._not_before_ms.pop(api, 0) - now_ms
+        assert early_ms <= 0, f"{api} again, {early_ms} ms before the backoff is over (rule D3)"
+        known = isinstance(request, SyncGroupRequest)  # that it is a member now: the answer may have lain about
+        if known or (isinstance(request, HeartbeatRequest) and self._alive_ms is not None):
+            self._alive_ms = now_ms
+        if isinstance(request, FindCoordinatorRequest | LeaveGroupRequest):
+            self.excused()
+
+    def gives_up(self, now_ms: int) -> None:
+        """It leaves because the application does not poll."""
+        began_ms, ended_ms = (max(at_ms, self._joined_ms) for at_ms in self.polls_ms)
+        early_ms = self._max_poll_interval_ms - (now_ms - began_ms)
+        late_ms = now_ms - ended_ms - self._max_poll_interval_ms
+        assert not self.is_polling, "out for not polling, inside poll() (rule P2)"
+        assert early_ms <= 0, f"out for not polling, {early_ms} ms before the poll interval is over (rules P1, P2)"
+        assert late_ms <= LATE_MS, f"out for not polling, {late_ms} ms after the poll interval is over (rules P1, P2)"
+
+    def poll_begins(self, now_ms: int) -> None:
+        """The application is inside poll()."""
+        self.is_polling, self.polls_ms = True, (now_ms, now_ms)
+
+    def poll_ends(self, now_ms: int) -> None:
+        """It is not any more."""
+        self.is_polling, self.polls_ms = False, (self.polls_ms[0], now_ms)
