@@ -72,7 +72,7 @@ class Requests:
         owned: What the application owns.
         doing: Its call, if it is "close" or "unsubscribe".
         fenced: Whether the member knows that another process has its instance id.
-        named: The latest name that the member was given, and has not given back.
+        named: The name that the member has used last, and has not given back.
         joins: How often it has sent JoinGroup.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
     """
@@ -116,8 +116,6 @@ class Requests:
 
     def _learn(self, request: Request, response: Response, now_ms: int) -> None:
         self.times.answered(request, response, _errors(response), now_ms)
-        if isinstance(response, JoinGroupResponse) and response.member_id:
-            self.named = response.member_id
         if self._counts(request):
             self.fenced |= ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
             self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
@@ -160,6 +158,8 @@ class Requests:
             self._check_heartbeat(request, now_ms)
         if isinstance(request, GROUP_REQUESTS):
             self._check_instance(request)
+        if isinstance(request, JoinGroupRequest | SyncGroupRequest):
+            self.named = request.member_id
         self._unanswered[sent.request_id] = sent
 
     def membership_ended(self) -> None:
