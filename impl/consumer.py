@@ -264,9 +264,10 @@ class Consumer(PartitionCalls):
         It need not hear of every one: a turn of its thread takes longer than to return some hundred records.
         """
         interval_ms = min(QUIET_MS, self._config.max_poll_interval_ms // 3)
-        if self._runtime.now_ms() - self._polled_ms >= interval_ms or self._is_anything_due():
+        now_ms = self._runtime.now_ms()
+        if now_ms - self._polled_ms >= interval_ms or self._is_anything_due():
             return []
-        self._subscription.poll_started()
+        self._subscription.poll_started(quietly_at_ms=now_ms)
         return self._take(at_most)
 
     def _is_anything_due(self) -> bool:

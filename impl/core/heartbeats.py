@@ -110,9 +110,16 @@ class Heartbeats:
             self._connection.forget("the session timed out without an answer to a heartbeat")
 
     def poll_interval_expired(self) -> None:
-        """The application has not polled. While the coordinator is unknown this waits: LeaveGroup cannot be sent."""
+        """The application has not polled. While the coordinator is unknown this waits: LeaveGroup cannot be sent.
+
+        It may have polled a little later than the core was told (`Consumer._take_at_hand`): then this is too early.
+        """
         self._context.timers.disarm("poll_interval")
         if not self.enabled:
+            return
+        polled_ms, config = self._context.subscription.take_quiet_poll_ms(), self._context.config
+        if polled_ms is not None and polled_ms + config.max_poll_interval_ms > self._context.now_ms:
+            self._context.timers.arm("poll_interval", polled_ms + config.max_poll_interval_ms)
             return
         if self._connection.is_known:
             self._membership.poll_interval_expired()

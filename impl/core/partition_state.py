@@ -77,3 +77,4 @@ class Shared:
     partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)  # whose turn it is comes first
     callback: PendingCallback | None = None
     next_epoch: int = 1
+    quiet_poll_ms: int | None = None

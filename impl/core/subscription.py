@@ -12,6 +12,7 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     position                       the first one by the core (committed offset, reset policy); from then on by the
                                    polling thread (records returned, seek)
     safe_position, paused, wanted  the polling thread
+    quiet_poll_ms                  the polling thread; cleared by the core
     reset_to                       the polling thread; cleared with the position that follows from it
     end_offset, high_watermark     the core
     callback (kind, started)       kind by the core until the polling thread starts the callback; started by the latter
@@ -110,12 +111,14 @@ class SubscriptionState:
 
     # The polling thread ----------------------------------------------------------------------------------------------
 
-    def poll_started(self) -> None:
+    def poll_started(self, quietly_at_ms: int | None = None) -> None:
         """The application called poll() or close(): what it was given before counts as processed (rule M4).
 
         Auto-commits cover only that. To be called once at the beginning of each poll(), before records are taken.
+        `quietly_at_ms`: the time, of a poll() of which the core is not told by an event.
         """
         with self._lock:
+            self._shared.quiet_poll_ms = quietly_at_ms
             for p in self._shared.partitions.values():
                 p.safe_position = p.position
 
@@ -224,6 +227,12 @@ class SubscriptionState:
             if self._shared.callback is not None:
                 self._shared.callback = replace(self._shared.callback, started=True)
             return self._shared.callback
+
+    def take_quiet_poll_ms(self) -> int | None:
+        """When the application last polled, if no event has said so; once."""
+        with self._lock:
+            at_ms, self._shared.quiet_poll_ms = self._shared.quiet_poll_ms, None
+            return at_ms
 
     # The core --------------------------------------------------------------------------------------------------------
 

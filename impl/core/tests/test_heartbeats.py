@@ -313,3 +313,18 @@ def test_a_request_that_was_failed_with_the_coordinator_may_still_be_answered_la
     scene.expire("session")
     scene.answer("Heartbeat", "UNKNOWN_MEMBER_ID")
     assert scene.describe().member_id == MEMBER
+
+
+def test_a_poll_of_which_no_event_has_told_puts_the_poll_interval_off_too() -> None:
+    scene = Scene(max_poll_interval_ms=60_000).stable(0)
+    scene.poll()
+    scene.pass_ms(70)
+    scene.subscription.poll_started(quietly_at_ms=scene.now_ms)
+    for _ in range(20):
+        scene.pass_ms(2_999)
+        if scene.is_waiting("Heartbeat"):
+            scene.heartbeat()
+    scene.pass_ms(60_069 - 70 - 20 * 2_999)
+    assert not scene.is_waiting("LeaveGroup")
+    scene.pass_ms(1)
+    assert scene.is_waiting("LeaveGroup")
