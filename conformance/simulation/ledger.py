@@ -53,7 +53,7 @@ class Ledger(Books[Member, TopicPartition]):
         self._has_forgotten = has_forgotten
         self.committed: dict[TopicPartition, int] = {}
         self._next: dict[tuple[Member, TopicPartition], int] = {}
-        self._sought: set[tuple[Member, TopicPartition]] = set()
+        self._sought: dict[tuple[Member, TopicPartition], int] = {}
         self._troubled: dict[Member, int] = {}
 
     # Callbacks -------------------------------------------------------------------------------------------------------
@@ -115,11 +115,6 @@ class Ledger(Books[Member, TopicPartition]):
             )
             self.may_double([partition])
 
-    def release(self, owner: Member, partitions: Iterable[TopicPartition]) -> None:
-        """See Books."""
-        super().release(owner, partitions)
-        self._sought.difference_update((owner, partition) for partition in partitions)
-
     def trouble(self, process: Member, now_ms: int) -> None:
         """A request of it failed, or its coordinator was unknown."""
         self._troubled[process] = now_ms
@@ -159,10 +154,10 @@ class Ledger(Books[Member, TopicPartition]):
             self._next[process, partition] = record.offset + 1
 
     def sought(self, process: Member, partition: TopicPartition, offset: int) -> None:
-        """The application has gone back to this offset, and commits what it reads from there."""
+        """The application has gone back to this offset; a commit of it may still be on its way when all is given up."""
         self._next[process, partition] = offset
         self.may_double([partition])
-        self._sought.add((process, partition))
+        self._sought[process, partition] = min(offset, self._sought.get((process, partition), offset))
 
     def processed(self, process: Member, records: Sequence[ConsumerRecord]) -> None:
         """The application has worked on these."""
@@ -194,7 +189,7 @@ class Ledger(Books[Member, TopicPartition]):
                 f"{process.name} commits {wanted.offset} of {partition}; processed is up to {mark} (M4)",
             )
             expect(
-                wanted.offset >= before or is_stale or (process, partition) in self._sought,
+                wanted.offset >= min(before, self._sought.get((process, partition), before)) or is_stale,
                 "commit goes back",
                 f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
             )

@@ -229,11 +229,11 @@ def judge(  # type: ignore[no-untyped-def]
                 registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES
-            elif (
-                error[i] == 0 and e != Event.SYNC_ANSWERED and 0 <= g == r.generation
-                and r.answered[api] == r.asked[api]
-            ):  # fmt: skip
-                r.term_last_at = r.life_at if e == Event.HEARTBEAT_ANSWERED else r.commit_at
+            elif error[i] == 0 and 0 <= g == r.generation and r.answered[api] == r.asked[api]:
+                if e == Event.SYNC_ANSWERED:
+                    r.term_last_at = max(r.term_last_at, r.term_at)  # sent as soon as JoinGroup was answered
+                else:
+                    r.term_last_at = r.life_at if e == Event.HEARTBEAT_ANSWERED else r.commit_at
                 r.term_last_seq, r.term_last_event = seq[i], e
         elif e == Event.HEARTBEAT_SENT:
             arrived = r.source == _REFERENCE or now > r.lost_at + IN_FLIGHT_US

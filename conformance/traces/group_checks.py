@@ -13,7 +13,8 @@ members that were both waiting for one generation have an event in common, from 
 
 - T-STALE-ACCEPTED: B has joined the next generation so long after the one it shared with A; when A, so long after,
   still has a request of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late
-  by as much as B's session timeout, or B would have been expelled: that much is conceded.
+  by as much as B's session timeout, or B would have been expelled: that much is conceded. That it was not is known if
+  the coordinator accepted a request of B's in the shared generation; if it did not, B's process may have stood still.
 - T-MANY-REBALANCES, T-LONG-JOIN: notices.
 
 Two owners of one partition in *different* generations are not accused: a member that hears nothing from its coordinator
@@ -151,7 +152,8 @@ def _stale(rows: Terms, group_of_member: Ints) -> Iterator[Found]:
     followed[:-1] = _one_process(rows[1:], rows[:-1]) & (rows["generation"][1:] > rows["generation"][:-1])
     first = np.ones(len(rows), np.bool_)
     first[1:] = ~_one_process(rows[1:], rows[:-1]) | (rows["generation"][1:] != rows["generation"][:-1])
-    knows = np.flatnonzero(followed & first & (rows["together"] == 1) & (rows["static"] == 0))
+    was_heard = (rows["together"] == 1) & (rows["last_at"] >= 0)
+    knows = np.flatnonzero(followed & first & was_heard & (rows["static"] == 0))
     if not len(knows):
         return
     lasted = rows["joined_at"][knows + 1] - rows["joined_at"][knows] + rows["session_us"][knows]

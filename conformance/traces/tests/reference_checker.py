@@ -317,6 +317,8 @@ class ReferenceMember:
         self._answered("sync")
         self.sync_out = NO
         self._maybe_expelled()
+        if self.term is not None:
+            self._note_accepted("sync", max(self.term.last_at, self.term.joined_at))
 
     def _on_heartbeat_sent(self) -> None:
         generation = self.line.generation
@@ -603,7 +605,8 @@ def findings_of_terms(terms: Sequence[Term]) -> list[Found]:
                 found.append(Found("T-MANY-REBALANCES", *where, REBALANCES_OF_A_STORM, took_ms))
             again = place > 0 and own[place - 1].generation == term.generation
             then = own[place + 1] if place + 1 < len(own) else None
-            if term.together and not term.static and not again and then and then.generation > term.generation:
+            is_heard = term.together and term.last_at >= 0
+            if is_heard and not term.static and not again and then and then.generation > term.generation:
                 until = then.joined_at - term.joined_at + term.session_us
                 ends[term.generation] = min(ends.get(term.generation, _NEVER), (until, member))
     for term in terms:

@@ -95,6 +95,27 @@ def test_an_error_that_came_too_late_expels_nobody(error: str, is_late: bool) ->
     assert bool(judge_plainly(trace)) is not is_late
 
 
+@pytest.mark.parametrize("error", ["NONE", "REBALANCE_IN_PROGRESS"])
+def test_who_was_never_heard_in_a_generation_does_not_know_when_it_ended(error: str) -> None:
+    """Its process may have stood still with JoinGroup's answer in its socket; a SyncGroup that is accepted tells."""
+
+    def line(member: str, seq: int, at_s: int, event: str, generation: int, error: str | None = None) -> TraceLine:
+        told = error or ("NONE" if event.endswith("answered") else None)
+        fields = {"seq": seq, "at_us": at_s * 1_000_000, "event": event, "error": told, "generation": generation}
+        whose = {"v": 1, "run": "r", "group": "g", "member": member, "member_id": member, "source": "log"}
+        return msgspec.convert({**whose, **fields}, TraceLine)
+
+    joined = [("join_sent", 0, -1), ("join_answered", 0, 4), ("sync_sent", 0, 4)]
+    zombie = [*joined, ("sync_answered", 1, 4), ("heartbeat_sent", 90, 4), ("heartbeat_answered", 90, 4)]
+    trace = [line("other", seq, at_s, event, generation) for seq, (event, at_s, generation) in enumerate(joined)]
+    trace.append(line("other", 3, 1, "sync_answered", 4, error))
+    trace += [line("other", 4, 2, "join_sent", 4), line("other", 5, 3, "join_answered", 5)]
+    trace += [line("zombie", seq, at_s, event, generation) for seq, (event, at_s, generation) in enumerate(zombie)]
+    expected = ["T-STALE-ACCEPTED"] if error == "NONE" else []
+    assert rules(judge_compiled(in_order(trace))) == expected
+    assert rules(judge_plainly(trace)) == expected
+
+
 def test_without_settings_states_and_timers_are_not_judged() -> None:
     (trace,) = sample("expelled")
     without = [msgspec.structs.replace(line, seq=line.seq - 1) for line in trace[1:]]
