@@ -411,8 +411,10 @@ class _Thread:
     def join(self, timeout_ms: int | None = None) -> bool:
         self._runtime.yield_point(f"join {self._task.name}")
         if not self._task.finished:
-            self._task.joiners.append(self._runtime.current())
-            self._runtime.wait(f"the end of {self._task.name}", timeout_ms)
+            joiner = self._runtime.current()
+            self._task.joiners.append(joiner)
+            if not self._runtime.wait(f"the end of {self._task.name}", timeout_ms) and not self._task.finished:
+                self._task.joiners.remove(joiner)  # or the end would wake it from whatever it waits for by then
         return self._task.finished
 
     def is_alive(self) -> bool:

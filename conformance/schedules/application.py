@@ -272,7 +272,7 @@ class Application:
     def _returned(self) -> dict[TopicPartition, int]:
         """What close() has to commit: all that was returned, where nothing keeps it from it."""
         scenario = self._scenario
-        kept = scenario.timers_race or scenario.has_faults or scenario.is_closed_by_others
+        kept = scenario.timers_race or scenario.has_faults or scenario.commits_fail or scenario.is_closed_by_others
         if kept or not scenario.auto_commit or self._requests.in_round():
             return {}
         return {

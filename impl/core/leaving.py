@@ -74,6 +74,7 @@ class Leaving:
             self._subscription.poll_started()
         if not self._membership.leaving:
             self._membership.leaving = True
+            self._leave_group = None  # one of an earlier unsubscribe says nothing of this membership
             self._commits.commit_before_close(event.deadline_ms)
             self._abandon_round()
             self._committing = True

@@ -104,6 +104,24 @@ def test_L2_the_wait_for_the_answer_to_leave_ends_with_the_deadline() -> None:
     assert len(scene.seen(Closed)) == 1
 
 
+def test_the_leave_of_an_earlier_unsubscribe_does_not_end_a_close() -> None:
+    scene = Scene().stable(0)
+    scene.do(Unsubscribe(1))
+    scene.revoked()
+    scene.do(Subscribe(("orders",)))
+    scene.do(Poll())
+    scene.join_accepted(2)
+    scene.sync_accepted(P0)
+    scene.assigned()
+    scene.close(timeout_ms=0)
+    scene.pass_ms(0)
+    scene.answer("LeaveGroup")
+    assert scene.seen(Closed) == []
+    scene.revoked()
+    assert len(scene.sent(LeaveGroupRequest)) == 2
+    assert len(scene.seen(Closed)) == 1
+
+
 def test_L1_a_close_without_time_still_leaves() -> None:
     scene = Scene().stable(0)
     scene.close(timeout_ms=0)
