@@ -64,6 +64,9 @@ SELDOM = {
     "commit-illegal-generation": "who is left behind by a round has lost its member id, too, unless it is static",
     "conflicting-claims": "who has lost a partition claims it again only if it has not heard of it (rule K1)",
     "offsets-asked-at-join": "a round begins in the time of one lookup",
+    "heartbeat-expelled-in-callback": "a session ends and a callback runs at the same time",
+    "poll-interval-over-in-callback": "a callback that takes longer than a poll interval",
+    "close-without-coordinator": "close() is called in the time of one lookup",
     "close-heartbeat-under-way": "close() is called in the time of one heartbeat",
     "commit-expelled-cooperative": "a commit of somebody whose session is over, before a heartbeat tells it",
 }
