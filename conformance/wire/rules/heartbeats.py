@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import REBALANCE, Callback, History
+from groupspec.conformance.wire.history import REBALANCE, Callback, Exchange, History
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain, none_of, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
@@ -211,11 +211,17 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
         if beat.told_us >= history.until_close_us or joined_meanwhile(history, beat):
             continue
         effect, why = effects[beat.error], f"after Heartbeat was answered {beat.error}"
-        seen = history.first(effect, beat.told_us)
-        if seen is None:
-            yield in_vain(f"no {effect} {why}", beat.told_us, history.until_close_us)
+        seen, expelled_us = history.first(effect, beat.told_us), expelled_after(history, beat)
+        if seen is None or seen.sent_us > expelled_us:
+            yield in_vain(f"no {effect} {why}", beat.told_us, expelled_us)
         else:
             yield held(f"{effect} {history.took_ms(beat.told_us, seen.sent_us):.0f} ms {why}", seen.sent_us)
+
+
+def expelled_after(history: History, beat: Exchange) -> int:
+    """When a member that was told of a rebalance is told that it is out: a JoinGroup after that comes too late."""
+    beats = history.answers("Heartbeat", "UNKNOWN_MEMBER_ID") if beat.error == "REBALANCE_IN_PROGRESS" else ()
+    return next((each.told_us for each in beats if each.told_us > beat.told_us), history.until_close_us)
 
 
 @checks("H7")

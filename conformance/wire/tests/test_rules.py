@@ -166,6 +166,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      both(drop("JoinGroup", 625), lambda s: s.heartbeat(640, 1))),
     ("H3", "one behind the JoinGroup of the new member", stories.expulsion, lambda s: s.heartbeat(632, 1)),
     ("H4", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
+    ("H4", "a JoinGroup when the group has gone on", stories.eager_rebalance,
+     lambda s: s.heartbeat(640, 1, "UNKNOWN_MEMBER_ID")),
     ("H4", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("H7", "an unanswered one is repeated at once", stories.held_heartbeat_at_close, lambda s: s.heartbeat(640, 1)),
     ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
