@@ -68,6 +68,7 @@ SELDOM = {
     "poll-interval-over-in-callback": "a callback that takes longer than a poll interval",
     "close-without-coordinator": "close() is called in the time of one lookup",
     "close-heartbeat-under-way": "close() is called in the time of one heartbeat",
+    "commit-expelled-in-round": "a commit of the old generation whose answer comes when the next round has begun",
     "commit-expelled-cooperative": "a commit of somebody whose session is over, before a heartbeat tells it",
 }
 """Situations that the campaign of `make check` meets less often than that, and why they are rare."""
