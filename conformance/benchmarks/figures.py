@@ -22,7 +22,7 @@ class Figure:
         against: What it is compared with, and its samples in the same unit; "" and none: nothing.
         peer: The samples of what it is compared with.
         goal: What must be reached, in words; empty: nothing must. A number: at least so many times the peer's median.
-        reached: Whether it was; None without a goal, and where the goal is a number.
+        reached: Whether it was; of no interest without a goal, and where the goal is a number.
         note: Anything that is needed to read it.
     """
 
@@ -49,7 +49,7 @@ class Figure:
     def is_reached(self) -> bool | None:
         """Whether the goal was reached; None without one."""
         if isinstance(self.goal, str):
-            return self.reached
+            return self.reached if self.goal else None
         return self.ratio is not None and self.ratio >= self.goal
 
     def data(self) -> dict[str, object]:

@@ -66,3 +66,7 @@ def test_the_compiled_step_is_measured_on_events_that_the_machine_knows() -> Non
     rows = {compiled.step(*event)[0] for event in drawn}
     assert NO_ROW not in rows
     assert {compiled.table.rows[row].kind for row in rows} >= {"transition", "ignored"}
+
+
+def test_a_figure_without_a_goal_misses_none() -> None:
+    assert Figure("pairs", "%", [90.0], reached=False).data()["reached"] is None
