@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from groupspec.conformance.books import Books
 from groupspec.conformance.stress.plan import REQUEST_MS
-from groupspec.conformance.stress.timeline import TROUBLE, Happening
+from groupspec.conformance.stress.timeline import TROUBLE, Happening, client_of
 
 COMMIT_TROUBLE_US: Final = (REQUEST_MS + 1_000) * 1000
 """A commit before a revocation may fail through trouble that is not older: a request times out, a connection is new."""
@@ -52,7 +52,7 @@ class Finding:
     @property
     def client(self) -> str:
         """Which client the process runs."""
-        return self.process.rpartition("-")[0].rpartition("-")[0]
+        return client_of(self.process)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class Judge:
 
     def _consume(self, one: Happening) -> None:
         [partition] = one.partitions
-        client = Finding("lost", one.process, 0, "").client
+        client = client_of(one.process)
         key, mark = (one.process, partition), self._books.marks.get(partition, 0)
         blamed = one.process if key in self._has_read else self._before.get(key, "") or one.process
         self._has_read.add(key)

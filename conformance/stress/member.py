@@ -21,7 +21,7 @@ from groupspec.conformance.stress.plan import (
     MemberPlan,
 )
 from groupspec.conformance.stress.proxy import Proxy
-from groupspec.conformance.stress.timeline import Happening, Timeline
+from groupspec.conformance.stress.timeline import Happening, Timeline, process_name
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.harness_process import HarnessProcess
@@ -130,7 +130,7 @@ class Member:
         """A process that joins the group, and polls."""
         self._starts += 1
         plan = self.plan
-        self.name = f"{plan.client}-{plan.number}-{self._starts}"
+        self.name = process_name(plan.client, plan.number, self._starts)
         self._told = _Told(self.name, self._timeline)
         self._timeline.note("started", self.name)
         self._process = HarnessProcess(self._command, self._told, EVENTS_PER_SECOND)

@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Final
 
 from groupspec.conformance.stress.cluster import Cluster
-from groupspec.conformance.stress.judging import Finding, Judge, Verdict
+from groupspec.conformance.stress.judging import Judge, Verdict
 from groupspec.conformance.stress.member import Member
 from groupspec.conformance.stress.plan import SETTLING_MS, Plan, Step
 from groupspec.conformance.stress.producer import Records
 from groupspec.conformance.stress.proxy import Network
-from groupspec.conformance.stress.timeline import Happening, Timeline, write
+from groupspec.conformance.stress.timeline import Happening, Timeline, client_of, place_of, write
 from groupspec.conformance.wire.log import now_us
 
 QUIET_S: Final = 2.0
@@ -223,8 +223,7 @@ class Run:
     def _outcome(self, settled_s: float | None) -> Outcome:
         happenings = self._timeline.in_order()
         started = [one for one in happenings if one.kind == "started"]
-        places = {one.process: int(one.process.split("-")[-2]) for one in started}
-        instances = {process: self.plan.members[place].instance_id for process, place in places.items()}
+        instances = {one.process: self.plan.members[place_of(one.process)].instance_id for one in started}
         standings = list(self._cluster.standings(started, instances))
         write(self._folder / "timeline.ndjson", sorted([*happenings, *standings], key=lambda one: one.at_us))
         (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
@@ -239,6 +238,5 @@ def _raised(happenings: list[Happening]) -> dict[str, Counter[str]]:
     raised: dict[str, Counter[str]] = {}
     for one in happenings:
         if one.kind == "raised":
-            client = Finding("crash", one.process, 0, "").client
-            raised.setdefault(client, Counter())[one.text.split(": ")[1]] += 1
+            raised.setdefault(client_of(one.process), Counter())[one.text.split(": ")[1]] += 1
     return raised

@@ -23,6 +23,21 @@ TROUBLE: Final = {
 """What a member, or everybody, cannot help, and what ends it."""
 
 
+def process_name(client: str, place: int, start: int) -> str:
+    """The name of a process: its client, its place in the group, and how many have filled that, itself included."""
+    return f"{client}-{place}-{start}"
+
+
+def client_of(process: str) -> str:
+    """Which client a process runs, by its name; "" for nobody's."""
+    return process.rsplit("-", 2)[0]
+
+
+def place_of(process: str) -> int:
+    """Which place in the group a process fills, by its name."""
+    return int(process.rsplit("-", 2)[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Happening:
     """One thing.

@@ -10,7 +10,6 @@ from groupspec.impl.broker.coordinators import Answers
 from groupspec.impl.broker.log import WireEvent, WireLog
 from groupspec.impl.broker.one_client import OneClient
 from groupspec.impl.broker.phantom import Phantom
-from groupspec.impl.coordinator.group import Group
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import Broker, OffsetAndMetadata, OffsetCommitRequest, TopicPartition
 from groupspec.impl.runtime import Lock
@@ -92,10 +91,6 @@ class Controls(Script):
 
     def _deliver(self, answers: Answers) -> None:
         """Requests that waited have their answers."""
-
-    def group(self, group_id: str) -> Group | None:
-        """A group as its coordinator keeps it, to look at; None before its first request."""
-        return self._cluster.groups.group(group_id)
 
     def assigned(self, group_id: str) -> tuple[TopicPartition, ...]:
         """What the client of this group was assigned last; nothing if its assignment cannot be decoded."""

@@ -67,35 +67,39 @@ class Coordinators:
 
     def advance(self, now_ms: int) -> Answers:
         """Time has passed."""
-        coordinator = self._nodes[self._node - 1]
-        return self._settle(coordinator, coordinator.advance(now_ms), now_ms)
+        return self._settle(self._coordinator, self._coordinator.advance(now_ms), now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When `advance` has something to do next."""
-        return self._nodes[self._node - 1].next_deadline_ms()
+        return self._coordinator.next_deadline_ms()
 
     def group(self, group_id: str) -> Group | None:
         """A group, to look at."""
-        return self._nodes[self._node - 1].group(group_id)
+        return self._coordinator.group(group_id)
 
     def begin_move(self, node: int, now_ms: int) -> Answers:
         """The groups leave the node that has them, and this one begins to read the log."""
-        before, self._node = self._nodes[self._node - 1], node
+        before, self._node = self._coordinator, node
         answers: dict[Handle, GroupResponse] = {}
         for partition in self._partitions:
             if before.has(partition):
                 answers |= self._settle(before, before.unload(partition, now_ms), now_ms)
-            self._nodes[node - 1].load(partition)
+            self._coordinator.load(partition)
         return answers
 
     def end_move(self, now_ms: int) -> Answers:
         """The node has read the log, and serves the groups from now on."""
-        coordinator = self._nodes[self._node - 1]
+        coordinator = self._coordinator
         answers: dict[Handle, GroupResponse] = {}
         for partition in self._partitions:
             outputs = coordinator.loaded(partition, self._log.read(partition), now_ms)
             answers |= self._settle(coordinator, outputs, now_ms)
         return answers
+
+    @property
+    def _coordinator(self) -> Coordinator:
+        """The one that has the groups."""
+        return self._nodes[self._node - 1]
 
     def _settle(self, coordinator: Coordinator, outputs: list[Output], now_ms: int) -> Answers:
         return {

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Final
 
 from groupspec.impl.broker.coordinators import Answers, Coordinators
-from groupspec.impl.broker.phantom import CALLER, Phantom, partitions_in
+from groupspec.impl.broker.phantom import CALLER, Phantom, client_of, partitions_in
 from groupspec.impl.coordinator.context import Caller, GroupRequest, GroupResponse, Handle
 from groupspec.impl.coordinator.group import Group, Protocols
 from groupspec.impl.coordinator.joining import MEMBER_ID_REQUIRED_FROM
@@ -75,23 +75,26 @@ class OneClient(Coordinators):
         if isinstance(request, messages.JoinGroupRequest) and error is ErrorCode.MEMBER_ID_REQUIRED:
             newcomer = replace(request, member_id="", group_instance_id=None)
             (given,) = self._send(newcomer, replace(caller, version=MEMBER_ID_REQUIRED_FROM), now_ms).values()
-            return answer_with_error(replace(request, member_id=getattr(given, "member_id", "")), error), {}
-        answers: Answers = {}
+            assert isinstance(given, messages.JoinGroupResponse)
+            return answer_with_error(replace(request, member_id=given.member_id), error), {}
+        return answer_with_error(request, error), self._make_true(request, error, now_ms)
+
+    def _make_true(self, request: GroupRequest, error: ErrorCode, now_ms: int) -> Answers:
         group = self.group(request.group_id)
-        if group is None or isinstance(request, messages.OffsetFetchRequest):
-            return answer_with_error(request, error), {}
-        if request.member_id in group.members:
-            if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
-                answers = self._drop(group, request.member_id, f"it was told {error.name}", now_ms)
-            elif error is ErrorCode.REBALANCE_IN_PROGRESS:
-                answers = self.announce_rebalance(request.group_id, now_ms)
-        return answer_with_error(request, error), self._with_phantoms(answers, now_ms)
+        if group is None or isinstance(request, messages.OffsetFetchRequest) or request.member_id not in group.members:
+            return {}
+        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+            return self.announce_rebalance(request.group_id, now_ms)
+        if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
+            return self._with_phantoms(
+                self._drop(group, request.member_id, f"it was told {error.name}", now_ms), now_ms
+            )
+        return {}
 
     def announce_rebalance(self, group_id: str, now_ms: int) -> Answers:
         """From now on heartbeats are answered REBALANCE_IN_PROGRESS, until the client has joined."""
-        coordinator = self._nodes[self._node - 1]
-        outputs = coordinator.begin_rebalance(group_id, now_ms)
-        return self._with_phantoms(self._settle(coordinator, outputs, now_ms), now_ms)
+        outputs = self._coordinator.begin_rebalance(group_id, now_ms)
+        return self._with_phantoms(self._settle(self._coordinator, outputs, now_ms), now_ms)
 
     def add_phantom(self, phantom: Phantom) -> None:
         """A second member, which joins when the client does."""
@@ -104,8 +107,7 @@ class OneClient(Coordinators):
     def assigned(self, group_id: str) -> tuple[TopicPartition, ...]:
         """What the client was assigned last; nothing if that cannot be decoded."""
         phantom, group = self._phantoms.get(group_id), self.group(group_id)
-        members = group.members.values() if group is not None else ()
-        client = next((each for each in members if phantom is None or each.member_id != phantom.member_id), None)
+        client = None if group is None else client_of(group, phantom.member_id if phantom is not None else "")
         return () if client is None else partitions_in(client.assignment)
 
     def commit(self, request: messages.OffsetCommitRequest, now_ms: int) -> None:
@@ -120,7 +122,7 @@ class OneClient(Coordinators):
     def _keep_held_alive(self, now_ms: int) -> None:
         for (group_id, member_id), requests in self._held.items():
             if requests:
-                self._nodes[self._node - 1].keep_alive(group_id, member_id, now_ms)
+                self._coordinator.keep_alive(group_id, member_id, now_ms)
 
     def _drop(self, group: Group, member_id: str, why: str, now_ms: int) -> Answers:
         member = group.members.get(member_id)
@@ -170,14 +172,14 @@ class OneClient(Coordinators):
             return super().ask(handle, sync, self._node, CALLER, now_ms)
         if not phantom.is_missing(group):
             return None
-        client = phantom.client_of(group) or group.members[phantom.member_id]
+        client = client_of(group, phantom.member_id) or group.members[phantom.member_id]
         return self._let_join(phantom, group, client.member_id, client.protocols, now_ms)
 
     def _let_join(self, phantom: Phantom, group: Group, client_id: str, protocols: Protocols, now_ms: int) -> Answers:
         """The phantom joins. The script decides who leads; Kafka's group would be led by who came first."""
         handle = next(self._handles)
         was_member = phantom.member_id in group.members
-        request = phantom.join(handle, protocols)
+        request = phantom.join(handle, protocols, was_member)
         leader = phantom.member_id if phantom.leads else client_id
         if was_member:  # then its JoinGroup may end the join phase
             group.leader = leader

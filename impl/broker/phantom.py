@@ -45,9 +45,9 @@ class Phantom:
     handle: Handle = 0
     _joined_generation: int = -1
 
-    def join(self, handle: Handle, protocols: Protocols) -> messages.JoinGroupRequest:
+    def join(self, handle: Handle, protocols: Protocols, is_member: bool) -> messages.JoinGroupRequest:
         """JoinGroup, to what the client subscribes to, in the client's assignors and versions of the blob."""
-        known = self.member_id
+        known = self.member_id if is_member else ""
         self.handle, self.member_id = handle, known or new_uuid(CALLER.client_id, handle)
         mine = tuple((name, self._subscription(blob)) for name, blob in protocols)
         return messages.JoinGroupRequest(self.group_id, SESSION_MS, REBALANCE_MS, known, None, mine)
@@ -67,15 +67,9 @@ class Phantom:
 
     def is_missing(self, group: Group) -> bool:
         """Whether the join phase lacks its JoinGroup; one that is no member comes when the client has."""
-        me, client = group.members.get(self.member_id), self.client_of(group)
-        if me is None:
-            self.member_id = ""
+        me, client = group.members.get(self.member_id), client_of(group, self.member_id)
         awaiting = client is not None and client.join is not None if me is None else me.join is None
         return awaiting and group.state is GroupState.PREPARING_REBALANCE
-
-    def client_of(self, group: Group) -> Member | None:
-        """The other member."""
-        return next((member for member in group.members.values() if member.member_id != self.member_id), None)
 
     def _subscription(self, clients: bytes) -> bytes:
         version = min(int.from_bytes(clients[:2], "big"), NEWEST_UNDERSTOOD)
@@ -95,6 +89,11 @@ class Phantom:
         everything = [TopicPartition(topic, number) for topic in topics for number in range(self.partitions_of(topic))]
         share = [each for each in everything if (each in self.takes) == (member.member_id == self.member_id)]
         return protocol.encode_assignment(protocol.Assignment(tuple(share)), version=0)
+
+
+def client_of(group: Group, phantom_id: str) -> Member | None:
+    """The member that is no phantom."""
+    return next((member for member in group.members.values() if member.member_id != phantom_id), None)
 
 
 def _topics(metadata: bytes) -> tuple[str, ...]:
