@@ -71,14 +71,18 @@ class Callbacks:
         self._driver.submit(events.CallbackStarted())
         lost = callback.kind is CallbackKind.LOST
         run = self.listener.on_partitions_lost if lost else self.listener.on_partitions_revoked
+        told = self._subscription.told_of(callback.partitions)
         try:
-            self._run(run, callback.partitions)
+            if told or not callback.partitions:
+                self._run(run, told)
         finally:
             self._driver.submit(events.PartitionsRevoked())
 
     def _assign(self, event: events.AssignPartitions) -> None:
+        """Unless the membership is over: then the listener is told nothing, and the core all the same."""
         try:
-            self._run(self.listener.on_partitions_assigned, event.partitions)
+            if self._subscription.start_assigned_callback():
+                self._run(self.listener.on_partitions_assigned, event.partitions)
         finally:
             self._driver.submit(events.PartitionsAssigned())
 

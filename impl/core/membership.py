@@ -15,8 +15,8 @@ joined.
 
 Three files belong together: this one decides what comes next, `joining` speaks with the coordinator, `leading` divides
 the partitions. A callback runs when the polling thread takes its event; this side only waits for the answer. If the
-membership is lost meanwhile, a callback that has not started becomes a "lost" one; one that runs ends as what it is,
-and what is owned then is lost afterwards.
+membership is lost meanwhile, a revocation callback that has not started becomes a "lost" one, and an assigned callback
+that has not started does not run; one that runs ends as what it is, and what is owned then is lost afterwards.
 """
 
 from __future__ import annotations
@@ -317,6 +317,7 @@ class Membership(Rebalance):
         self._heartbeats.disable()
         self._joining.give_up()
         self._commits.membership_lost()
+        self._subscription.void_assigned_callback()
         self._context.identity = Identity(member_id=self._context.identity.member_id) if keep_member_id else NOBODY
         self.owned_generation = -1
         self.rejoin_needed = self.is_subscribed() and not self.leaving and self._fencing is None

@@ -76,5 +76,7 @@ class Shared:
     manual: bool = False
     partitions: dict[TopicPartition, PartitionState] = field(default_factory=dict)  # whose turn it is comes first
     callback: PendingCallback | None = None
+    untold: set[TopicPartition] = field(default_factory=set)  # assigned, and the listener has not been called yet
+    assigned_void: bool = False  # nor will it be
     next_epoch: int = 1
     quiet_poll_ms: int | None = None

@@ -16,6 +16,7 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     reset_to                       the polling thread; cleared with the position that follows from it
     end_offset, high_watermark     the core
     callback (kind, started)       kind by the core until the polling thread starts the callback; started by the latter
+    untold, assigned_void          set by the core; cleared by the polling thread when the assigned callback starts
 
 Check-then-act steps (may these records be returned? which kind of callback is it?) are one method each, so that nothing
 can change in between. `epoch` changes whenever a partition is assigned anew or its position is set from outside:
@@ -228,6 +229,23 @@ class SubscriptionState:
                 self._shared.callback = replace(self._shared.callback, started=True)
             return self._shared.callback
 
+    def start_assigned_callback(self) -> bool:
+        """Whether the listener is to be told of its new partitions; from here on that is settled.
+
+        Not if the membership ended while the callback waited: by now they may be another member's (Kafka
+        AbstractCoordinator.joinGroupIfNeeded: "modified by heartbeat thread ... before the rebalance callback
+        triggered").
+        """
+        with self._lock:
+            if not self._shared.assigned_void:
+                self._shared.untold.clear()
+            return not self._shared.assigned_void
+
+    def told_of(self, partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """Those of which the listener knows that they are assigned: of no others it hears that they go (rule C1)."""
+        with self._lock:
+            return tuple(tp for tp in partitions if tp not in self._shared.untold)
+
     def take_quiet_poll_ms(self) -> int | None:
         """When the application last polled, if no event has said so; once."""
         with self._lock:
@@ -260,6 +278,7 @@ class SubscriptionState:
             self._shared.topics, self._shared.pattern, self._shared.listed = (), None, True
             self._shared.manual = False
             self._shared.partitions.clear()
+            self._shared.untold.clear()
             self._shared.callback = None
 
     def assign_manually(self, partitions: Iterable[TopicPartition]) -> None:
@@ -272,9 +291,16 @@ class SubscriptionState:
     def assign_from_group(self, partitions: Iterable[TopicPartition]) -> None:
         """Have exactly these. New ones wait for the assigned callback; kept ones keep everything (rule O2)."""
         with self._lock:
+            self._shared.untold = set(partitions) - set(self._shared.partitions)
+            self._shared.assigned_void = False
             self._replace(partitions, callback_pending=True)
             for p in self._shared.partitions.values():
                 p.pending_revocation = False
+
+    def void_assigned_callback(self) -> None:
+        """The membership is gone: if the assigned callback has not started, the listener is not called."""
+        with self._lock:
+            self._shared.assigned_void = True
 
     def assigned_callback_done(self) -> None:
         """The assigned callback has returned: new partitions may get positions and be fetched."""
@@ -464,6 +490,7 @@ class SubscriptionState:
 
     def _replace(self, partitions: Iterable[TopicPartition], callback_pending: bool) -> None:
         before, wanted = self._shared.partitions, set(partitions)
+        self._shared.untold &= wanted
         kept = {tp: p for tp, p in before.items() if tp in wanted}
         new = {
             tp: PartitionState(self._new_epoch(), callback_pending=callback_pending)

@@ -115,6 +115,7 @@ def test_a_revocation_that_nobody_has_started_becomes_a_loss() -> None:
         driven.heartbeat("REBALANCE_IN_PROGRESS")
         driven.heartbeat("UNKNOWN_MEMBER_ID")
         driven.poll()
+        driven.poll()
         assert driven.callbacks() == [("lost", partitions(0))]
 
 
@@ -259,6 +260,38 @@ def test_P1_P3_an_application_that_does_not_poll_leaves_and_is_told_at_its_next_
         driven.poll()
         assert driven.callbacks() == [("lost", partitions(0))]
         assert driven.sent() == ["LeaveGroup", "JoinGroup"]
+
+
+def test_C1_P1_who_left_before_it_was_told_of_its_partitions_hears_nothing_of_them() -> None:
+    """As Java's classic consumer: by now they may be another member's."""
+    with ScriptedConsumer(
+        max_poll_interval_ms=6_000, session_timeout_ms=60_000, heartbeat_interval_ms=50_000
+    ) as driven:
+        driven.joining()
+        driven.joined()
+        driven.synced(0, 1)
+        driven.advance(6_000)
+        assert driven.sent()[-1] == "LeaveGroup"
+        driven.poll()
+        driven.poll()  # in the background design the core hears of the first one's answers when it has returned
+        assert driven.callbacks() == []
+        assert driven.sent()[-1] == "JoinGroup"
+        driven.joined()
+        driven.synced(1)
+        driven.poll()
+        assert driven.callbacks() == [("assigned", partitions(1))]
+
+
+def test_C1_C2_of_what_is_lost_the_listener_hears_what_it_was_told_of() -> None:
+    with ScriptedConsumer(cooperative=True) as driven:
+        driven.stable(0)
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        driven.joined()
+        driven.synced(0, 1)
+        driven.heartbeat("UNKNOWN_MEMBER_ID")
+        driven.poll()
+        driven.poll()
+        assert driven.callbacks() == [("lost", partitions(0))]
 
 
 def test_X2_errors_of_the_group_come_out_of_polls_one_each_and_the_next_poll_tries_again() -> None:
