@@ -262,7 +262,7 @@ def test_P1_P3_an_application_that_does_not_poll_leaves_and_is_told_at_its_next_
         assert driven.sent() == ["LeaveGroup", "JoinGroup"]
 
 
-def test_C1_P1_who_left_before_it_was_told_of_its_partitions_hears_nothing_of_them() -> None:
+def test_C1_who_left_before_it_was_told_of_its_partitions_hears_nothing_of_them() -> None:
     """As Java's classic consumer: by now they may be another member's."""
     with ScriptedConsumer(
         max_poll_interval_ms=6_000, session_timeout_ms=60_000, heartbeat_interval_ms=50_000
@@ -282,7 +282,7 @@ def test_C1_P1_who_left_before_it_was_told_of_its_partitions_hears_nothing_of_th
         assert driven.callbacks() == [("assigned", partitions(1))]
 
 
-def test_C1_C2_of_what_is_lost_the_listener_hears_what_it_was_told_of() -> None:
+def test_C1_of_what_is_lost_the_listener_hears_what_it_was_told_of() -> None:
     with ScriptedConsumer(cooperative=True) as driven:
         driven.stable(0)
         driven.heartbeat("REBALANCE_IN_PROGRESS")
