@@ -10,7 +10,7 @@ import click
 
 from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.real_broker import instance
-from groupspec.conformance.real_broker.jars import KAFKA_VERSION
+from groupspec.conformance.real_broker.jars import KAFKA_VERSION, VERSIONS
 
 _directory_option = click.option(
     "--dir",
@@ -34,19 +34,30 @@ def command() -> None:
 @command.command("up")
 @click.option("--port", type=click.IntRange(1024, 65535), show_default="one that is free", help="For clients.")
 @click.option("--lifetime-s", type=click.IntRange(1), default=3600, help="It ends itself after that.")
+@click.option(
+    "--kafka",
+    "version",
+    type=click.Choice(VERSIONS),
+    default=KAFKA_VERSION,
+    show_default=True,
+    help="Apache Kafka's version; 3.9.1 has the former group coordinator.",
+)
 @_directory_option
 @json_option
-def up(port: int | None, lifetime_s: int, directory: Path) -> None:
+def up(port: int | None, lifetime_s: int, version: str, directory: Path) -> None:
     """Start a fresh broker, and return when it answers; one that is up already is kept.
 
     Example: groupspec broker up --port 9092
 
+    Example: groupspec broker up --kafka 3.9.1
+
     Exit code 0 when it is up, 2 when it cannot be started.
     """
     running = instance.status(directory)
-    if running is None or (port is not None and running.bootstrap != f"127.0.0.1:{port}"):
-        with Steps(f"Apache Kafka {KAFKA_VERSION} is starting"):
-            running = instance.start(directory, lifetime_s=lifetime_s, port=port).running
+    as_asked = running is not None and (port is None or running.bootstrap == f"127.0.0.1:{port}")
+    if running is None or not as_asked or running.version != version:
+        with Steps(f"Apache Kafka {version} is starting"):
+            running = instance.start(directory, lifetime_s=lifetime_s, port=port, version=version).running
     _tell(running, directory)
 
 

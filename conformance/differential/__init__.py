@@ -7,4 +7,5 @@ reference.py  the reference coordinator, from history to history
 compare.py    reference against table: what differs, and which differences have an explanation
 wire.py       hundreds of groups at once on a real broker
 replay.py     a broker's history against the reference's
+brokers.py    which brokers: Apache Kafka 4's coordinator and 3.9's, and where the latter does otherwise
 """

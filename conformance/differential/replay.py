@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from groupspec.conformance.differential.history import History
+from groupspec.conformance.differential.brokers import Broker, Has, Moment
+from groupspec.conformance.differential.history import History, Sent
 from groupspec.conformance.differential.reference import ReferenceGroup
 from groupspec.impl.coordinator.context import GroupResponse, Handle
-from groupspec.impl.coordinator.log import java_hash
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode
@@ -28,52 +28,92 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The first difference, if there is one. `too_close`: a timer was due within the slack of a request or of another.
+    """The first difference, if there is one, and nothing is compared after it. `steps`: requests that were compared.
 
-    From then on nothing is compared, since the broker's order is chance. `steps`: how many requests were compared.
+    Attributes:
+        explained: The name of the broker's deviation that is why; "" if the difference has no explanation.
+        too_close: A timer was due within the slack of a request or of another. The broker's order is chance from then
+            on, and nothing is compared.
     """
 
     steps: int
     difference: Difference | None = None
+    explained: str = ""
     too_close: bool = False
 
 
-def replay(group_id: str, history: History, settings: Settings, slack_ms: int) -> Verdict:
+def replay(group_id: str, history: History, broker: Broker, settings: Settings, slack_ms: int) -> Verdict:
     """The first difference between a broker's history and the reference's.
 
     `slack_ms` 0: no timer matters but those that are due at once. Otherwise nothing is said of what comes after two
     things that were closer to each other than this, plus the longest time that a request of the group took to be
     handled.
     """
-    reference = ReferenceGroup(group_id, settings, _Ids(history).new_id, _Chance(history).choose)
-    slowest_ms = 0
-    for number, sent in enumerate(history.sent):
-        handled_ms = history.handled_by_ms[sent.handle] - sent.at_ms
-        slowest_ms = max(slowest_ms, handled_ms) if slack_ms else 0
-        until_ms = _advance(reference, sent.at_ms, slack_ms + slowest_ms if slack_ms else 0)
-        if until_ms < sent.at_ms:
-            return Verdict(number, _difference(history, reference, until_ms), too_close=True)
-        reference.send(sent)
-        difference = _difference(history, reference, sent.at_ms)
-        if difference is not None:
-            return Verdict(number + 1, difference)
-    until_ms = _advance(reference, history.ends_at_ms, slack_ms + slowest_ms if slack_ms else 0)
-    difference = _difference(history, reference, until_ms)
-    return Verdict(len(history.sent), difference, too_close=until_ms < history.ends_at_ms)
+    return _Replay(group_id, history, broker, settings, slack_ms).verdict()
 
 
-def _advance(reference: ReferenceGroup, until_ms: int, slack_ms: int) -> int:
-    """Let timers run until then, or until something is too close to something else; until when both can be compared."""
-    while (deadline_ms := reference.next_deadline_ms()) is not None and deadline_ms <= until_ms + slack_ms:
-        if slack_ms and deadline_ms > until_ms - slack_ms:
-            return min(deadline_ms, until_ms) - slack_ms
-        reference.advance(deadline_ms)
-        following_ms = reference.next_deadline_ms()
-        if slack_ms and following_ms is not None and following_ms - deadline_ms < slack_ms:
-            return deadline_ms - slack_ms
-        if not slack_ms and following_ms is not None and following_ms > until_ms:
-            break
-    return until_ms
+class _Replay:
+    """One group's requests once more, at the same times, to the reference."""
+
+    def __init__(self, group_id: str, history: History, broker: Broker, settings: Settings, slack_ms: int) -> None:
+        self._history = history
+        self._broker = broker
+        self._slack_ms = slack_ms
+        chance = _Chance(history, broker)
+        self._reference = ReferenceGroup(group_id, settings, _Ids(history).new_id, chance.choose)
+        self._explained = ""  # the latest of the broker's deviations that held
+
+    def verdict(self) -> Verdict:
+        """Of all requests, or of those before the first difference."""
+        slowest_ms = 0
+        for number, sent in enumerate(self._history.sent):
+            handled_ms = self._history.handled_by_ms[sent.handle] - sent.at_ms
+            slowest_ms = max(slowest_ms, handled_ms)
+            until_ms = self._advance(sent.at_ms, slowest_ms)
+            if until_ms < sent.at_ms:
+                return self._verdict(number, until_ms, too_close=True)
+            self._send(sent)
+            if _difference(self._history, self._reference, sent.at_ms) is not None:
+                return self._verdict(number + 1, sent.at_ms)
+        ends_at_ms = self._history.ends_at_ms
+        until_ms = self._advance(ends_at_ms, slowest_ms)
+        return self._verdict(len(self._history.sent), until_ms, too_close=until_ms < ends_at_ms)
+
+    def _verdict(self, steps: int, until_ms: int, too_close: bool = False) -> Verdict:
+        difference = _difference(self._history, self._reference, until_ms)
+        return Verdict(steps, difference, self._explained if difference is not None else "", too_close)
+
+    def _send(self, sent: Sent) -> None:
+        before = Has.of(self._reference.group)
+        self._reference.send(sent)
+        answer = self._reference.history.answers.get(sent.handle)
+        self._note(Moment(sent, answer, False, before, Has.of(self._reference.group)))
+
+    def _run_timer(self, deadline_ms: int) -> None:
+        before = Has.of(self._reference.group)
+        phase_is_over = self._reference.phase_deadline_ms() == deadline_ms
+        self._reference.advance(deadline_ms)
+        self._note(Moment(None, None, phase_is_over, before, Has.of(self._reference.group)))
+
+    def _note(self, moment: Moment) -> None:
+        for deviation in self._broker.deviations:
+            if deviation.holds(moment):
+                self._explained = deviation.name
+
+    def _advance(self, until_ms: int, slowest_ms: int) -> int:
+        """Let timers run until then, or until something is too close to another; until when both can be compared."""
+        slack_ms = self._slack_ms + slowest_ms if self._slack_ms else 0
+        reference = self._reference
+        while (deadline_ms := reference.next_deadline_ms()) is not None and deadline_ms <= until_ms + slack_ms:
+            if slack_ms and deadline_ms > until_ms - slack_ms:
+                return min(deadline_ms, until_ms) - slack_ms
+            self._run_timer(deadline_ms)
+            following_ms = reference.next_deadline_ms()
+            if slack_ms and following_ms is not None and following_ms - deadline_ms < slack_ms:
+                return deadline_ms - slack_ms
+            if not slack_ms and following_ms is not None and following_ms > until_ms:
+                break
+        return until_ms
 
 
 def _difference(history: History, reference: ReferenceGroup, now_ms: int) -> Difference | None:
@@ -111,12 +151,10 @@ class _Ids:
 
 
 class _Chance:
-    """Who led each generation, as the broker answered first; of protocols with as many votes the one first in Java.
+    """Who led each generation, as the broker answered first; of protocols with as many votes the broker's first."""
 
-    A `HashMap` with few keys has them in the order of their hashes, folded and cut to four bits.
-    """
-
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, broker: Broker) -> None:
+        self._order = broker.order
         self._led: dict[int, str] = {}
         self._members: dict[int, set[str]] = {}
         self._instances: dict[str, str | None] = {}
@@ -137,7 +175,7 @@ class _Chance:
         an earlier id, or somebody who was removed.
         """
         if what == "protocol":
-            return min(possible, key=lambda name: (java_hash(name) ^ java_hash(name) >> 16) & 15)
+            return min(possible, key=self._order)
         told = self._led.get(generation, "")
         if told in possible:
             return told

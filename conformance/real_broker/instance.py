@@ -96,6 +96,7 @@ def start(
     listeners: Sequence[Listener] = (),
     goes_on: bool = False,
     start_limit_s: float = START_LIMIT_S,
+    version: str = KAFKA_VERSION,
 ) -> Started:
     """Start a broker in `directory`, and return when it answers.
 
@@ -108,12 +109,13 @@ def start(
         listeners: besides the one at `port`.
         goes_on: with configuration, data and logs of the last broker of this folder, which was stopped; `port` is its.
         start_limit_s: how long it may take to come up.
+        version: Apache Kafka's, one of `jars.VERSIONS`.
 
     Raises:
         UsageProblem: no Java or mvn, the port is taken, another broker runs in this folder, or it does not come up.
     """
     java = _java()
-    jars = kafka_jars(cache_folder(), java)
+    jars = kafka_jars(cache_folder(), java, version)
     with locked(directory / "start.lock"):
         if _is_held(directory / "keeper.lock"):
             raise UsageProblem(
@@ -124,7 +126,9 @@ def start(
         clear_orphan(directory)
         for attempt in range(1, _ATTEMPTS + 1):
             ports = _ports(port)
-            launch = _Launch(directory, java / "bin" / "java", jars, *ports, dict(settings or {}), tuple(listeners))
+            launch = _Launch(
+                directory, java / "bin" / "java", jars, version, *ports, dict(settings or {}), tuple(listeners)
+            )
             if not goes_on:
                 launch.prepare()
             keeper = launch.go(lifetime_s, owned)
@@ -168,6 +172,7 @@ class _Launch:
     directory: Path
     java: Path
     jars: Path
+    version: str
     port: int
     controller_port: int
     settings: dict[str, str]
@@ -230,7 +235,7 @@ class _Launch:
     def _note(self, keeper: subprocess.Popen[bytes], lifetime_s: float) -> Running:
         running = Running(
             bootstrap=f"127.0.0.1:{self.port}",
-            version=KAFKA_VERSION,
+            version=self.version,
             pid=_holder(self.directory / "jvm.lock"),
             keeper_pid=keeper.pid,
             ends_at_s=time.time() + lifetime_s,

@@ -6,16 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.differential.drawing import Drawer, Pace
 from groupspec.conformance.differential.history import History
 from groupspec.conformance.differential.reference import ReferenceGroup, next_sent
 from groupspec.conformance.differential.replay import replay
+from groupspec.conformance.real_broker.jars import KAFKA_VERSION
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse, JoinGroupResponse
 
 SETTINGS = Settings(1_000, initial_rebalance_delay_ms=1_400, offsets_partitions=1)
 PACE = Pace(1_000, (2_100, 3_100, 4_100), (2_620, 3_620), 40)
 SLACK_MS = 10
+BROKER = BROKERS[KAFKA_VERSION]
 
 
 @pytest.fixture
@@ -38,17 +41,17 @@ def history() -> History:
 
 
 def test_equal_histories_differ_in_nothing(history: History) -> None:
-    verdict = replay("g", history, SETTINGS, SLACK_MS)
+    verdict = replay("g", history, BROKER, SETTINGS, SLACK_MS)
     assert verdict.difference is None
     assert verdict.steps > 5
 
 
 @pytest.mark.parametrize("kind", [HeartbeatResponse, JoinGroupResponse])
 def test_another_answer_is_a_difference(history: History, kind: type[HeartbeatResponse | JoinGroupResponse]) -> None:
-    steps = replay("g", history, SETTINGS, SLACK_MS).steps
+    steps = replay("g", history, BROKER, SETTINGS, SLACK_MS).steps
     handle = next(handle for handle, answer in history.answers.items() if isinstance(answer, kind) and handle < steps)
     history.answers[handle] = kind(ErrorCode.UNKNOWN_SERVER_ERROR)
-    found = replay("g", history, SETTINGS, SLACK_MS).difference
+    found = replay("g", history, BROKER, SETTINGS, SLACK_MS).difference
     assert found is not None
     assert found.of_broker == kind(ErrorCode.UNKNOWN_SERVER_ERROR)
 
@@ -56,11 +59,11 @@ def test_another_answer_is_a_difference(history: History, kind: type[HeartbeatRe
 def test_a_missing_answer_is_a_difference(history: History) -> None:
     handle = next(iter(history.answers))
     del history.answers[handle]
-    found = replay("g", history, SETTINGS, SLACK_MS).difference
+    found = replay("g", history, BROKER, SETTINGS, SLACK_MS).difference
     assert found is not None
     assert (found.handle, found.of_broker) == (handle, None)
 
 
 def test_another_settings_are_noticed(history: History) -> None:
     wrong = replace(SETTINGS, initial_rebalance_delay_ms=0)
-    assert replay("g", history, wrong, SLACK_MS).difference is not None
+    assert replay("g", history, BROKER, wrong, SLACK_MS).difference is not None

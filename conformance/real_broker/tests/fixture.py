@@ -18,6 +18,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.real_broker import instance
+from groupspec.conformance.real_broker.jars import KAFKA_VERSION
 
 ANSWER_LIMIT_S: Final = 30
 _FLUSH_LIMIT_S: Final = 120
@@ -27,16 +28,24 @@ _TURN_S: Final = 0.1
 class RealBroker:
     """Apache Kafka on loopback, fresh and empty, its group coordinator ready to answer."""
 
-    def __init__(self, directory: Path, *, lifetime_s: float = 600, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        lifetime_s: float = 600,
+        settings: Mapping[str, str] | None = None,
+        version: str = KAFKA_VERSION,
+    ) -> None:
         """`directory` is the broker's own; `settings` are more lines for its server.properties."""
         self._directory = directory
         self._lifetime_s = lifetime_s
         self._settings = settings
+        self._version = version
         self._started: instance.Started | None = None
 
     def __enter__(self) -> RealBroker:
         self._started = instance.start(
-            self._directory, lifetime_s=self._lifetime_s, owned=True, settings=self._settings
+            self._directory, lifetime_s=self._lifetime_s, owned=True, settings=self._settings, version=self._version
         )
         try:
             self._warm_up()

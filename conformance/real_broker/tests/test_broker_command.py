@@ -27,6 +27,7 @@ def test_no_broker_is_up_in_a_new_folder(tmp_path: Path, capsys: pytest.CaptureF
 def test_arguments_that_make_no_sense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["broker", "up", "--port", "99999", "--dir", str(tmp_path)]) == 2
     assert main(["broker", "up", "--lifetime-s", "0", "--dir", str(tmp_path)]) == 2
+    assert main(["broker", "up", "--kafka", "0.9", "--dir", str(tmp_path)]) == 2
     assert "is not in the range" in capsys.readouterr().err
 
 

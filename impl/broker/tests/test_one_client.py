@@ -174,9 +174,11 @@ def test_an_id_that_a_script_hands_out_can_be_joined_with() -> None:
 
 def test_who_waits_for_its_assignment_hears_of_the_rebalance_that_a_script_announces() -> None:
     client = Client()
-    client.groups.add_phantom(Phantom(GROUP, partitions_of, leads=True))
     client.joined()
-    client.groups.announce_rebalance(GROUP, client.now_ms)
+    group = client.groups.group(GROUP)
+    assert group is not None
+    assert group.state == "CompletingRebalance"
+    client.take(client.groups.announce_rebalance(GROUP, client.now_ms))
     assert client.synced().error is ErrorCode.REBALANCE_IN_PROGRESS
     assert client.joined().generation == 2
 

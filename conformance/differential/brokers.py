@@ -1,0 +1,209 @@
+"""The real brokers that the reference is held against, and where one answers otherwise than the reference: data.
+
+The reference does what Apache Kafka 4 does, where org.apache.kafka.coordinator.group.GroupMetadataManager keeps classic
+groups. In 3.9 kafka.coordinator.group.GroupCoordinator does, and each `Deviation` is a place where the two differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from groupspec.conformance.differential.history import Sent
+from groupspec.conformance.real_broker.jars import FORMER_VERSION, KAFKA_VERSION
+from groupspec.impl.coordinator.context import GroupResponse
+from groupspec.impl.coordinator.group import Group, GroupState
+from groupspec.impl.coordinator.log import java_hash
+from groupspec.impl.core import messages
+from groupspec.impl.core.messages import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """The reference's group before or after a step."""
+
+    state: GroupState
+    generation: int
+    first_round: bool
+    all_joined: bool
+    members: frozenset[str]
+    new: frozenset[str]
+    pending: frozenset[str]
+
+    @classmethod
+    def of(cls, group: Group | None) -> Has:
+        """As it is now; a group that does not exist is Empty."""
+        if group is None:
+            return cls(GroupState.EMPTY, 0, False, True, frozenset(), frozenset(), frozenset())
+        new = frozenset(member.member_id for member in group.members.values() if member.is_new)
+        pending = frozenset(group.pending_joins)
+        return cls(
+            group.state, group.generation, group.first_round, group.all_joined, frozenset(group.members), new, pending
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A request and its answer, if it was answered at once; or a timer (both None).
+
+    Attributes:
+        phase_is_over: The join phase's or sync phase's own timer was due.
+    """
+
+    sent: Sent | None
+    answer: GroupResponse | None
+    phase_is_over: bool
+    before: Has
+    after: Has
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """From where `holds`, this broker's group goes another way than the reference's.
+
+    Attributes:
+        made_by: The method that makes it, in this broker and, after "instead of", in Kafka 4.
+    """
+
+    name: str
+    made_by: str
+    text: str
+    holds: Callable[[Moment], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """One version of Apache Kafka.
+
+    Attributes:
+        order: Of protocols with as many votes the one with the least is chosen.
+    """
+
+    version: str
+    order: Callable[[str], int]
+    deviations: tuple[Deviation, ...] = ()
+
+
+def _in_a_hash_map_of_java(name: str) -> int:
+    """ClassicGroup.selectProtocol: a `HashMap` with few keys has them by their hashes, folded and cut to four bits."""
+    code = java_hash(name)
+    return (code ^ code >> 16) & 15
+
+
+def _in_a_hash_map_of_scala(name: str) -> int:
+    """GroupMetadata.selectProtocol: `groupBy` has keys by five bits of scala.collection.Hashing.improve."""
+    code = java_hash(name)
+    code = code + ~(code << 9) & 0xFFFFFFFF
+    code ^= code >> 14
+    code = code + (code << 4) & 0xFFFFFFFF
+    return (code ^ code >> 10) & 31
+
+
+def _is_complete_when_one_is_refused(moment: Moment) -> bool:
+    refused = isinstance(moment.answer, messages.JoinGroupResponse) and moment.answer.error is not ErrorCode.NONE
+    preparing = moment.after.state is GroupState.PREPARING_REBALANCE
+    return refused and preparing and moment.after.all_joined and not moment.after.first_round
+
+
+def _is_leave_of_a_pending_id(moment: Moment) -> bool:
+    request = moment.sent.request if moment.sent else None
+    settled = moment.before.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
+    return isinstance(request, messages.LeaveGroupRequest) and settled and moment.after.pending < moment.before.pending
+
+
+def _is_leave_of_several(moment: Moment) -> bool:
+    request = moment.sent.request if moment.sent else None
+    return isinstance(request, messages.LeaveGroupRequest) and bool(request.others) and moment.before != moment.after
+
+
+def _ends_the_initial_delay(moment: Moment) -> bool:
+    in_delay = moment.before.first_round and moment.before.state is GroupState.PREPARING_REBALANCE
+    return in_delay and moment.after.state is not moment.before.state and not moment.phase_is_over
+
+
+def _is_replaced_while_new(moment: Moment) -> bool:
+    request = moment.sent.request if moment.sent else None
+    gone = moment.before.new - moment.after.members
+    return isinstance(request, messages.JoinGroupRequest) and request.group_instance_id is not None and bool(gone)
+
+
+def _is_sync_in_stable(moment: Moment) -> bool:
+    synced = isinstance(moment.answer, messages.SyncGroupResponse) and moment.answer.error is ErrorCode.NONE
+    return synced and moment.before.state is GroupState.STABLE
+
+
+def _comes_in_a_later_initial_delay(moment: Moment) -> bool:
+    in_delay = moment.before.first_round and moment.before.state is GroupState.PREPARING_REBALANCE
+    return in_delay and moment.before.generation > 0 and moment.before.members < moment.after.members
+
+
+def _is_commit_into_no_group(moment: Moment) -> bool:
+    answer = moment.answer
+    return isinstance(answer, messages.OffsetCommitResponse) and ErrorCode.GROUP_ID_NOT_FOUND in answer.errors.values()
+
+
+BROKERS: Final = {
+    KAFKA_VERSION: Broker(KAFKA_VERSION, _in_a_hash_map_of_java),
+    FORMER_VERSION: Broker(
+        FORMER_VERSION,
+        _in_a_hash_map_of_scala,
+        (
+            Deviation(
+                "the join phase may end with a refusal",
+                "GroupCoordinator.doJoinGroup, instead of GroupMetadataManager.classicGroupJoinToClassicGroup",
+                "After every JoinGroup, also one that is refused for the group's size and so removes its member, it "
+                "is asked whether all have joined. Kafka 4 asks after those that are accepted.",
+                _is_complete_when_one_is_refused,
+            ),
+            Deviation(
+                "a pending id leaves",
+                "GroupCoordinator.removePendingMemberAndUpdateGroup, instead of "
+                "GroupMetadataManager.classicGroupLeaveToClassicGroup",
+                "A pending id that leaves in CompletingRebalance or Stable begins no rebalance. In Kafka 4 it does.",
+                _is_leave_of_a_pending_id,
+            ),
+            Deviation(
+                "several leave one by one",
+                "GroupCoordinator.handleLeaveGroup, instead of GroupMetadataManager.classicGroupLeaveToClassicGroup",
+                "The join phase begins, or is asked whether it may end, after each of them. In Kafka 4 once for all.",
+                _is_leave_of_several,
+            ),
+            Deviation(
+                "the initial delay is never cut short",
+                "InitialDelayedJoin.tryComplete, instead of GroupMetadataManager.expireClassicGroupMemberHeartbeat",
+                "When the session of a member or of a pending id is over in the initial delay, the delay goes on. In "
+                "Kafka 4 it ends if all others have joined.",
+                _ends_the_initial_delay,
+            ),
+            Deviation(
+                "a static member that is replaced stays new",
+                "GroupMetadata.replaceStaticMember, instead of ClassicGroup.replaceStaticMember",
+                "Who takes the place of a static member in its first join phase is as new as that one, and its session "
+                "ends though its JoinGroup waits. In Kafka 4 it is not new any more, and is kept.",
+                _is_replaced_while_new,
+            ),
+            Deviation(
+                "SyncGroup in Stable is a sign of life",
+                "GroupCoordinator.doSyncGroup, instead of GroupMetadataManager.classicGroupSyncToClassicGroup",
+                "The session of who asks for its assignment in Stable begins anew. In Kafka 4 it goes on.",
+                _is_sync_in_stable,
+            ),
+            Deviation(
+                "only the first generation's initial delay is prolonged",
+                "GroupCoordinator.addMemberAndRebalance, instead of "
+                "GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin",
+                "Who comes in the initial delay prolongs it in generation 0. In Kafka 4 whenever the group was Empty.",
+                _comes_in_a_later_initial_delay,
+            ),
+            Deviation(
+                "a commit into no group",
+                "GroupCoordinator.handleCommitOffsets, instead of GroupMetadataManager.group and "
+                "OffsetMetadataManager.validateOffsetCommit",
+                "ILLEGAL_GENERATION in every version of the request. In Kafka 4 GROUP_ID_NOT_FOUND from version 9 on.",
+                _is_commit_into_no_group,
+            ),
+        ),
+    ),
+}
+"""By version."""
