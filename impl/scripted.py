@@ -16,6 +16,7 @@ from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import Description, InputEvent, Output, Poll, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import ErrorCode, Request, Response, TopicPartition
 from groupspec.impl.core.protocol import Assignment, encode_assignment
+from groupspec.impl.core.requests import APIS
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.trace import TraceSink
 
@@ -32,7 +33,7 @@ OF_A_PARTITION = (
 
 def api_of(request: Request) -> str:
     """The name of a request, as Kafka's protocol has it."""
-    return type(request).__name__.removesuffix("Request")
+    return APIS[type(request)]
 
 
 class ScriptedCoordinator:

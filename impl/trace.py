@@ -8,8 +8,9 @@ never a snapshot of everything. Whoever reads the events in order can rebuild wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 EVENTS: Final = (
     "config",
@@ -44,8 +45,7 @@ EVENTS: Final = (
 Detail = Mapping[str, str | int | bool | list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEvent:
+class TraceEvent(Struct, frozen=True, gc=False):
     """One thing that happened in one member.
 
     `seq` counts from 0 without gaps; `at_us` is the driver's clock in microseconds; `error` is the name of an error

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -114,8 +116,21 @@ def save(campaign: Campaign, file: Path) -> None:
 
 def run_seed(seed: int, members: int | None = None) -> Result:
     """One run, from its seed."""
-    outcome = Run(draw(seed, members)).execute()
-    return Result(seed, outcome.promise, outcome.virtual_ms, outcome.records, outcome.doubles, dict(outcome.seen))
+    with no_garbage_collection():
+        outcome = Run(draw(seed, members)).execute()
+        return Result(seed, outcome.promise, outcome.virtual_ms, outcome.records, outcome.doubles, dict(outcome.seen))
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Nothing that a run makes is garbage before its end, and a collection would look through all of it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def results(first: int, count: int, members: int | None, jobs: int) -> Iterator[Result]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import Final
 
+from msgspec import Struct
+
 MOST_IN_A_MOMENT: Final = 10_000
 """How much may happen in one millisecond; more is a loop that never ends."""
 
@@ -17,14 +19,11 @@ class Livelock(AssertionError):
     """Time stands still because something always happens."""
 
 
-class Event:
+class Event(Struct):
     """Something that will happen, unless it is cancelled. `at_ms`: when."""
 
-    __slots__ = ("act", "at_ms")
-
-    def __init__(self, at_ms: int, act: Act) -> None:
-        self.at_ms = at_ms
-        self.act: Act | None = act
+    at_ms: int
+    act: Act | None
 
     def cancel(self) -> None:
         """It will not happen."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from random import Random
+from threading import Lock
 from typing import Protocol
 
 from groupspec.conformance.simulation.application import Application
@@ -52,7 +53,7 @@ class Process(Member):
         self.loop = run.loop
         self._random = Random(f"process {run.plan.seed} {self.name}")
         self.trace: list[TraceEvent] = []
-        self.subscription = SubscriptionState()
+        self.subscription = SubscriptionState(Lock)  # quicker than none
         self.core = Core(plan.config, self.subscription, self._told)
         self.records = Records(self.subscription, RangeDecoder())
         self.link = Link(self, run.loop, run.cluster, run, run.plan)

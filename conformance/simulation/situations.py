@@ -130,6 +130,10 @@ _ANSWERS: Final[dict[str, dict[str, Answer]]] = {
 """API -> situation -> whether the end of such a request is one, just before the core hears of it."""
 
 
+_ERRORS_ONLY: Final = ("FindCoordinator", "Heartbeat", "OffsetFetch", "LeaveGroup")
+"""APIs of which an answer without an error is no such situation."""
+
+
 def _asked(moment: Moment) -> set[TopicPartition]:
     return set(getattr(moment.request.request, "offsets", ()))
 
@@ -193,9 +197,14 @@ class Watch:
         sent_ms = self._sent_ms.pop((process.name, request.request_id), process.loop.now_ms)
         if error is ErrorCode.FENCED_INSTANCE_ID:
             self.seen["fenced"] += 1
-        if (known := _ANSWERS.get(api_of(request.request))) is not None:
+        api = api_of(request.request)
+        if error is ErrorCode.NONE and api in _ERRORS_ONLY:
+            return
+        if (known := _ANSWERS.get(api)) is not None:
             moment = Moment(process, request, response, error, process.loop.now_ms - sent_ms)
-            self.seen.update(name for name, is_it in known.items() if is_it(moment))
+            for name, is_it in known.items():
+                if is_it(moment):
+                    self.seen[name] += 1
 
     def served(self, request: SendRequest, is_stale: bool) -> None:
         """A broker has done what a request wanted; `is_stale`: nobody will ever hear of it."""
@@ -205,7 +214,9 @@ class Watch:
     def told(self, process: Member, event: TraceEvent) -> None:
         """A core has told what it does."""
         if (known := _TOLD.get(event.event)) is not None:
-            self.seen.update(name for name, is_it in known.items() if is_it(process, event))
+            for name, is_it in known.items():
+                if is_it(process, event):
+                    self.seen[name] += 1
 
     def assigned(self, process: Member, partition: TopicPartition) -> None:
         """A partition has an owner; it comes back to one who had it before somebody else."""

@@ -20,7 +20,8 @@ CLASSES: Final[Mapping[str, type]] = {
     each.__name__: each for each in (*get_args(messages.Request), *get_args(messages.Response))
 }
 """What can be kept: ApiVersions and frames that could not be read are not, and no rule looks into them."""
-_OBJECTS: Final = frozenset(each for each in vars(messages).values() if dataclasses.is_dataclass(each))
+_DATACLASSES: Final = {each for each in vars(messages).values() if dataclasses.is_dataclass(each)}
+_OBJECTS: Final = frozenset({messages.TopicPartition, *_DATACLASSES})
 
 
 def to_json(message: object) -> dict[str, object] | None:
@@ -51,6 +52,8 @@ def _fields(value: Any) -> dict[str, object]:
 def _plain(value: object) -> object:
     if isinstance(value, IntEnum):
         return value.name
+    if isinstance(value, messages.TopicPartition):
+        return value._asdict()
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, Mapping):

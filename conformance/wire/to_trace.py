@@ -8,10 +8,11 @@ is left out; the checker knows that this source does not show it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from groupspec.conformance.traces.recorder import Recorder
 from groupspec.conformance.wire import protocol

@@ -8,7 +8,8 @@ taken by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -23,8 +24,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.requests import Sent
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One thing that an answer says, about these partitions or topics (empty: about the request as a whole)."""
 
     sent: Sent

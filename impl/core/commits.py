@@ -170,7 +170,7 @@ class Commits:
 
     def _next(self) -> Operation | None:
         """The next to be sent. One that awaits a poll lets the others pass: their callers cannot poll meanwhile."""
-        if any(operation.sent is not None for operation in self._queue):
+        if not self._queue or any(operation.sent is not None for operation in self._queue):
             return None
         return next((operation for operation in self._queue if not self._awaits_poll(operation)), None)
 

@@ -57,10 +57,12 @@ class Fetching:
         """Send what serves the demand."""
         if not self._demand or self._membership.leaving or self._context.timers.is_armed("fetch_backoff"):
             return
+        if not (fetchable := self._subscription.fetchable()):
+            return
         metadata = self._metadata
         busy = {asked.leader for asked in self._under_way.values()}
         by_leader: dict[int, dict[TopicPartition, tuple[int, int]]] = {}
-        for partition, epoch_and_offset in self._subscription.fetchable().items():
+        for partition, epoch_and_offset in fetchable.items():
             leader = metadata.leader(partition)
             if leader is not None and leader not in busy:
                 by_leader.setdefault(leader, {})[partition] = epoch_and_offset

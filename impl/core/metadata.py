@@ -80,7 +80,7 @@ class Metadata:
 
     def knows(self, topics: Iterable[str]) -> bool:
         """Whether the cluster has said something about each of these, be it that it does not exist."""
-        return all(topic in self._leaders or topic in self._missing for topic in topics)
+        return self._missing.union(self._leaders).issuperset(topics)
 
     def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
         """How many partitions the existing ones of these topics have."""

@@ -98,10 +98,11 @@ class Offsets:
 
     def progress(self) -> None:
         """Ask for what is missing."""
-        self._forget_outdated()
+        if self._to_reset or self._questions:
+            self._forget_outdated()
         if not self._refused:
             self._look_for_positions()
-        if self._context.timers.is_armed("offsets_backoff"):
+        if not (self._to_reset or self._questions) or self._context.timers.is_armed("offsets_backoff"):
             return
         if self._connection.is_known:
             for question in self._questions:
@@ -134,8 +135,6 @@ class Offsets:
 
     def _forget_outdated(self) -> None:
         """What is not assigned any more, or has got a position otherwise, needs no reset."""
-        if not (self._to_reset or self._questions):
-            return
         waiting = self._subscription.without_position()
         self._to_reset = {p: epoch for p, epoch in self._to_reset.items() if waiting.get(p) == epoch}
         for question in [q for q in self._questions if q.epochs and q.sent is None]:

@@ -12,6 +12,8 @@ a protocol (`rebalance.Rebalance` is the one of `membership`), and gets it by `a
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.connection import Connection, ConnectionState
@@ -42,6 +44,13 @@ from groupspec.impl.core.timers import ORDER, Timers
 from groupspec.impl.trace import TraceSink
 
 
+class Part(Protocol):
+    """One that does by itself what has become possible."""
+
+    def progress(self) -> None:
+        """Do it, if there is anything."""
+
+
 class Parts:
     """All parts of one core.
 
@@ -70,6 +79,16 @@ class Parts:
         self.leading.attach(self.joining.send_sync)
         membership.attach(self.heartbeats, self.leading, self.joining, self.commits, self.leaving)
         self.leaving.attach(self.stop)
+        self._at_work = self._parts_by_scope()
+
+    def _parts_by_scope(self) -> dict[Scope, tuple[Part, ...]]:
+        """Which parts may make progress on whose behalf, in this order (`scope`)."""
+        commits, leaving, connection = self.commits, self.leaving, self.connection
+        of_calls = (self.heartbeats, self.offsets, self.questions, self.metadata)
+        in_poll = (commits, leaving, self.membership, *of_calls, self.fetching, connection)
+        in_call = (commits, leaving, *of_calls, connection)
+        in_heartbeat = (self.heartbeats, connection)
+        return {Scope.ALL: in_poll, Scope.POLL: in_poll, Scope.CALL: in_call, Scope.HEARTBEAT: in_heartbeat}
 
     @property
     def timers(self) -> Timers:
@@ -97,24 +116,11 @@ class Parts:
 
     def progress(self) -> None:
         """Let every part that may do what has become possible, until nothing more does."""
-        before = -1
+        before, parts = -1, self._at_work[self.scope]
         while self.connection.state is not ConnectionState.DOWN and before != self.context.output_count():
             before = self.context.output_count()
-            in_call = self.scope is not Scope.HEARTBEAT
-            in_poll = in_call and self.scope is not Scope.CALL
-            if in_call:
-                self.commits.progress()
-                self.leaving.progress()
-            if in_poll:
-                self.membership.progress()
-            self.heartbeats.progress()
-            if in_call:
-                self.offsets.progress()
-                self.questions.progress()
-                self.metadata.progress()
-            if in_poll:
-                self.fetching.progress()
-            self.connection.progress()
+            for part in parts:
+                part.progress()
 
     # What the application does ---------------------------------------------------------------------------------------
 

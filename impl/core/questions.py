@@ -82,7 +82,7 @@ class Questions:
 
     def progress(self) -> None:
         """Ask what is not being asked."""
-        if self._context.timers.is_armed("questions_backoff"):
+        if not self._open or self._context.timers.is_armed("questions_backoff"):
             return
         for question in list(self._open):
             if question.offsets is not None:

@@ -7,8 +7,9 @@ to anything else was never asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.events import COORDINATOR, SendRequest, UnsolicitedResponse
@@ -19,12 +20,14 @@ RESPONSES: dict[str, type[Response]] = {
 }
 """The answer that belongs to each request that the core sends."""
 
+APIS: dict[type[Request], str] = {kind: kind.__name__.removesuffix("Request") for kind in get_args(Request)}
+"""The API of each request, as Kafka's protocol names it."""
+
 REMEMBERED = 1000
 """How many given up requests are remembered, so that a late answer is known as such."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A request as it was sent, with the identity of that moment (rule J9)."""
 
     request_id: int
@@ -36,7 +39,7 @@ class Sent:
     @property
     def api(self) -> str:
         """The API's name, as in the protocol guide."""
-        return type(self.request).__name__.removesuffix("Request")
+        return APIS[type(self.request)]
 
 
 class Requests:

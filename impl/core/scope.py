@@ -11,6 +11,9 @@ from enum import Enum
 
 from groupspec.impl.core.timers import HEARTBEAT_TIMERS, ORDER
 
+_CALLER = tuple(timer for timer in ORDER if timer not in HEARTBEAT_TIMERS)
+_TIMERS = {"all": ORDER, "heartbeat": ("lookup_backoff", *HEARTBEAT_TIMERS)}
+
 
 class Scope(Enum):
     """Who it is.
@@ -18,6 +21,9 @@ class Scope(Enum):
     ALL: one thread that does everything. POLL: the calling thread inside poll(); everything but the timers of the
     heartbeats. CALL: the calling thread inside any other call; nor JoinGroup, nor Fetch. HEARTBEAT: the heartbeat
     thread; heartbeats, and the coordinator that they need.
+
+    Attributes:
+        timers: Those that may fire, in firing order.
     """
 
     ALL = "all"
@@ -25,16 +31,5 @@ class Scope(Enum):
     CALL = "call"
     HEARTBEAT = "heartbeat"
 
-    @property
-    def timers(self) -> tuple[str, ...]:
-        """Those that may fire, in firing order."""
-        return _TIMERS[self]
-
-
-_CALLER = tuple(timer for timer in ORDER if timer not in HEARTBEAT_TIMERS)
-_TIMERS = {
-    Scope.ALL: ORDER,
-    Scope.POLL: _CALLER,
-    Scope.CALL: _CALLER,
-    Scope.HEARTBEAT: ("lookup_backoff", *HEARTBEAT_TIMERS),
-}
+    def __init__(self, who: str) -> None:
+        self.timers = _TIMERS.get(who, _CALLER)

@@ -350,7 +350,7 @@ class SubscriptionState:
                 for tp, p in self._shared.partitions.items()
                 if p.position is None and (p.state() == "AWAITING_POSITION" or (p.wanted and p.state() == "ASSIGNED"))
             ]
-        return dict(sorted(without))
+        return dict(sorted(without)) if without else {}
 
     def resets(self) -> dict[TopicPartition, int]:
         """Partitions that the application wants to begin elsewhere than at the committed offset: the timestamps."""
@@ -397,7 +397,7 @@ class SubscriptionState:
             return {
                 tp: (p.epoch, p.position)
                 for tp, p in self._shared.partitions.items()
-                if p.state() == "FETCHABLE" and p.position is not None and p.buffered is None and not p.fetch_in_flight
+                if not p.fetch_in_flight and p.buffered is None and p.position is not None and p.state() == "FETCHABLE"
             }
 
     def returnable(self) -> tuple[TopicPartition, ...]:

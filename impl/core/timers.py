@@ -67,11 +67,15 @@ class Timers:
 
     def due(self, now_ms: int) -> list[str]:
         """The timers whose deadline is reached, in firing order."""
-        return [name for name, deadline_ms in self.armed().items() if is_expired(deadline_ms, now_ms)]
+        due = [name for name, deadline_ms in self._deadlines_ms.items() if is_expired(deadline_ms, now_ms)]
+        return sorted(due, key=ORDER.index)
 
     def next_deadline_ms(self, names: Collection[str] = ORDER) -> int | None:
         """The earliest deadline of these timers; None if none of them runs."""
-        return min((at_ms for name, at_ms in self._deadlines_ms.items() if name in names), default=None)
+        running = self._deadlines_ms
+        if names is ORDER:
+            return min(running.values(), default=None)
+        return min((at_ms for name, at_ms in running.items() if name in names), default=None)
 
     def expire_now(self, name: str, now_ms: int) -> None:
         """Make a running timer due at once: how a test has timers expire in any order. KeyError if it does not run."""
