@@ -44,6 +44,19 @@ class Listener:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """Which of its cluster a broker is: 1 is the controller, too. `controller_port`: that one's; 0: any free one."""
+
+    number: int = 1
+    controller_port: int = 0
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether the cluster's metadata is here."""
+        return self.number == 1
+
+
+@dataclass(frozen=True, slots=True)
 class Running:
     """A broker that is up.
 
@@ -94,6 +107,7 @@ def start(
     owned: bool = False,
     settings: Mapping[str, str] | None = None,
     listeners: Sequence[Listener] = (),
+    node: Node = Node(),
     goes_on: bool = False,
     start_limit_s: float = START_LIMIT_S,
     version: str = KAFKA_VERSION,
@@ -107,6 +121,7 @@ def start(
         owned: it ends too when the returned keeper's stdin is closed, or this process ends.
         settings: more lines of server.properties.
         listeners: besides the one at `port`.
+        node: a cluster of several is started one by one, in any order; each has a folder of its own.
         goes_on: with configuration, data and logs of the last broker of this folder, which was stopped; `port` is its.
         start_limit_s: how long it may take to come up.
         version: Apache Kafka's, one of `jars.VERSIONS`.
@@ -125,9 +140,9 @@ def start(
             )
         clear_orphan(directory)
         for attempt in range(1, _ATTEMPTS + 1):
-            ports = _ports(port)
+            ports = _ports(port, node)
             launch = _Launch(
-                directory, java / "bin" / "java", jars, version, *ports, dict(settings or {}), tuple(listeners)
+                directory, java / "bin" / "java", jars, version, *ports, node, dict(settings or {}), tuple(listeners)
             )
             if not goes_on:
                 launch.prepare()
@@ -175,6 +190,7 @@ class _Launch:
     version: str
     port: int
     controller_port: int
+    node: Node
     settings: dict[str, str]
     listeners: tuple[Listener, ...]
     starts_before: int = 0
@@ -185,12 +201,17 @@ class _Launch:
         for folder in (data, logs):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
+        addresses = [(one.name, one.port) for one in self.listeners]
+        if self.node.is_controller:
+            addresses.insert(0, ("CONTROLLER", self.controller_port))
         values = {
+            "roles": "broker,controller" if self.node.is_controller else "broker",
+            "node": str(self.node.number),
             "port": str(self.port),
             "controller_port": str(self.controller_port),
             "data": str(data),
             "logs": str(logs),
-            "listeners": "".join(f",{one.name}://127.0.0.1:{one.port}" for one in self.listeners),
+            "listeners": "".join(f",{name}://127.0.0.1:{port}" for name, port in addresses),
             "advertised": "".join(f",{one.name}://127.0.0.1:{one.advertised_port}" for one in self.listeners),
             "protocols": "".join(f",{one.name}:PLAINTEXT" for one in self.listeners),
             "settings": "\n".join(f"{name}={value}" for name, value in self.settings.items()),
@@ -294,15 +315,12 @@ def _port_taken(port: int) -> UsageProblem:
     )
 
 
-def _ports(port: int | None) -> tuple[int, int]:
+def _ports(port: int | None, node: Node) -> tuple[int, int]:
     """The clients' port and the controller's."""
-    if port is None:
-        first, second = probe.free_ports(2)
-        return first, second
-    if not probe.is_free(port):
+    first, second = probe.free_ports(2)
+    if port is not None and not probe.is_free(port):
         raise _port_taken(port)
-    [controller] = probe.free_ports(1)
-    return port, controller
+    return port or first, node.controller_port or second
 
 
 def _java() -> Path:

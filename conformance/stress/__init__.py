@@ -1,8 +1,8 @@
-"""One group on a real broker under faults: members of several clients, and a ledger of every record (`run`).
+"""One group on real brokers under faults: members of several clients, and a ledger of every record (`run`).
 
 plan      what one seed draws: members, settings, faults and their times
-proxy     the network between a member and the broker: cut, delayed, or standing still
-cluster   the broker, its topic, and what the coordinator's log tells
+proxy     the network between a member and the brokers: cut, delayed, or standing still
+cluster   two brokers, the topic, and what the coordinator's log tells
 producer  records, until the faults are over
 member    a client's process behind the harness protocol, and what is done to it
 timeline  what happened, by one clock

@@ -1,26 +1,43 @@
-"""The broker of a stress run: started, restarted, asked; and what its group coordinator has written."""
+"""The brokers of a stress run: started, restarted, asked; and what their group coordinator has written."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+import kafka
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
 
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.real_broker import instance, probe
-from groupspec.conformance.stress.plan import GROUP, PARTITIONS, TOPIC
+from groupspec.conformance.stress.plan import BROKERS, GROUP, PARTITIONS, TOPIC
 from groupspec.conformance.stress.timeline import Happening, Timeline
+from groupspec.conformance.traces.dialects.base import LogEvent
 from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.traces.dialects.times import Clock
 
 ANSWER_LIMIT_S: Final = 30.0
+RETRY_S: Final = 0.2
+OFFSETS: Final = "__consumer_offsets"
+SETTINGS: Final = {
+    "offsets.topic.replication.factor": str(BROKERS),
+    "auto.leader.rebalance.enable": "false",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "4000",
+}
+"""Every partition is on each broker; one that is dead is replaced soon, and gets nothing back by itself."""
+
 STANDING: Final = {
     "session_expired": "expelled",
     "dropped": "expelled",
@@ -35,30 +52,76 @@ STANDING: Final = {
 """
 
 
-class Cluster:
-    """Apache Kafka on loopback, with a listener for each member. Use as a context manager.
+class _Broker:
+    """One of them. `ways`: for each member the port that its proxy listens on, and the one behind it."""
 
-    Attributes:
-        ways: For each member the port that its proxy listens on, and the broker's behind it.
-    """
-
-    def __init__(self, directory: Path, members: int, lifetime_s: float, timeline: Timeline) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, node: instance.Node, lifetime_s: float, ports: Sequence[int]) -> None:
+        self.directory = directory
+        self.port, self.ways = ports[0], list(zip(ports[1::2], ports[2::2], strict=True))
+        self._node = node
         self._lifetime_s = lifetime_s
-        self._timeline = timeline
-        ports = probe.free_ports(2 * members + 1)
-        self._port, self.ways = ports[0], list(zip(ports[1::2], ports[2::2], strict=True))
         self._started: instance.Started | None = None
-        self._began_ms = time.time_ns() // 1_000_000 - time.monotonic_ns() // 1_000_000
 
-    def __enter__(self) -> Cluster:
+    def start(self, goes_on: bool = False) -> None:
+        """Without anything, or with its data."""
         listeners = [
             instance.Listener(f"M{number}", broker_port, port) for number, (port, broker_port) in enumerate(self.ways)
         ]
         self._started = instance.start(
-            self._directory, lifetime_s=self._lifetime_s, owned=True, port=self._port, listeners=listeners
+            self.directory,
+            lifetime_s=self._lifetime_s,
+            owned=True,
+            port=self.port,
+            settings=SETTINGS,
+            listeners=listeners,
+            node=self._node,
+            goes_on=goes_on,
         )
+
+    def stop(self) -> None:
+        """Have it hand over what it leads, and end."""
+        instance.stop(self.directory)
+        if self._started is not None:
+            keeper, self._started = self._started.keeper, None
+            if keeper.stdin is not None:
+                keeper.stdin.close()
+            keeper.wait(ANSWER_LIMIT_S)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self._started is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._started.running.pid, signal.SIGKILL)
+        self.stop()
+
+
+class Cluster:
+    """Apache Kafka on loopback: brokers with a listener for each member. Use as a context manager.
+
+    Attributes:
+        ways: For each member, and each broker: the port that its proxy listens on, and the broker's behind it.
+    """
+
+    def __init__(self, directory: Path, members: int, lifetime_s: float, timeline: Timeline) -> None:
+        self._timeline = timeline
+        each = 2 * members + 1
+        controller, *ports = probe.free_ports(1 + BROKERS * each)
+        self._brokers = [
+            _Broker(
+                directory / f"broker-{number + 1}",
+                instance.Node(number + 1, controller),
+                lifetime_s,
+                ports[number * each : (number + 1) * each],
+            )
+            for number in range(BROKERS)
+        ]
+        self.ways = list(zip(*(broker.ways for broker in self._brokers), strict=True))
+        self._began_ms = time.time_ns() // 1_000_000 - time.monotonic_ns() // 1_000_000
+
+    def __enter__(self) -> Cluster:
         try:
+            with ThreadPoolExecutor() as together:
+                list(together.map(_Broker.start, self._brokers))
             self._create_topic()
             self._warm_up()
         except BaseException:
@@ -73,26 +136,56 @@ class Cluster:
 
     @property
     def bootstrap(self) -> str:
-        """host:port of the listener that has no proxy."""
-        return f"127.0.0.1:{self._port}"
+        """The listeners that have no proxy: host:port, with commas in between."""
+        return ",".join(f"127.0.0.1:{broker.port}" for broker in self._brokers)
 
     @property
     def _connection(self) -> dict[str, str | int | float | bool]:
         return {"bootstrap.servers": self.bootstrap, "log_level": 0}
 
-    @property
-    def coordinator_log(self) -> Path:
-        """The file for `groupspec trace why`."""
-        return self._directory / "logs" / "coordinator.log"
+    def stop(self, broker: int) -> None:
+        """This one ends, and hands over what it leads."""
+        self._timeline.note("broker down", text=f"broker {broker}")
+        self._brokers[broker - 1].stop()
 
-    def restart(self) -> None:
-        """Stop it, and start it again with its data."""
-        self._timeline.note("broker down")
-        self._stop()
-        self._started = instance.start(
-            self._directory, lifetime_s=self._lifetime_s, owned=True, port=self._port, goes_on=True
-        )
-        self._timeline.note("broker up")
+    def kill(self, broker: int) -> None:
+        """This one is no more."""
+        self._timeline.note("broker down", text=f"broker {broker}")
+        self._brokers[broker - 1].kill()
+
+    def start(self, broker: int) -> None:
+        """It comes back, with its data."""
+        self._brokers[broker - 1].start(goes_on=True)
+        self._timeline.note("broker up", text=f"broker {broker}")
+
+    def move_coordinator(self) -> None:
+        """The other broker becomes the group's coordinator.
+
+        Raises:
+            InternalProblem: it does not.
+        """
+        until = time.monotonic() + ANSWER_LIMIT_S
+        leader = self._coordinator()
+        target = leader % BROKERS + 1
+        self._timeline.note("coordinator moves", text=f"from broker {leader} to broker {target}")
+        partition = kafka.TopicPartition(OFFSETS, 0)
+        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap.split(","))
+        try:
+            while self._coordinator() != target:
+                if time.monotonic() > until:
+                    raise InternalProblem(f"broker {target} does not become the coordinator", where=OFFSETS)
+                with suppress(KafkaError):  # a broker that was started a moment ago may not have caught up
+                    admin.alter_partition_reassignments({partition: [target, leader]})
+                    admin.elect_leaders(0, {OFFSETS: [0]})
+                time.sleep(RETRY_S)
+        finally:
+            admin.close()
+        self._timeline.note("coordinator moved", text=f"to broker {target}")
+
+    def _coordinator(self) -> int:
+        """The broker that leads the group's offsets partition, which makes it the coordinator; -1: none."""
+        metadata = AdminClient(self._connection).list_topics(OFFSETS, timeout=ANSWER_LIMIT_S)
+        return metadata.topics[OFFSETS].partitions[0].leader
 
     def grow(self, partitions: int) -> None:
         """Give the topic so many partitions."""
@@ -107,26 +200,31 @@ class Cluster:
             processes: When each was started.
             instances: Process -> its group.instance.id, if it has one.
         """
-        with self.coordinator_log.open(encoding="utf-8", errors="replace") as lines:
-            log = BrokerCoordinatorLog().parse("coordinator.log", lines, Clock(), GROUP)
-        for event in log.events:
+        for event in self._coordinator_events():
+            at_us = (event.at_ms - self._began_ms) * 1000
+            if event.kind == "loaded":
+                yield Happening(at_us, "loaded", text=event.place.file)
             if kind := STANDING.get(event.kind):
-                at_us = (event.at_ms - self._began_ms) * 1000
                 for member_id in event.member_ids:
                     if process := _process(member_id, at_us, processes, instances):
                         yield Happening(at_us, kind, process, text=event.kind)
 
+    def _coordinator_events(self) -> list[LogEvent]:
+        """What the coordinators have written of the group, in the order of time."""
+        events: list[LogEvent] = []
+        for broker in self._brokers:
+            file = broker.directory / "logs" / "coordinator.log"
+            with file.open(encoding="utf-8", errors="replace") as lines:
+                events += BrokerCoordinatorLog().parse(broker.directory.name, lines, Clock(), GROUP).events
+        return sorted(events, key=lambda event: event.at_ms)
+
     def _stop(self) -> None:
-        instance.stop(self._directory)
-        if self._started is not None:
-            keeper, self._started = self._started.keeper, None
-            if keeper.stdin is not None:
-                keeper.stdin.close()
-            keeper.wait(ANSWER_LIMIT_S)
+        for broker in self._brokers:
+            broker.kill()  # nobody needs what it has
 
     def _create_topic(self) -> None:
         admin = AdminClient(self._connection)
-        for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
+        for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, BROKERS)]).values():
             future.result(ANSWER_LIMIT_S)
 
     def _warm_up(self) -> None:
@@ -141,7 +239,7 @@ class Cluster:
                 consumer.poll(0.1)  # serves the client's own events meanwhile
         finally:
             consumer.close()
-        raise InternalProblem("the group coordinator did not come up", where=str(self._directory))
+        raise InternalProblem("the group coordinator did not come up", where=self.bootstrap)
 
 
 def _process(member_id: str, at_us: int, processes: Sequence[Happening], instances: dict[str, str]) -> str:

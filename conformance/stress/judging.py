@@ -33,6 +33,9 @@ SAME_POLL_US: Final = 200_000
 LETS_GO_WITHIN_US: Final = 6_000_000
 """Who is out of the group hears so with its next request: a heartbeat, a look-up of the coordinator, reconnecting."""
 
+LONG_STALL_US: Final = 1_000_000
+"""A stall of the machine that may keep a commit from its answer, as trouble of one's own would."""
+
 HANG_US: Final = 15_000_000
 """Nothing is heard for so long of a process that could poll: each poll() takes 100 ms, each slow callback 2.5 s."""
 
@@ -65,43 +68,65 @@ class Verdict:
     longest_overlap_ms: int
 
 
-class _Troubles:
-    """When which process could not help what happened: [begin, end] of each, and of everybody's."""
+Span = tuple[int, int]
+"""Begin and end, in microseconds."""
 
-    def __init__(self, happenings: Iterable[Happening]) -> None:
-        self._spans: dict[str, list[tuple[int, int]]] = {}
+
+class _Troubles:
+    """When which process could not help what happened, when nobody could, and when the machine stood still."""
+
+    def __init__(self, happenings: Iterable[Happening], stalls: Sequence[Span]) -> None:
+        self._stalls = stalls
+        self._spans: dict[str, list[Span]] = {"": [one for one in stalls if one[1] - one[0] >= LONG_STALL_US]}
         begun: dict[tuple[str, str], int] = {}
         for one in happenings:
             if one.kind in TROUBLE:
                 begun.setdefault((one.process, TROUBLE[one.kind]), one.at_us)
+            elif one.kind == "loaded":  # another broker is the coordinator now, for whatever reason
+                self._spans[""].append((one.at_us, one.at_us))
             elif (at_us := begun.pop((one.process, one.kind), None)) is not None:
                 self._spans.setdefault(one.process, []).append((at_us, one.at_us))
         for (process, _), at_us in begun.items():
             self._spans.setdefault(process, []).append((at_us, 2**62))
 
-    def of(self, process: str) -> list[tuple[int, int]]:
+    def of(self, process: str) -> list[Span]:
         """Its own, and everybody's."""
-        return sorted(self._spans.get(process, []) + self._spans.get("", []))
+        return self._spans.get(process, []) + self._spans[""]
 
     def is_troubled(self, process: str, at_us: int, after_us: int) -> bool:
         """Whether it is in trouble, or was that long ago at most."""
         return any(begin <= at_us <= end + after_us for begin, end in self.of(process))
 
     def free_us(self, process: str, begin_us: int, end_us: int, after_us: int) -> int:
-        """How long it was in no trouble in between, and in none so long before."""
-        free, now_us = 0, begin_us
-        for begin, end in self.of(process):
-            free += max(0, min(begin, end_us) - now_us)
-            now_us = max(now_us, min(end + after_us, end_us))
-        return free + max(0, end_us - now_us)
+        """How long it was in no trouble in between, and in none so long before; a stall does not count either."""
+        troubles = [(begin, end + after_us) for begin, end in self.of(process)]
+        return _outside([*troubles, *self._stalls], begin_us, end_us)
+
+    def running_us(self, begin_us: int, end_us: int) -> int:
+        """How long the machine did not stand still in between."""
+        return _outside(self._stalls, begin_us, end_us)
+
+
+def _outside(spans: Iterable[Span], begin_us: int, end_us: int) -> int:
+    """How much of the time in between is in none of these."""
+    free, now_us = 0, begin_us
+    for begin, end in sorted(spans):
+        free += max(0, min(begin, end_us) - now_us)
+        now_us = max(now_us, min(end, end_us))
+    return free + max(0, end_us - now_us)
 
 
 class Judge:
-    """Goes through a run once, in the order of time."""
+    """Goes through a run once, in the order of time.
 
-    def __init__(self, happenings: Sequence[Happening], standings: Iterable[Happening]) -> None:
+    `standings` are from the coordinator's log (`cluster`); `stalls`: when the machine stood still.
+    """
+
+    def __init__(
+        self, happenings: Sequence[Happening], standings: Iterable[Happening], stalls: Sequence[Span] = ()
+    ) -> None:
         self._happenings = sorted([*happenings, *standings], key=lambda one: one.at_us)
-        self._troubles = _Troubles(self._happenings)
+        self._troubles = _Troubles(self._happenings, stalls)
         self._out: dict[str, list[int]] = {}
         for one in self._happenings:
             if one.kind in ("expelled", "left"):
@@ -110,7 +135,7 @@ class Judge:
         self._given: dict[str, int | None] = {}  # process -> how many partitions it was given last; None: no assignment
         self._leader = ""
         self._started_us: dict[str, int] = {}
-        self._broker_up_us = 0
+        self._coordinator_began_us = 0
         self._stale: dict[tuple[str, int], int] = {}  # what came to a process that had left the group, and when
         self._books: Books[str, int] = Books()
         self._assigned_us: dict[tuple[str, int], int] = {}
@@ -164,8 +189,8 @@ class Judge:
             case "started":
                 self._given[one.process] = None
                 self._started_us[one.process] = one.at_us
-            case "broker up":
-                self._broker_up_us = one.at_us
+            case "broker up" | "loaded":
+                self._coordinator_began_us = one.at_us
             case "fenced":
                 self._fenced(one)
             case "led":
@@ -230,15 +255,15 @@ class Judge:
         self._given.pop(one.process, None)
 
     def _fenced(self, one: Happening) -> None:
-        """Nobody else has its instance id; but a coordinator that has restarted may take a process before it for it."""
-        if self._broker_up_us < self._started_us.get(one.process, 0):
-            self._find("crash", one.process, one.at_us, f"fenced off, though the broker did not restart: {one.text}")
+        """Nobody else has its instance id; but a coordinator that is new may take a process before it for it."""
+        if self._coordinator_began_us < self._started_us.get(one.process, 0):
+            self._find("crash", one.process, one.at_us, f"fenced off, though the coordinator is no new one: {one.text}")
 
     def _let_go(self, process: str, partitions: Iterable[int], at_us: int) -> None:
         for partition in partitions:
             self._last[partition] = process
             stale_us = self._stale.pop((process, partition), at_us)
-            if at_us - stale_us > SAME_POLL_US:
+            if self._troubles.running_us(stale_us, at_us) > SAME_POLL_US:
                 self._find("owners", process, at_us, f"it was assigned {partition} after it had left the group")
             begin_us = self._overlaps.pop((process, partition), None)
             if begin_us is None:

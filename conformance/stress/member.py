@@ -20,7 +20,7 @@ from groupspec.conformance.stress.plan import (
     TOPIC,
     MemberPlan,
 )
-from groupspec.conformance.stress.proxy import Proxy
+from groupspec.conformance.stress.proxy import Way
 from groupspec.conformance.stress.timeline import Happening, Timeline, process_name
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.clients import find_client
@@ -45,6 +45,11 @@ class _Told(Log):
         """Whether it was killed on purpose: what follows is no news."""
         self.is_fenced = False
         """Whether it was told that another member has its instance id: it sends nothing more."""
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether there was an event."""
+        return self._heard_us > 0
 
     def append(self, entry: Entry) -> None:
         """An event."""
@@ -104,9 +109,9 @@ class Member:
         stderr: The last lines of the process that ended last.
     """
 
-    def __init__(self, plan: MemberPlan, rebalance: str, proxy: Proxy, timeline: Timeline) -> None:
+    def __init__(self, plan: MemberPlan, rebalance: str, way: Way, timeline: Timeline) -> None:
         self.plan = plan
-        self.proxy = proxy
+        self.way = way
         self._rebalance = rebalance
         self._timeline = timeline
         self._command = find_client(plan.client).command
@@ -120,6 +125,11 @@ class Member:
     def is_running(self) -> bool:
         """Whether there is a process, stopped or not."""
         return self._process is not None and self._process.ending is None
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether its process has come up."""
+        return self._told.is_heard
 
     @property
     def is_fenced(self) -> bool:
@@ -137,7 +147,7 @@ class Member:
         static = {"group.instance.id": plan.instance_id} if plan.instance_id else {}
         self._process.send(
             protocol.Configure(
-                bootstrap=f"127.0.0.1:{self.proxy.port}",
+                bootstrap=self.way.bootstrap,
                 group_id=GROUP,
                 client_id=self.name,
                 rebalance="cooperative" if self._rebalance == "cooperative" else "eager",

@@ -18,6 +18,7 @@ REQUEST_MS: Final = 4_000
 BACKOFF_MS: Final = 100
 METADATA_AGE_MS: Final = 2_000
 POLL_MS: Final = 100
+BROKERS: Final = 2
 PARTITIONS: Final = 8
 MOST_PARTITIONS: Final = 16
 SLOW_CALLBACK_MS: Final = 2_500
@@ -55,16 +56,18 @@ class Step:
         at_ms: When.
         what: A method of `run.Run`, with "-" for "_".
         member: Whose, by number; -1: nobody's.
-        ms: A length, as the step needs it.
+        ms: A length, or a number of partitions, as the step needs it.
+        broker: Which, from 1; 0: none.
     """
 
     at_ms: int
     what: str
     member: int = -1
     ms: int = 0
+    broker: int = 0
 
     def __str__(self) -> str:
-        whose = f" m{self.member}" if self.member >= 0 else ""
+        whose = f" m{self.member}" if self.member >= 0 else f" {self.broker}" if self.broker else ""
         return f"{self.at_ms / 1000:7.1f} s  {self.what}{whose}{f' {self.ms:,} ms' if self.ms else ''}"
 
 
@@ -94,10 +97,11 @@ class _Draw:
         self.random = Random(f"stress {seed}")
         self.steps: list[Step] = []
         self.free_ms = [WARM_UP_MS] * members
+        self.brokers_free_ms = WARM_UP_MS
         self.partitions = PARTITIONS
 
-    def add(self, at_ms: int, what: str, member: int = -1, ms: int = 0) -> None:
-        self.steps.append(Step(at_ms, what, member, ms))
+    def add(self, at_ms: int, what: str, member: int = -1, ms: int = 0, broker: int = 0) -> None:
+        self.steps.append(Step(at_ms, what, member, ms, broker))
 
     def somebody(self, at_ms: int) -> int | None:
         """A member to whom nothing is done at that time."""
@@ -168,23 +172,47 @@ def _rolling_restart(draw: _Draw, at_ms: int) -> int:
     return now_ms
 
 
+def _without_broker(draw: _Draw, at_ms: int, end: str, ms: int) -> int:
+    """One broker is away for so long, or for as long as it takes to start again; the other one is there meanwhile."""
+    begin_ms = max(at_ms, draw.brokers_free_ms)
+    broker = draw.random.randrange(BROKERS) + 1
+    draw.add(begin_ms, end, broker=broker)
+    draw.add(begin_ms + ms, "start-broker", broker=broker)
+    draw.brokers_free_ms = begin_ms + ms + 2_000
+    return draw.brokers_free_ms
+
+
 def _broker_restart(draw: _Draw, at_ms: int) -> int:
-    """The broker is stopped, and started again with its data."""
-    draw.add(at_ms, "restart-broker")
-    return at_ms + 2_000
+    """A broker is stopped, and started again with its data: if it is the coordinator, the other one becomes that."""
+    return _without_broker(draw, at_ms, "stop-broker", draw.random.choice((0, 2_000)))
+
+
+def _broker_crash(draw: _Draw, at_ms: int) -> int:
+    """SIGKILL for a broker, for longer than its session with the controller. The controller itself is not replaced."""
+    return _without_broker(draw, at_ms, "kill-broker", draw.random.choice((0, 6_000)))
+
+
+def _move(draw: _Draw, at_ms: int) -> int:
+    """Another broker is elected to lead the offsets partition: it becomes the coordinator."""
+    begin_ms = max(at_ms, draw.brokers_free_ms)
+    draw.add(begin_ms, "move-coordinator")
+    draw.brokers_free_ms = begin_ms + 1_000
+    return begin_ms
 
 
 def _grow(draw: _Draw, at_ms: int) -> int:
-    """The topic gets more partitions."""
+    """The topic gets more partitions, for which all brokers have to be there."""
+    begin_ms = max(at_ms, draw.brokers_free_ms)
     if draw.partitions < MOST_PARTITIONS:
         draw.partitions += 2
-        draw.add(at_ms, "grow", ms=draw.partitions)
-    return at_ms
+        draw.add(begin_ms, "grow", ms=draw.partitions)
+        draw.brokers_free_ms = begin_ms + 500
+    return begin_ms
 
 
 FAULTS: Final[Sequence[Callable[[_Draw, int], int]]] = (
     *(_stop, _stop, _kill, _kill, _busy, _cut, _stall, _delay),
-    *(_slow_callbacks, _rolling_restart, _broker_restart, _grow),
+    *(_slow_callbacks, _rolling_restart, _broker_restart, _broker_crash, _move, _move, _grow),
 )
 """A deck of cards: all of them are dealt before it is shuffled again."""
 

@@ -1,6 +1,6 @@
-"""The network between one member and the broker: a TCP proxy that can cut, hold back and delay.
+"""The network between one member and the brokers: a TCP proxy for each, that can cut, hold back and delay.
 
-It forwards bytes and reads none of them: the broker has a listener for each member, whose advertised address is the
+It forwards bytes and reads none of them: a broker has a listener for each member, whose advertised address is the
 proxy's, so that every connection of the member comes here.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, TypeVar
 
@@ -38,6 +38,10 @@ class Network:
         self._thread.join(ANSWER_LIMIT_S)
         self._loop.close()
 
+    def way(self, ports: Iterable[tuple[int, int]]) -> Way:
+        """A member's way to all brokers, by the ports of each proxy."""
+        return Way([self.proxy(*each) for each in ports])
+
     def proxy(self, port: int, broker_port: int) -> Proxy:
         """A proxy on 127.0.0.1:`port` for the broker's listener at `broker_port`."""
         proxy = Proxy(self, port, broker_port)
@@ -58,8 +62,40 @@ class Network:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+class Way:
+    """One member's way to the brokers: what is done to it is done to all of its proxies."""
+
+    def __init__(self, proxies: list[Proxy]) -> None:
+        self._proxies = proxies
+
+    @property
+    def bootstrap(self) -> str:
+        """Where the member connects to: host:port, with commas in between."""
+        return ",".join(f"127.0.0.1:{proxy.port}" for proxy in self._proxies)
+
+    def open(self) -> None:
+        """All is well (again)."""
+        for proxy in self._proxies:
+            proxy.open()
+
+    def cut(self) -> None:
+        """Every connection breaks; new ones are accepted, and break at once."""
+        for proxy in self._proxies:
+            proxy.cut()
+
+    def stall(self) -> None:
+        """Bytes wait until it is open again."""
+        for proxy in self._proxies:
+            proxy.stall()
+
+    def delay(self, delay_ms: int) -> None:
+        """Every piece of data waits for so long."""
+        for proxy in self._proxies:
+            proxy.delay(delay_ms)
+
+
 class Proxy:
-    """One member's way to the broker."""
+    """One member's way to one broker."""
 
     def __init__(self, network: Network, port: int, broker_port: int) -> None:
         self.port = port

@@ -1,14 +1,14 @@
-"""Carries out a plan: a broker, a producer, members, and the steps at their times; then the group has to settle.
+"""Carries out a plan: brokers, a producer, members, and the steps at their times; then the group has to settle.
 
-Everything that is started ends with the run, also when it is interrupted: processes by their ids, the broker by its
-keeper, and all of them by the kit's death.
+Everything that is started ends with the run, also when it is interrupted: processes by their ids, brokers by their
+keepers, and all of them by the kit's death.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from groupspec.conformance.stress.producer import Records
 from groupspec.conformance.stress.proxy import Network
 from groupspec.conformance.stress.timeline import Happening, Timeline, client_of, place_of, write
 from groupspec.conformance.wire.log import now_us
+from groupspec.conformance.wire.stalls import StallClock
 
 QUIET_S: Final = 2.0
 """How long nothing may change until the group counts as stable."""
@@ -30,6 +31,7 @@ QUIET_S: Final = 2.0
 READ_LIMIT_S: Final = 15.0
 """How long the last records may take, when no more come."""
 
+START_LIMIT_S: Final = 30.0
 EXTRA_LIFETIME_S: Final = 300
 DELAY_MS: Final = 150
 
@@ -43,7 +45,9 @@ class Outcome:
         seconds: All of it.
         records: How many were produced.
         settled_s: From the last fault until the group was stable and everything processed; None: it never was.
+        stalls_us: When the machine stood still: begin and end.
         raised: By client, what its calls raised, and how often.
+        happenings: All that happened, in the order of time, with what the coordinators wrote.
     """
 
     plan: Plan
@@ -52,7 +56,9 @@ class Outcome:
     records: int
     settled_s: float | None
     verdict: Verdict
+    stalls_us: Sequence[tuple[int, int]]
     raised: dict[str, Counter[str]]
+    happenings: Sequence[Happening]
 
 
 class Run:
@@ -70,15 +76,16 @@ class Run:
     def __enter__(self) -> Run:
         plan = self.plan
         lifetime_s = plan.faults_end_ms / 1000 + EXTRA_LIFETIME_S
-        self._now("starting the broker")
+        self._now("starting the brokers")
+        self._stalls = self._stack.enter_context(StallClock())
         network = self._stack.enter_context(Network())
         try:
             self._cluster = self._stack.enter_context(
-                Cluster(self._folder / "broker", len(plan.members), lifetime_s, self._timeline)
+                Cluster(self._folder, len(plan.members), lifetime_s, self._timeline)
             )
             self._records = self._stack.enter_context(Records(self._cluster.bootstrap, plan.records_per_second))
             self._members = [
-                Member(one, plan.rebalance, network.proxy(*ports), self._timeline)
+                Member(one, plan.rebalance, network.way(ports), self._timeline)
                 for one, ports in zip(plan.members, self._cluster.ways, strict=True)
             ]
         except BaseException:
@@ -94,10 +101,11 @@ class Run:
         self._stack.close()
 
     def execute(self) -> Outcome:
-        """From the first start to the last close."""
-        self._began_us = now_us()
+        """From the first start to the last close. The plan's time begins when every client has come up."""
         for member in self._members:
             member.start()
+        self._timeline.wait_until(lambda: all(member.is_heard for member in self._members), START_LIMIT_S)
+        self._began_us = now_us()
         for step in self.plan.steps:
             self._sleep_until(step.at_ms)
             self._tell(step.what)
@@ -114,14 +122,20 @@ class Run:
     # Steps ------------------------------------------------------------------------------------------------------------
 
     def _do(self, step: Step) -> None:
-        if step.what == "restart-broker":
-            self._cluster.restart()
-        elif step.what == "grow":
-            self._cluster.grow(step.ms)
-            self._records.grow(step.ms)
-        else:
-            member = self._members[step.member]
-            self._do_to(member, step)
+        match step.what:
+            case "stop-broker":
+                self._cluster.stop(step.broker)
+            case "kill-broker":
+                self._cluster.kill(step.broker)
+            case "start-broker":
+                self._cluster.start(step.broker)
+            case "move-coordinator":
+                self._cluster.move_coordinator()
+            case "grow":
+                self._cluster.grow(step.ms)
+                self._records.grow(step.ms)
+            case _:
+                self._do_to(self._members[step.member], step)
 
     def _do_to(self, member: Member, step: Step) -> None:
         match step.what:
@@ -142,12 +156,12 @@ class Run:
                 member.poll_again()
             case "cut" | "stall":
                 self._timeline.note("disconnected", member.name, step.what)
-                member.proxy.cut() if step.what == "cut" else member.proxy.stall()
+                member.way.cut() if step.what == "cut" else member.way.stall()
             case "delay":
                 self._timeline.note("delayed", member.name)
-                member.proxy.delay(DELAY_MS)
+                member.way.delay(DELAY_MS)
             case "connect":
-                member.proxy.open()
+                member.way.open()
                 self._timeline.note("connected", member.name)
 
     def _sleep_until(self, at_ms: int) -> None:
@@ -198,12 +212,15 @@ class Run:
         return None
 
     def _becomes_stable(self) -> bool:
-        until = time.monotonic() + SETTLING_MS / 1000
-        while time.monotonic() < until:
+        begin_us = now_us()
+        while now_us() - begin_us - self._stalled_us(begin_us) < SETTLING_MS * 1000:
             self._replace_fenced()
             if self._timeline.wait_until(self._is_stable, 1.0):
                 return True
         return False
+
+    def _stalled_us(self, since_us: int) -> int:
+        return sum(end - max(begin, since_us) for begin, end in self._stalls.stalls_us(since_us))
 
     def _is_stable(self) -> bool:
         """Each partition has one owner, each member has some, and nothing has changed for a while."""
@@ -225,13 +242,23 @@ class Run:
         started = [one for one in happenings if one.kind == "started"]
         instances = {one.process: self.plan.members[place_of(one.process)].instance_id for one in started}
         standings = list(self._cluster.standings(started, instances))
-        write(self._folder / "timeline.ndjson", sorted([*happenings, *standings], key=lambda one: one.at_us))
+        everything = sorted([*happenings, *standings], key=lambda one: one.at_us)
+        write(self._folder / "timeline.ndjson", everything)
         (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
         for member in self._members:
             (self._folder / f"{member.name}.stderr").write_text(member.stderr, encoding="utf-8")
-        verdict = Judge(happenings, standings).verdict(self._records.ends, self._unstable_us)
-        seconds = (now_us() - self._began_us) / 1e6
-        return Outcome(self.plan, self._began_us, seconds, self._records.count, settled_s, verdict, _raised(happenings))
+        stalls = self._stalls.stalls_us(self._began_us)
+        return Outcome(
+            plan=self.plan,
+            began_us=self._began_us,
+            seconds=(now_us() - self._began_us) / 1e6,
+            records=self._records.count,
+            settled_s=settled_s,
+            verdict=Judge(happenings, standings, stalls).verdict(self._records.ends, self._unstable_us),
+            stalls_us=stalls,
+            raised=_raised(happenings),
+            happenings=everything,
+        )
 
 
 def _raised(happenings: list[Happening]) -> dict[str, Counter[str]]:

@@ -19,6 +19,7 @@ TROUBLE: Final = {
     "delayed": "connected",
     "busy": "polls again",
     "broker down": "broker up",
+    "coordinator moves": "coordinator moved",
 }
 """What a member, or everybody, cannot help, and what ends it."""
 
@@ -46,7 +47,8 @@ class Happening:
         at_us: When.
         kind: Of a process: started, killed, ended, closing, closed; assigned, revoked, lost, callback returned;
             consumed, raised, fenced; silence (nothing was heard of it since `first`, in microseconds). Of the run: the
-            keys and values of `TROUBLE`. Of the broker's log: joined, expelled, left, led.
+            keys and values of `TROUBLE`. Of the coordinator's log: joined, expelled, left, led; loaded (another broker
+            is the coordinator now).
         process: Whose; "" for everybody.
         partitions: Of a callback; of consumed records one.
         first, last: Offsets of consumed records.

@@ -187,3 +187,22 @@ def test_who_is_in_the_way_of_a_stable_group() -> None:
 
 def test_a_finding_names_the_client() -> None:
     assert Finding("lost", "reference-heartbeat-3-12", 0, "").client == "reference-heartbeat"
+
+
+def test_a_stall_of_the_machine_is_no_silence_and_excuses_a_commit_that_it_may_have_kept() -> None:
+    silent = Story().add(0, "started", A)
+    silent.happenings.append(Happening(20_000_000, "silence", A, first=1_000_000))
+    assert [one.promise for one in Judge(silent.happenings, []).verdict({}).findings] == ["hang"]
+    assert not Judge(silent.happenings, [], [(5_000_000, 10_000_000)]).verdict({}).findings
+    doubled = handed_over().add(4, "consumed", B, 8, 19)
+    assert not Judge(doubled.happenings, [], [(500_000, 1_800_000)]).verdict({}).findings
+    assert Judge(doubled.happenings, [], [(1_000_000, 1_800_000)]).verdict({}).findings
+
+
+def test_another_coordinator_is_trouble_for_everybody() -> None:
+    story = handed_over().add(4, "consumed", B, 8, 19)
+    story.log.append(Happening(1_500_000, "loaded"))
+    assert story.found({0: 20}) == []
+    fenced = Story().add(1, "started", A).add(2, "fenced", A)
+    fenced.log.append(Happening(1_500_000, "loaded"))
+    assert fenced.found() == []

@@ -51,8 +51,8 @@ def member(request: pytest.FixtureRequest, timeline: Timeline, monkeypatch: pyte
     fake = SimpleNamespace(command=(sys.executable, "-c", code))
     monkeypatch.setattr(member_module, "find_client", lambda _: fake)
     monkeypatch.setattr(member_module, "CLOSE_LIMIT_S", 0.5)
-    proxy: Any = SimpleNamespace(port=1)
-    made = Member(MemberPlan(4, "fake", "", 200), "eager", proxy, timeline)
+    way: Any = SimpleNamespace(bootstrap="127.0.0.1:1")
+    made = Member(MemberPlan(4, "fake", "", 200), "eager", way, timeline)
     yield made
     made.kill()
 

@@ -48,5 +48,21 @@ def test_every_fault_is_dealt() -> None:
     def kinds(plan: Plan) -> set[str]:
         return {step.what for step in plan.steps}
 
-    assert len(FAULTS) == 12
-    assert kinds(draw(3, CLIENTS, 120_000)) == {*ENDS, *ENDS.values(), "restart", "restart-broker", "grow"}
+    assert len(FAULTS) == 15
+    brokers = {"stop-broker", "kill-broker", "start-broker", "move-coordinator"}
+    assert kinds(draw(3, CLIENTS, 120_000)) == {*ENDS, *ENDS.values(), *brokers, "restart", "grow"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_needs_all_brokers_happens_when_all_are_there(seed: int) -> None:
+    away = 0
+    for step in draw(seed, CLIENTS, 120_000).steps:
+        if step.what in ("stop-broker", "kill-broker"):
+            assert not away
+            away = step.broker
+        elif step.what == "start-broker":
+            assert step.broker == away
+            away = 0
+        elif step.what in ("move-coordinator", "grow"):
+            assert not away
+    assert not away

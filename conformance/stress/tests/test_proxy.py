@@ -93,3 +93,17 @@ def test_a_delay_takes_its_time_in_each_direction(proxy: Proxy) -> None:
         began = time.monotonic()
         assert answer(connection, b"two") == b"two"
         assert time.monotonic() - began >= 0.2
+
+
+def test_what_is_done_to_a_way_is_done_to_each_of_its_proxies() -> None:
+    ports = free_ports(2)
+    with socket.create_server(("127.0.0.1", 0)) as server, Network() as network:
+        threading.Thread(target=_echo, args=(server,), daemon=True).start()
+        way = network.way([(port, server.getsockname()[1]) for port in ports])
+        assert way.bootstrap == f"127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"
+        for port in ports:
+            with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as connection:
+                assert answer(connection, b"one") == b"one"
+                way.cut()
+                assert is_broken(connection)
+                way.open()

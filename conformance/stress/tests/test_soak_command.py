@@ -19,7 +19,17 @@ CLIENTS = ("reference", "kafka-python")
 
 def outcome(*findings: Finding, settled_s: float | None = 1.5) -> Outcome:
     verdict = Verdict(findings, {"reference": 600, "kafka-python": 400}, {"kafka-python": 7}, 120)
-    return Outcome(draw(5, CLIENTS, 10_000), 0, 60.0, 993, settled_s, verdict, {"kafka-python": Counter(OSError=3)})
+    return Outcome(
+        draw(5, CLIENTS, 10_000),
+        0,
+        60.0,
+        993,
+        settled_s,
+        verdict,
+        [(0, 40_000)],
+        {"kafka-python": Counter(OSError=3)},
+        [],
+    )
 
 
 @pytest.mark.parametrize(

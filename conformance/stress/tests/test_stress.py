@@ -1,4 +1,4 @@
-"""The stress run on Apache Kafka: the reference, in both designs, loses nothing, doubles nothing, and does not hang."""
+"""The stress run on two brokers of Apache Kafka: the reference loses nothing, doubles nothing, and does not hang."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from groupspec.conformance.stress import member
 from groupspec.conformance.stress.plan import draw
 from groupspec.conformance.stress.report import lines, of_reference
 from groupspec.conformance.stress.run import Run
+from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import mutated
 
 pytestmark = pytest.mark.real_broker
 
-CLIENTS = ("reference", "reference-heartbeat", "reference", "kafka-python")
+CLIENTS = ("reference", "reference-heartbeat", "reference", "java", "confluent-kafka", "kafka-python")
 FAULTS_MS = 30_000
 
 
 @pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(101, 121))])
-def test_the_reference_keeps_its_promises_beside_another_client_under_faults(seed: int, tmp_path: Path) -> None:
-    """What kafka-python does is told by `groupspec bench soak`, and is none of this test's."""
+def test_the_reference_keeps_its_promises_beside_other_clients_under_faults(seed: int, tmp_path: Path) -> None:
+    """What the others do is told by `groupspec bench soak`, and is none of this test's."""
+    BUILDS["java"].install()
     with Run(draw(seed, CLIENTS, FAULTS_MS), tmp_path) as run:
         outcome = run.execute()
     assert of_reference(outcome) == [], "\n".join(lines(outcome, str(tmp_path)))
