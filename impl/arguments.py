@@ -95,10 +95,11 @@ def offsets(values: Offsets, call: str) -> dict[TopicPartition, OffsetAndMetadat
     """What to commit; TypeError, ValueError."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{call}: {values!r} is no dict of partitions and offsets")
-    return {partition(of, call): _committable(value, call, of) for of, value in values.items()}
+    return {partition(of, call): place(value, call, of) for of, value in values.items()}
 
 
-def _committable(value: object, call: str, of: TopicPartition) -> OffsetAndMetadata:
+def place(value: object, call: str, of: TopicPartition) -> OffsetAndMetadata:
+    """An offset, maybe with what belongs to it; TypeError, ValueError."""
     if not isinstance(value, OffsetAndMetadata):
         return OffsetAndMetadata(offset(value, call, of))
     if not isinstance(value.metadata, str):

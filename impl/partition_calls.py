@@ -9,7 +9,7 @@ from groupspec.impl import arguments
 from groupspec.impl.calls import Calls
 from groupspec.impl.core import events
 from groupspec.impl.core.errors import IllegalStateError, KafkaTimeoutError
-from groupspec.impl.core.messages import ListedOffset, TopicMetadata, TopicPartition
+from groupspec.impl.core.messages import ListedOffset, OffsetAndMetadata, TopicMetadata, TopicPartition
 from groupspec.impl.core.offsets import TIMESTAMPS
 
 Found = Mapping[TopicPartition, ListedOffset | None]
@@ -63,12 +63,15 @@ class PartitionCalls(Calls):
             or self._subscription.position(partition) is not None
         )
 
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read on from here. IllegalStateError if it is not assigned, ValueError if the offset is below 0."""
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Read on from here. IllegalStateError if it is not assigned, ValueError if the offset is below 0.
+
+        With a leader epoch, as committed() has it, the leader's log is first compared with the one that was read then.
+        """
         partition = arguments.partition(partition, "seek()")
-        offset = arguments.offset(offset, "seek()", partition)
+        place = arguments.place(offset, "seek()", partition)
         with self._call_guard.use("seek()"):
-            self._subscription.seek(partition, offset)
+            self._subscription.seek(partition, place.offset, place.leader_epoch)
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Read these from their first record on; without arguments all that are assigned. IllegalStateError.

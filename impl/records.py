@@ -90,11 +90,13 @@ class Decoded:
     """What stands in some bytes: records, the offset after the last batch, and why that batch is the last one.
 
     `next_offset` is the offset asked for if there is no complete batch. `problem`: the batch there can't be read.
+    `leader_epoch`: of the last batch, be there records of it or none; -1 if that is not known.
     """
 
     records: Sequence[ConsumerRecord]
     next_offset: int
     problem: KafkaError | None = None
+    leader_epoch: int = -1
 
 
 class RecordDecoder(Protocol):
@@ -130,11 +132,16 @@ class _Opened:
             )
         self._records = decoded.records
         self._end = decoded.next_offset
+        self._leader_epoch = decoded.leader_epoch
         self._returned = 0
 
     def has_more(self) -> bool:
         """Whether anything stands before the end, or before the problem."""
         return self.position < self._end
+
+    def leader_epoch(self, records: Sequence[ConsumerRecord], end: int) -> int:
+        """Of what stands before `end`, the position behind these records."""
+        return self._leader_epoch if end == self._end or not records else records[-1].leader_epoch
 
     def next(self, at_most: int) -> tuple[Sequence[ConsumerRecord], int, bool]:
         """The next records, the position behind them, and whether they are the last."""
@@ -203,7 +210,8 @@ class Records:
                 end = problem.offset
                 opened.stop_before(problem)
         exhausted = last and opened.problem is None
-        if not self._subscription.advance(opened.buffered, opened.position, end, exhausted):
+        epoch = opened.leader_epoch(records, end)
+        if not self._subscription.advance(opened.buffered, opened.position, end, exhausted, epoch):
             return ()
         opened.returned(records, end)
         self.used_up = self.used_up or exhausted

@@ -45,6 +45,7 @@ class ScriptedCoordinator:
         generation: Of the latest successful JoinGroup.
         committed: The offset that OffsetFetch answers; -1: none is committed.
         listed: The offset that ListOffsets answers.
+        epoch_end: Where every leader epoch ends, as OffsetForLeaderEpoch answers.
         records: What Fetch brings.
         leads: The broker that leads all partitions; 0: both brokers, by turns.
     """
@@ -57,6 +58,7 @@ class ScriptedCoordinator:
         self.members = 0
         self.committed = 5
         self.listed = 0
+        self.epoch_end = 0
         self.records = b"records, which the core does not look into"
         self.leads = 1
 
@@ -94,6 +96,10 @@ class ScriptedCoordinator:
             case messages.ListOffsetsRequest():
                 return messages.ListOffsetsResponse(
                     dict.fromkeys(request.timestamps, messages.ListedOffset(self.listed, error))
+                )
+            case messages.OffsetForLeaderEpochRequest(epochs=epochs):
+                return messages.OffsetForLeaderEpochResponse(
+                    {p: messages.EpochEnd(epoch, self.epoch_end, error) for p, epoch in epochs.items()}
                 )
             case messages.FetchRequest():
                 fetched = messages.FetchedPartition(b"" if error else self.records, HIGH_WATERMARK, error)

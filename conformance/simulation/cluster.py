@@ -152,8 +152,8 @@ class Cluster:
                 reply(messages.ListOffsetsResponse({p: messages.ListedOffset(0) for p in timestamps}))
             case messages.FetchRequest():
                 self._fetch(request, reply)
-            case messages.ApiVersionsRequest():
-                raise AssertionError("the core asks for no versions")
+            case messages.ApiVersionsRequest() | messages.OffsetForLeaderEpochRequest():
+                raise AssertionError("the core asks for no versions, and knows of no leader epochs here")
             case _:
                 handle, self._next_handle = self._next_handle, self._next_handle + 1
                 self._waiting[handle] = reply

@@ -64,6 +64,8 @@ class Cluster:
                 return self._find_coordinator(request)
             case messages.ListOffsetsRequest():
                 return self.topics.list_offsets(request, node)
+            case messages.OffsetForLeaderEpochRequest():
+                return self.topics.ends_of_epochs(request, node)
             case messages.FetchRequest():
                 return self.topics.fetch(request, node)
         raise TypeError(f"{request!r} is for `groups`")

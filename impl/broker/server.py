@@ -147,6 +147,16 @@ class ScriptedBroker(Controls):
         self._in_loop(self._wake_fetches)
         return first
 
+    def elect(self, topic: str, partition: int, node: int, end: int | None = None) -> None:
+        """Another node leads this partition from now on, as one more leader epoch; `end`: where its log ends, if short.
+
+        Raises KeyError, and ValueError if there is no such node, or no batch that ends there.
+        """
+        with self._lock:
+            self._cluster.topics.elect(TopicPartition(topic, partition), node, end)
+        self.note(f"node {node} leads {topic}-{partition}" + ("" if end is None else f", with nothing from {end} on"))
+        self._in_loop(self._wake_fetches)
+
     def disconnect(self, node: int | None = None, client_id: str | None = None) -> None:
         """Close the connections to this node, of this client, or all."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,8 +16,14 @@ LATEST = -1
 
 @dataclass
 class _Partition:
-    """Batches, and the offset at which each begins; of each record the time."""
+    """Batches, and the offset at which each begins; of each record the time. Who leads it, and since which offset.
 
+    Nothing is said of leader epochs before the first election, as by a broker before Kafka 2.1.
+    """
+
+    leader: int
+    leader_epoch: int = -1
+    epochs: list[tuple[int, int]] = field(default_factory=list)  # with the first offset of each
     times_ms: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     batches: list[bytes] = field(default_factory=list)
@@ -25,9 +31,32 @@ class _Partition:
 
     def append(self, records: Sequence[NewRecord]) -> None:
         self.starts.append(self.end)
-        self.batches.append(encode_records(records, self.end))
+        self.batches.append(encode_records(records, self.end, self.leader_epoch))
         self.times_ms += [record.timestamp_ms for record in records]
         self.end += len(records)
+
+    def elect(self, node: int, end: int | None) -> None:
+        """Another leader, whose log has no more than this. Raises ValueError if that is not where a batch ends."""
+        if end is not None and end not in (*self.starts, self.end):
+            raise ValueError(
+                f"a log can't end at {end}: batches begin at {self.starts}, and the last ends at {self.end}"
+            )
+        if end is not None:
+            kept = bisect_left(self.starts, end)
+            del self.starts[kept:], self.batches[kept:], self.times_ms[end:]
+            self.end = end
+        self.leader, self.leader_epoch = node, self.leader_epoch + 1
+        earlier = [(epoch, start) for epoch, start in self.epochs if start < self.end]  # of which there are records
+        self.epochs = [*earlier, (self.leader_epoch, self.end)]
+
+    def end_of_epoch(self, epoch: int) -> messages.EpochEnd:
+        """Where this epoch ends, or else the last one before it (Kafka LeaderEpochFileCache.endOffsetFor)."""
+        if epoch == self.leader_epoch >= 0:
+            return messages.EpochEnd(epoch, self.end)
+        later = [start for known, start in self.epochs if known > epoch]
+        if epoch < 0 or not later:
+            return messages.EpochEnd(-1, -1)
+        return messages.EpochEnd(max((known for known, _ in self.epochs if known <= epoch), default=epoch), later[0])
 
     def first_since(self, time_ms: int) -> tuple[int, int]:
         """Offset and time of the first record that is not older; -1 and -1 if there is none."""
@@ -48,7 +77,7 @@ class _Partition:
 
 
 class Topics:
-    """All topics. Partition n is led by node 1 + n modulo the number of nodes."""
+    """All topics. Partition n is led by node 1 + n modulo the number of nodes, until another one is elected."""
 
     def __init__(self, partition_counts: Mapping[str, int], nodes: int) -> None:
         self._nodes = nodes
@@ -67,7 +96,7 @@ class Topics:
         if partitions < max(1, self.partitions_of(topic)):
             raise ValueError(f"topic {topic!r} has {self.partitions_of(topic)} partitions and can't have {partitions}")
         for number in range(self.partitions_of(topic), partitions):
-            self._partitions[TopicPartition(topic, number)] = _Partition()
+            self._partitions[TopicPartition(topic, number)] = _Partition(1 + number % self._nodes)
         self._counts[topic] = partitions
 
     def partitions_of(self, topic: str) -> int:
@@ -76,7 +105,13 @@ class Topics:
 
     def leader_of(self, partition: TopicPartition) -> int:
         """The node that leads it."""
-        return 1 + partition.partition % self._nodes
+        return self._partitions[partition].leader
+
+    def elect(self, partition: TopicPartition, node: int, end: int | None = None) -> None:
+        """Have this node lead it, whose log ends there, or where it ended so far. KeyError, ValueError."""
+        if not 1 <= node <= self._nodes:
+            raise ValueError(f"node {node} does not exist; there are 1 to {self._nodes}")
+        self._partitions[partition].elect(node, end)
 
     def append(self, partition: TopicPartition, records: Sequence[NewRecord]) -> None:
         """More records, as one batch. Raises KeyError for an unknown partition."""
@@ -93,11 +128,11 @@ class Topics:
     def _metadata_of(self, name: str) -> messages.TopicMetadata:
         if name not in self._counts:
             return messages.TopicMetadata(name, (), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        numbers = range(self._counts[name])
+        partitions = ((number, self._partitions[TopicPartition(name, number)]) for number in range(self._counts[name]))
         return messages.TopicMetadata(
             name,
             tuple(
-                messages.PartitionMetadata(number, self.leader_of(TopicPartition(name, number))) for number in numbers
+                messages.PartitionMetadata(number, p.leader, leader_epoch=p.leader_epoch) for number, p in partitions
             ),
         )
 
@@ -105,7 +140,7 @@ class Topics:
         """Beginnings, ends, and where a time is."""
 
         def listed(partition: TopicPartition) -> messages.ListedOffset:
-            error = self._error(partition, node)
+            error = self._error(partition, node, request.leader_epochs)
             if error is not ErrorCode.NONE:
                 return messages.ListedOffset(-1, error)
             timestamp = request.timestamps[partition]
@@ -116,12 +151,23 @@ class Topics:
 
         return messages.ListOffsetsResponse({partition: listed(partition) for partition in request.timestamps})
 
+    def ends_of_epochs(
+        self, request: messages.OffsetForLeaderEpochRequest, node: int
+    ) -> messages.OffsetForLeaderEpochResponse:
+        """Where the leaders of these epochs have ended."""
+
+        def end(partition: TopicPartition, epoch: int) -> messages.EpochEnd:
+            error = self._error(partition, node, request.leader_epochs)
+            return messages.EpochEnd(-1, -1, error) if error else self._partitions[partition].end_of_epoch(epoch)
+
+        return messages.OffsetForLeaderEpochResponse({p: end(p, epoch) for p, epoch in request.epochs.items()})
+
     def fetch(self, request: messages.FetchRequest, node: int) -> messages.FetchResponse:
         """Records, as many as the limits allow; the first partition that has any gets some in any case."""
         left = request.max_bytes
         fetched: dict[TopicPartition, messages.FetchedPartition] = {}
         for partition, offset in request.offsets.items():
-            error = self._error(partition, node)
+            error = self._error(partition, node, request.leader_epochs)
             if error is not ErrorCode.NONE:
                 fetched[partition] = messages.FetchedPartition(b"", -1, error)
                 continue
@@ -136,9 +182,14 @@ class Topics:
             fetched[partition] = messages.FetchedPartition(data, end)
         return messages.FetchResponse(fetched)
 
-    def _error(self, partition: TopicPartition, node: int) -> ErrorCode:
+    def _error(self, partition: TopicPartition, node: int, leader_epochs: Mapping[TopicPartition, int]) -> ErrorCode:
+        """Why this node does not answer a reader that believes in leaders of these epochs (Kafka Partition)."""
         if partition not in self._partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        present = self._partitions[partition].leader_epoch
+        if 0 <= present != leader_epochs.get(partition, present):
+            behind = leader_epochs[partition] < present
+            return ErrorCode.FENCED_LEADER_EPOCH if behind else ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NONE if self.leader_of(partition) == node else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 

@@ -1,8 +1,8 @@
 """From an answer to what it says: which errors, and what each is about.
 
 Most answers say one thing. In a commit or a committed-offsets answer the first failing partition decides; fetches,
-listed offsets and metadata say something about each partition or topic by itself, and each group with the same error is
-taken by itself.
+listed offsets, ends of epochs and metadata say something about each partition or topic by itself, and each group with
+the same error is taken by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from groupspec.impl.core.messages import (
     MetadataResponse,
     OffsetCommitResponse,
     OffsetFetchResponse,
+    OffsetForLeaderEpochResponse,
     Response,
     TopicPartition,
 )
@@ -34,9 +35,12 @@ class Answer(Struct, frozen=True):
     topics: tuple[str, ...] = ()
 
 
+ByPart = FetchResponse | ListOffsetsResponse | OffsetForLeaderEpochResponse | MetadataResponse
+
+
 def answers_in(sent: Sent, response: Response) -> list[Answer]:
     """Everything that this answer says."""
-    if isinstance(response, FetchResponse | ListOffsetsResponse | MetadataResponse):
+    if isinstance(response, ByPart):
         if response.error is not ErrorCode.NONE:
             return [Answer(sent, response, response.error)]
         return _answers_by_part(sent, response)
@@ -58,7 +62,7 @@ def _answer_of_first_failure(sent: Sent, response: OffsetCommitResponse | Offset
     return Answer(sent, response, ErrorCode.NONE, tuple(sorted(errors)))
 
 
-def _answers_by_part(sent: Sent, response: FetchResponse | ListOffsetsResponse | MetadataResponse) -> list[Answer]:
+def _answers_by_part(sent: Sent, response: ByPart) -> list[Answer]:
     if isinstance(response, MetadataResponse):
         topics: dict[ErrorCode, list[str]] = {}
         for topic in response.topics:
@@ -66,8 +70,19 @@ def _answers_by_part(sent: Sent, response: FetchResponse | ListOffsetsResponse |
         topics.setdefault(ErrorCode.NONE, [])  # what is right is taken over last, and always
         in_order = sorted(topics.items(), key=lambda item: (item[0] is ErrorCode.NONE, item[0]))
         return [Answer(sent, response, code, topics=tuple(sorted(names))) for code, names in in_order]
-    parts = response.partitions if isinstance(response, FetchResponse) else response.offsets
     partitions: dict[ErrorCode, list[TopicPartition]] = {}
-    for partition, part in parts.items():
-        partitions.setdefault(part.error, []).append(partition)
+    for partition, error in _errors(response).items():
+        partitions.setdefault(error, []).append(partition)
     return [Answer(sent, response, code, tuple(sorted(group))) for code, group in sorted(partitions.items())]
+
+
+def _errors(
+    response: FetchResponse | ListOffsetsResponse | OffsetForLeaderEpochResponse,
+) -> Mapping[TopicPartition, ErrorCode]:
+    match response:
+        case FetchResponse(partitions=fetched):
+            return {partition: part.error for partition, part in fetched.items()}
+        case ListOffsetsResponse(offsets=listed):
+            return {partition: part.error for partition, part in listed.items()}
+        case OffsetForLeaderEpochResponse(ends=ends):
+            return {partition: part.error for partition, part in ends.items()}

@@ -161,6 +161,17 @@ _TABLE: dict[Key, Handler] = {
         on(Answer, lambda core, a: core.offsets.leader_moved(a.sent, a.partitions)),
     ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED other"):
         on(Answer, lambda core, a: core.offsets.reset_refused(a.sent, a.error, a.partitions)),
+    # OffsetForLeaderEpoch
+    ("OffsetForLeaderEpoch", "NONE"):
+        full(messages.OffsetForLeaderEpochResponse,
+             lambda core, r, a: core.validation.answered(a.sent, r, a.partitions)),
+    ("OffsetForLeaderEpoch", "UNSUPPORTED_VERSION"):
+        on(Answer, lambda core, a: core.validation.unsupported(a.sent, a.partitions)),
+    ("OffsetForLeaderEpoch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
+                             "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT other"):
+        on(Answer, lambda core, a: core.validation.leader_moved(a.sent, a.partitions)),
+    ("OffsetForLeaderEpoch", "TOPIC_AUTHORIZATION_FAILED"):
+        on(Answer, lambda core, a: core.validation.refused(a.sent, a.error, a.partitions)),
     # Fetch
     ("Fetch", "NONE"): full(messages.FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
     ("Fetch", "OFFSET_OUT_OF_RANGE"): on(Answer, lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),

@@ -7,7 +7,9 @@ raises them there, from a call of the application's.
 
 from __future__ import annotations
 
-from groupspec.impl.core.messages import ErrorCode, TopicPartition
+from collections.abc import Mapping
+
+from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata, TopicPartition
 
 
 class KafkaError(Exception):
@@ -99,6 +101,25 @@ class RecordDeserializationError(KafkaError):
 
 class OffsetOutOfRangeError(KafkaError):
     """The position does not exist (any more), and auto.offset.reset is "none": seek() to one that does."""
+
+
+class LogTruncationError(OffsetOutOfRangeError):
+    """Records that were read are not in the log of the present leader (KIP-320), and auto.offset.reset is "none".
+
+    `divergent_offsets` says of each partition from where on its log is another one than the one that was read, with the
+    leader epoch before that: seek() there to read what stands there now. None: nobody knows; seek_to_beginning().
+    """
+
+    def __init__(self, divergent_offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:
+        where = ", ".join(
+            f"{partition} (from offset {parts.offset} on)" if parts else f"{partition} (from where on is not known)"
+            for partition, parts in divergent_offsets.items()
+        )
+        super().__init__(
+            f"The leader has not the records that were read of {where}: its log was truncated, and auto_offset_reset "
+            "is 'none'. seek() to those offsets to read what stands there now"
+        )
+        self.divergent_offsets = dict(divergent_offsets)
 
 
 _CLASSES: dict[ErrorCode, type[ProtocolError]] = {

@@ -2,8 +2,8 @@
 
 A Fetch event is a demand: it stands until records have been handed over, and nothing is left to fetch that is known to
 have some. A partition is fetched only with a valid position, not paused, with nothing of it buffered and no fetch of it
-under way (rule O5); one fetch at a time goes to each leader. What comes back for an earlier assignment or position is
-dropped (rule O3).
+under way (rule O5), and if its leader's log is the one that was read (`validation`); one fetch at a time goes to each
+leader. What comes back for an earlier assignment or position is dropped (rule O3).
 
 While records of one partition wait to be returned, the others of its leader are fetched if one of them is known to have
 more: so the next records come while the application works on these (as Java's AbstractFetch.prepareFetchRequests). If
@@ -21,9 +21,10 @@ from groupspec.impl.core.errors import OffsetOutOfRangeError, error_for
 from groupspec.impl.core.messages import ErrorCode, FetchRequest, FetchResponse, TopicPartition
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets
-from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.partition_state import Buffered, Position
 from groupspec.impl.core.rebalance import Rebalance
 from groupspec.impl.core.requests import Requests, Sent
+from groupspec.impl.core.validation import Validation
 
 Partitions = tuple[TopicPartition, ...]
 
@@ -31,20 +32,27 @@ Partitions = tuple[TopicPartition, ...]
 @dataclass(frozen=True, slots=True)
 class _Asked:
     leader: int
-    epochs_and_offsets: dict[TopicPartition, tuple[int, int]]
+    positions: dict[TopicPartition, Position]
 
 
 class Fetching:
     """The demand for records, and the fetches that serve it."""
 
     def __init__(
-        self, context: Context, requests: Requests, metadata: Metadata, offsets: Offsets, membership: Rebalance
+        self,
+        context: Context,
+        requests: Requests,
+        metadata: Metadata,
+        offsets: Offsets,
+        validation: Validation,
+        membership: Rebalance,
     ) -> None:
         self._context = context
         self._subscription = context.subscription
         self._requests = requests
         self._metadata = metadata
         self._offsets = offsets
+        self._validation = validation
         self._membership = membership
         self._demand = False
         self._under_way: dict[int, _Asked] = {}  # by request id
@@ -61,37 +69,39 @@ class Fetching:
             return
         metadata = self._metadata
         busy = {asked.leader for asked in self._under_way.values()}
-        by_leader: dict[int, dict[TopicPartition, tuple[int, int]]] = {}
-        for partition, epoch_and_offset in fetchable.items():
+        by_leader: dict[int, dict[TopicPartition, Position]] = {}
+        for partition, position in fetchable.items():
             leader = metadata.leader(partition)
             if leader is not None and leader not in busy:
-                by_leader.setdefault(leader, {})[partition] = epoch_and_offset
+                by_leader.setdefault(leader, {})[partition] = position
         if not by_leader:
             return
         waiting = {metadata.leader(partition) for partition in self._subscription.returnable()}
         for leader, wanted in by_leader.items():
-            if leader not in waiting or self._have_more(wanted):
-                self._send(leader, wanted)
+            right = self._validation.right(leader, wanted)
+            if right and (leader not in waiting or self._have_more(right)):
+                self._send(leader, right)
 
     def _have_more(self, partitions: Iterable[TopicPartition]) -> bool:
         """Whether one of them is known not to be at its end."""
         lags = self._subscription.lags()
         return any(lags.get(partition) for partition in partitions)
 
-    def _send(self, leader: int, wanted: dict[TopicPartition, tuple[int, int]]) -> None:
+    def _send(self, leader: int, wanted: dict[TopicPartition, Position]) -> None:
         config = self._context.config
-        wanted = self._subscription.begin_fetch(wanted)
+        leaders = {partition: self._metadata.leader_and_epoch(partition) for partition in wanted}
+        wanted = self._subscription.begin_fetch(wanted, leaders)
         if not wanted:  # the application has just set other positions: its next demand is for those
             return
         sent = self._requests.send(
             FetchRequest(
-                {partition: offset for partition, (_, offset) in wanted.items()},
+                {partition: position.offset for partition, position in wanted.items()},
                 config.fetch_max_wait_ms,
                 config.fetch_min_bytes,
                 config.fetch_max_bytes,
                 config.max_partition_fetch_bytes,
                 config.read_committed,
-                {p: epoch for p in wanted if (epoch := self._metadata.leader_epoch(p)) >= 0},
+                self._metadata.leader_epochs(wanted),
             ),
             leader,
             config.request_timeout_ms,
@@ -103,7 +113,7 @@ class Fetching:
     def received(self, sent: Sent, response: FetchResponse, partitions: Partitions) -> None:
         """Records, or none yet. What is known to have more, and was not asked, is asked without another demand."""
         buffered = False
-        for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
+        for partition, (epoch, offset, *_) in self._still_wanted(sent, partitions).items():
             fetched = response.partitions[partition]
             held_back = self._context.config.read_committed and fetched.last_stable_offset >= 0
             end = fetched.last_stable_offset if held_back else fetched.high_watermark
@@ -124,7 +134,7 @@ class Fetching:
 
     def out_of_range(self, sent: Sent, partitions: Partitions) -> None:
         """These positions do not exist (any more): the reset policy applies, or the application gets an error."""
-        for partition, (epoch, offset) in self._still_wanted(sent, partitions).items():
+        for partition, (epoch, offset, *_) in self._still_wanted(sent, partitions).items():
             if self._context.config.auto_offset_reset == "none":
                 self._back_off()
                 self._context.report(
@@ -171,17 +181,17 @@ class Fetching:
         self._demand = False
         self._context.timers.disarm("fetch_backoff")
 
-    def _asked(self, sent: Sent) -> dict[TopicPartition, tuple[int, int]]:
+    def _asked(self, sent: Sent) -> dict[TopicPartition, Position]:
         asked = self._under_way.get(sent.request_id)
-        return asked.epochs_and_offsets if asked else {}
+        return asked.positions if asked else {}
 
-    def _still_wanted(self, sent: Sent, partitions: Partitions) -> dict[TopicPartition, tuple[int, int]]:
-        """The fetch of these has ended; those of the present assignment and position, with epoch and offset."""
+    def _still_wanted(self, sent: Sent, partitions: Partitions) -> dict[TopicPartition, Position]:
+        """The fetch of these has ended; those of the present assignment and position, with that."""
         asked = self._asked(sent)
         return {
             partition: asked[partition]
             for partition in partitions
-            if partition in asked and self._subscription.fetch_ended(partition, asked[partition][0])
+            if partition in asked and self._subscription.fetch_ended(partition, asked[partition].epoch)
         }
 
     def _back_off(self) -> None:

@@ -176,11 +176,23 @@ class OffsetFetchRequest:
 class ListOffsetsRequest:
     """Where does each partition begin (timestamp -2), end (-1), or have its first record not older than this?
 
-    `read_committed`: its end is where the first transaction is still open.
+    `read_committed`: its end is where the first transaction is still open. `leader_epochs`: as in FetchRequest.
     """
 
     timestamps: Mapping[TopicPartition, int]
     read_committed: bool = False
+    leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetForLeaderEpochRequest:
+    """Where does the log end that this leader, or the last one before it, has written (KIP-320)?
+
+    `epochs`: of each partition the leader epoch that is asked about; `leader_epochs`: as in FetchRequest.
+    """
+
+    epochs: Mapping[TopicPartition, int]
+    leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +364,26 @@ class ListOffsetsResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """The largest epoch in the log that is not above the one asked for, and the offset after its last record.
+
+    -1 and -1: nothing is known of such an epoch.
+    """
+
+    leader_epoch: int
+    end_offset: int
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetForLeaderEpochResponse:
+    """Where epochs end."""
+
+    ends: Mapping[TopicPartition, EpochEnd]
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
 class FetchedPartition:
     """Record batches as they stood on the wire, undecoded, and the end of what may be read.
 
@@ -392,6 +424,7 @@ Request = (
     | OffsetCommitRequest
     | OffsetFetchRequest
     | ListOffsetsRequest
+    | OffsetForLeaderEpochRequest
     | FetchRequest
 )
 Response = (
@@ -404,6 +437,7 @@ Response = (
     | OffsetCommitResponse
     | OffsetFetchResponse
     | ListOffsetsResponse
+    | OffsetForLeaderEpochResponse
     | FetchResponse
     | NoAnswer
 )

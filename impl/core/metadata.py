@@ -12,7 +12,8 @@ from typing import Protocol
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import error_for
 from groupspec.impl.core.events import ANY_NODE
-from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse, TopicPartition
+from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse, TopicMetadata, TopicPartition
+from groupspec.impl.core.partition_state import LeaderAndEpoch
 from groupspec.impl.core.requests import Requests, Sent
 
 MISSING_TOPIC_RETRY_MS = 1_000
@@ -47,6 +48,8 @@ class Metadata:
         self._asked: set[str] = set()  # of the last request: only other topics are asked for before the backoff is over
         self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
         self._epochs: dict[TopicPartition, int] = {}  # the how-manieth leader that is, as far as brokers say
+        self._heard_of: dict[TopicPartition, int] = {}  # later ones, of which something else has told
+        self._ids: dict[str, bytes] = {}  # of topics: one that was created anew has another
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
         self._wants_all = False  # a pattern is matched with all topics
@@ -89,7 +92,7 @@ class Metadata:
     def leader(self, partition: TopicPartition) -> int | None:
         """The node to fetch from; None if that is not known, and then it is asked for."""
         node = self._leaders.get(partition.topic, {}).get(partition.partition, -1)
-        if node < 0:
+        if node < 0 or partition in self._heard_of:
             self.want([partition.topic])
             if partition.topic in self._leaders:
                 self._look_again()
@@ -102,6 +105,25 @@ class Metadata:
         A fetch that a former leader answers could otherwise miss records that the present one has (KIP-320).
         """
         return self._epochs.get(partition, -1)
+
+    def leader_epochs(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The same of several, as far as it is known."""
+        return {partition: epoch for partition in partitions if (epoch := self.leader_epoch(partition)) >= 0}
+
+    def leader_and_epoch(self, partition: TopicPartition) -> LeaderAndEpoch:
+        """Both of them, and -1 for what is not known."""
+        node = self._leaders.get(partition.topic, {}).get(partition.partition, -1)
+        return LeaderAndEpoch(node, self.leader_epoch(partition))
+
+    def heard_of(self, partition: TopicPartition, leader_epoch: int) -> None:
+        """There is a leader of this epoch, as a committed offset or a leader says: no earlier one counts any more.
+
+        (As Java's Metadata.updateLastSeenEpochIfNewer.)
+        """
+        known = self._epochs.get(partition, -1)
+        if 0 <= known < leader_epoch:
+            self._heard_of[partition] = max(leader_epoch, self._heard_of.get(partition, -1))
+            self.refresh([partition.topic])
 
     def progress(self) -> None:
         """Ask if something is missing or wrong."""
@@ -137,14 +159,33 @@ class Metadata:
             if topic.error is ErrorCode.NONE:
                 self._missing.discard(topic.topic)
                 self._context.journal.over(__name__, f"Topic {topic.topic} exists now", topic.topic)
-                self._leaders[topic.topic] = {p.partition: p.leader for p in topic.partitions}
-                for p in topic.partitions:
-                    self._epochs[TopicPartition(topic.topic, p.partition)] = p.leader_epoch
-        if any(leader < 0 for leaders in self._leaders.values() for leader in leaders.values()):
+                self._take(topic)
+        if self._heard_of or any(leader < 0 for leaders in self._leaders.values() for leader in leaders.values()):
             self._look_again()
         elif not self._context.timers.is_armed("metadata"):
             self._context.arm("metadata", self._context.config.metadata_max_age_ms)
         self._leader.metadata_updated()
+
+    def _take(self, topic: TopicMetadata) -> None:
+        """Its leaders; but a broker that is behind may name one of the past: then what is known stays.
+
+        (As Java's Metadata.updateLatestMetadata.)
+        """
+        before = self._leaders.get(topic.topic, {})
+        anew = topic.topic_id != self._ids.get(topic.topic, topic.topic_id)
+        self._ids[topic.topic] = topic.topic_id
+        leaders: dict[int, int] = {}
+        for p in topic.partitions:
+            place = TopicPartition(topic.topic, p.partition)
+            heard_of = self._heard_of.get(place, -1)
+            is_past = not anew and 0 <= p.leader_epoch < max(self._epochs.get(place, -1), heard_of)
+            if is_past and p.partition in before:
+                leaders[p.partition] = before[p.partition]
+                continue
+            leaders[p.partition] = p.leader
+            self._epochs[place] = p.leader_epoch
+            self._heard_of.pop(place, None)
+        self._leaders[topic.topic] = leaders
 
     def _list(self, response: MetadataResponse) -> None:
         """All topics: those that match a pattern are subscribed to; what is not among them does not exist."""

@@ -98,7 +98,7 @@ class Offsets:
 
     def progress(self) -> None:
         """Ask for what is missing."""
-        if self._to_reset or self._questions:
+        if self._to_reset or self._questions or self._ends:
             self._forget_outdated()
         if not self._refused:
             self._look_for_positions()
@@ -137,6 +137,7 @@ class Offsets:
         """What is not assigned any more, or has got a position otherwise, needs no reset."""
         waiting = self._subscription.without_position()
         self._to_reset = {p: epoch for p, epoch in self._to_reset.items() if waiting.get(p) == epoch}
+        self._ends = {p: known for p, known in self._ends.items() if self._subscription.is_current(p, known[0])}
         for question in [q for q in self._questions if q.epochs and q.sent is None]:
             if not any(self._subscription.is_current(p, epoch) for p, epoch in question.epochs.items()):
                 self._questions.remove(question)
@@ -163,7 +164,9 @@ class Offsets:
         for leader, asked in by_leader.items():
             wanted = {partition: timestamp for partition in asked if (timestamp := timestamps[partition]) is not None}
             sent = self._requests.send(
-                ListOffsetsRequest(wanted, config.read_committed), leader, config.request_timeout_ms
+                ListOffsetsRequest(wanted, config.read_committed, self._metadata.leader_epochs(wanted)),
+                leader,
+                config.request_timeout_ms,
             )
             self._resets[sent.request_id] = asked
             for partition in asked:
@@ -215,7 +218,8 @@ class Offsets:
             if found is None:  # not even mentioned: that is no answer (rule O1)
                 self._wait_for_backoff()
             elif found.offset >= 0:
-                self._subscription.set_position(partition, epoch, found.offset, committed=True)
+                self._metadata.heard_of(partition, found.leader_epoch)
+                self._subscription.set_position(partition, epoch, found.offset, True, found.leader_epoch)
             else:
                 self.reset(partition, epoch)
 
@@ -250,7 +254,9 @@ class Offsets:
         asked = self._resets.get(sent.request_id, {})
         for partition in partitions:
             if partition in asked:
-                self._found(partition, asked[partition], response.offsets[partition].offset)
+                listed = response.offsets[partition]
+                self._metadata.heard_of(partition, listed.leader_epoch)
+                self._found(partition, asked[partition], listed.offset)
 
     def _found(self, partition: TopicPartition, epoch: int, offset: int) -> None:
         by_age = self._context.config.reset_age_ms is not None and partition not in self._subscription.resets()

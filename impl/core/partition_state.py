@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from groupspec.impl.core.events import CallbackKind
 from groupspec.impl.core.messages import TopicPartition
+
+
+class LeaderAndEpoch(NamedTuple):
+    """Who leads a partition, and the how-manieth leader that is (-1: not said)."""
+
+    node: int
+    epoch: int
+
+
+class Position(NamedTuple):
+    """Where to read on: `epoch` of the assignment, `offset`, and which log that offset is of (KIP-320).
+
+    `leader_epoch`: of the record before it, -1 if that is not known. `read_from`: the leader whose log is known to have
+    it, None if it has not been compared with any.
+    """
+
+    epoch: int
+    offset: int
+    leader_epoch: int = -1
+    read_from: LeaderAndEpoch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +57,10 @@ class PartitionState:
 
     epoch: int
     position: int | None = None
+    leader_epoch: int = -1  # of the record before the position
+    read_from: LeaderAndEpoch | None = None  # the leader whose log is known to have that record
     safe_position: int | None = None  # the position when the application last called poll()
+    safe_leader_epoch: int = -1
     committed: int | None = None
     paused: bool = False
     reset_to: int | None = None  # the timestamp at which to begin, instead of the committed offset (-2 first, -1 end)
@@ -48,6 +72,12 @@ class PartitionState:
     fetch_in_flight: bool = False
     buffered: Buffered | None = None
     unreadable: bool = False  # what is buffered
+
+    def set_position(self, offset: int | None, leader_epoch: int = -1) -> None:
+        """Another place, which has nothing to do with the one before."""
+        self.position = self.safe_position = offset
+        self.leader_epoch = self.safe_leader_epoch = leader_epoch
+        self.read_from = None
 
     def lag(self) -> int | None:
         """How many offsets are between position and end; None if one is not known."""

@@ -2,7 +2,7 @@
 
     connection   who coordinates the group          membership, joining, leading, leaving   the rebalance
     heartbeats   signs of life, and the timers      commits, offsets               what is committed, where to begin
-    metadata     topics and their leaders           fetching                       records
+    metadata     topics and their leaders           validation, fetching           records
     questions    what the application asks about topics and offsets
 
 Each part is given what it needs: the context, the requests, and the parts that it calls. Imports go one way, from the
@@ -41,6 +41,7 @@ from groupspec.impl.core.requests import Requests
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.timers import ORDER, Timers
+from groupspec.impl.core.validation import Validation
 from groupspec.impl.trace import TraceSink
 
 
@@ -74,7 +75,8 @@ class Parts:
         self.leaving = Leaving(context, requests, connection, self.joining, self.commits, membership)
         self.offsets = Offsets(context, requests, connection, self.metadata)
         self.questions = Questions(context, requests, self.metadata)
-        self.fetching = Fetching(context, requests, self.metadata, self.offsets, membership)
+        self.validation = Validation(context, requests, self.metadata, self.offsets)
+        self.fetching = Fetching(context, requests, self.metadata, self.offsets, self.validation, membership)
         self.metadata.attach(self.leading, membership)
         self.leading.attach(self.joining.send_sync)
         membership.attach(self.heartbeats, self.leading, self.joining, self.commits, self.leaving)
@@ -154,6 +156,7 @@ class Parts:
     def demand(self) -> None:
         """The application wants records, and the positions that this needs."""
         self.offsets.demanded()
+        self.validation.demanded()
         self.fetching.demand()
 
     def assign(self, event: Assign) -> None:

@@ -102,7 +102,8 @@ class Questions:
             else:
                 by_leader.setdefault(leader, {})[partition] = timestamp
         for leader, timestamps in by_leader.items():
-            self._send(question, ListOffsetsRequest(timestamps, self._context.config.read_committed), leader)
+            epochs = self._metadata.leader_epochs(timestamps)
+            self._send(question, ListOffsetsRequest(timestamps, self._context.config.read_committed, epochs), leader)
         if len(question.found) == len(wanted):
             self._end(question, question.found)
 

@@ -11,7 +11,10 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     buffered, unreadable           put by the core, cleared by the polling thread when the last record is returned
     position                       the first one by the core (committed offset, reset policy); from then on by the
                                    polling thread (records returned, seek)
-    safe_position, paused, wanted  the polling thread
+    leader_epoch                   with the position
+    read_from                      the core; cleared with a position that is set from outside
+    safe_position and its epoch,   the polling thread
+    paused, wanted
     quiet_poll_ms                  the polling thread; cleared by the core
     reset_to                       the polling thread; cleared with the position that follows from it
     end_offset, high_watermark     the core
@@ -33,7 +36,14 @@ from dataclasses import replace
 from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.core.events import CallbackKind, PartitionDescription
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
-from groupspec.impl.core.partition_state import Buffered, PartitionState, PendingCallback, Shared
+from groupspec.impl.core.partition_state import (
+    Buffered,
+    LeaderAndEpoch,
+    PartitionState,
+    PendingCallback,
+    Position,
+    Shared,
+)
 
 LockFactory = Callable[[], AbstractContextManager[object]]
 
@@ -121,7 +131,7 @@ class SubscriptionState:
         with self._lock:
             self._shared.quiet_poll_ms = quietly_at_ms
             for p in self._shared.partitions.values():
-                p.safe_position = p.position
+                p.safe_position, p.safe_leader_epoch = p.position, p.leader_epoch
 
     def next_buffered(self) -> Buffered | None:
         """Records that may be returned now, if any; they stay buffered until `advance` says that they are used up.
@@ -135,11 +145,14 @@ class SubscriptionState:
                     return p.buffered
             return None
 
-    def advance(self, buffered: Buffered, from_offset: int, to_offset: int, exhausted: bool) -> bool:
+    def advance(
+        self, buffered: Buffered, from_offset: int, to_offset: int, exhausted: bool, leader_epoch: int = -1
+    ) -> bool:
         """Move the position over records that are about to be returned; False: they must be dropped instead.
 
         One step (rules O3, O4): the partition is still this member's and not about to be revoked, nobody has moved its
         position, so the records between the two offsets are the application's. `exhausted`: nothing is left of them.
+        `leader_epoch`: of the last one.
         """
         with self._lock:
             p = self._shared.partitions.get(buffered.partition)
@@ -150,7 +163,8 @@ class SubscriptionState:
             if p.position != from_offset:
                 p.buffered = None
                 return False
-            p.position = to_offset
+            if to_offset != from_offset:
+                p.position, p.leader_epoch = to_offset, leader_epoch
             if exhausted:
                 p.buffered = None
                 self._put_last(buffered.partition)
@@ -174,19 +188,22 @@ class SubscriptionState:
         """The positions after all records returned so far: what commit() without arguments means."""
         with self._lock:
             return {
-                tp: OffsetAndMetadata(p.position)
+                tp: OffsetAndMetadata(p.position, "", p.leader_epoch)
                 for tp, p in sorted(self._shared.partitions.items())
                 if p.position is not None
             }
 
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Set the position. What was buffered or is being looked up is forgotten. IllegalStateError, ValueError."""
+    def seek(self, partition: TopicPartition, offset: int, leader_epoch: int = -1) -> None:
+        """Set the position. What was buffered or is being looked up is forgotten. IllegalStateError, ValueError.
+
+        `leader_epoch`: of the record before it, if that is known: then the leader's log is compared with it first.
+        """
         if offset < 0:
             raise ValueError(f"seek({partition}, {offset}): an offset is 0 or more")
         with self._lock:
             p = self._assigned(partition)
             p.epoch = self._new_epoch()
-            p.position = p.safe_position = offset
+            p.set_position(offset, leader_epoch)
             p.reset_to = None
             p.buffered = None
             p.fetch_in_flight = False
@@ -199,7 +216,7 @@ class SubscriptionState:
         with self._lock:
             for p in [self._assigned(tp) for tp in partitions]:
                 p.epoch = self._new_epoch()
-                p.position = p.safe_position = None
+                p.set_position(None)
                 p.reset_to = timestamp
                 p.buffered = None
                 p.fetch_in_flight = False
@@ -363,13 +380,15 @@ class SubscriptionState:
             if (p := self._in_epoch(partition, epoch)) is not None:
                 p.end_offset, p.high_watermark = end_offset, high_watermark
 
-    def set_position(self, partition: TopicPartition, epoch: int, offset: int, committed: bool) -> bool:
+    def set_position(
+        self, partition: TopicPartition, epoch: int, offset: int, committed: bool, leader_epoch: int = -1
+    ) -> bool:
         """The first position of a partition, if it still awaits one; False if the answer came too late (rule O3)."""
         with self._lock:
             p = self._in_epoch(partition, epoch)
             if p is None or p.position is not None or p.pending_revocation:
                 return False
-            p.position = p.safe_position = offset
+            p.set_position(offset, leader_epoch)
             p.reset_to = None
             if committed:
                 p.committed = offset
@@ -382,20 +401,36 @@ class SubscriptionState:
             if p is None or p.position != offset:
                 return None
             p.epoch = self._new_epoch()
-            p.position = p.safe_position = None
+            p.set_position(None)
             p.fetch_in_flight = False
             return p.epoch
+
+    def position_is_right(self, partition: TopicPartition, position: Position, leader: LeaderAndEpoch) -> None:
+        """The log of this leader has the record before this position, if it is still the partition's."""
+        with self._lock:
+            if (p := self._at(partition, position)) is not None:
+                p.read_from = leader
+
+    def truncate(self, partition: TopicPartition, position: Position, end: Position) -> bool:
+        """Nothing behind `end` is in the log any more: read on there. False if it is another position by now."""
+        with self._lock:
+            if (p := self._at(partition, position)) is None:
+                return False
+            p.epoch = self._new_epoch()
+            p.set_position(end.offset, end.leader_epoch)
+            p.read_from = end.read_from
+            return True
 
     def is_current(self, partition: TopicPartition, epoch: int) -> bool:
         """Whether the partition is still assigned and in this epoch."""
         with self._lock:
             return self._in_epoch(partition, epoch) is not None
 
-    def fetchable(self) -> dict[TopicPartition, tuple[int, int]]:
-        """What may be fetched (rule O5), with epoch and position; what was fetched longest ago comes first."""
+    def fetchable(self) -> dict[TopicPartition, Position]:
+        """What may be fetched (rule O5), and from where; what was fetched longest ago comes first."""
         with self._lock:
             return {
-                tp: (p.epoch, p.position)
+                tp: Position(p.epoch, p.position, p.leader_epoch, p.read_from)
                 for tp, p in self._shared.partitions.items()
                 if not p.fetch_in_flight and p.buffered is None and p.position is not None and p.state() == "FETCHABLE"
             }
@@ -409,16 +444,19 @@ class SubscriptionState:
                 if p.buffered is not None and not p.unreadable and p.state() == "FETCHABLE"
             )
 
-    def begin_fetch(self, fetchable: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, tuple[int, int]]:
-        """Mark as fetched those that are still in the epoch that `fetchable` saw, and return them.
+    def begin_fetch(
+        self, fetchable: Mapping[TopicPartition, Position], leaders: Mapping[TopicPartition, LeaderAndEpoch]
+    ) -> dict[TopicPartition, Position]:
+        """Mark as fetched from these leaders those that are still in the epoch that `fetchable` saw, and return them.
 
         A seek() in between has begun another epoch: marked by it, the partition would wait for ever for the end of a
         fetch that ends in the old one.
         """
         with self._lock:
-            current = {tp: known for tp, known in fetchable.items() if self._in_epoch(tp, known[0])}
+            current = {tp: known for tp, known in fetchable.items() if self._in_epoch(tp, known.epoch)}
             for tp in current:
-                self._shared.partitions[tp].fetch_in_flight = True
+                p = self._shared.partitions[tp]
+                p.fetch_in_flight, p.read_from = True, leaders.get(tp)
             return current
 
     def fetch_ended(self, partition: TopicPartition, epoch: int) -> bool:
@@ -442,7 +480,7 @@ class SubscriptionState:
         """What an automatic commit covers: positions as of the last poll() that are not committed yet (rule M4)."""
         with self._lock:
             return {
-                tp: OffsetAndMetadata(p.safe_position)
+                tp: OffsetAndMetadata(p.safe_position, "", p.safe_leader_epoch)
                 for tp, p in sorted(self._shared.partitions.items())
                 if p.safe_position is not None and p.safe_position != p.committed
             }
@@ -466,7 +504,7 @@ class SubscriptionState:
                     continue
                 p.committed = committed.offset
                 if p.position is not None and (p.safe_position or 0) < committed.offset <= p.position:
-                    p.safe_position = committed.offset
+                    p.safe_position, p.safe_leader_epoch = committed.offset, committed.leader_epoch
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -487,6 +525,11 @@ class SubscriptionState:
         """The partition, if it is still assigned and in this epoch."""
         p = self._shared.partitions.get(partition)
         return p if p is not None and p.epoch == epoch else None
+
+    def _at(self, partition: TopicPartition, position: Position) -> PartitionState | None:
+        """The partition, if this is still its position."""
+        p = self._in_epoch(partition, position.epoch)
+        return p if p is not None and p.position == position.offset else None
 
     def _replace(self, partitions: Iterable[TopicPartition], callback_pending: bool) -> None:
         before, wanted = self._shared.partitions, set(partitions)

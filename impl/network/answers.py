@@ -51,6 +51,10 @@ def answer_with_error(request: Request, error: ErrorCode) -> Answer:
             return messages.ListOffsetsResponse(
                 dict.fromkeys(request.timestamps, messages.ListedOffset(-1, error)), error
             )
+        case messages.OffsetForLeaderEpochRequest():
+            return messages.OffsetForLeaderEpochResponse(
+                dict.fromkeys(request.epochs, messages.EpochEnd(-1, -1, error)), error
+            )
         case messages.FetchRequest():
             return messages.FetchResponse(dict.fromkeys(request.offsets, messages.FetchedPartition(b"", -1, error)))
 
@@ -62,6 +66,8 @@ def error_of(answer: Answer) -> ErrorCode:
         parts = list(answer.errors.values())
     elif isinstance(answer, messages.OffsetFetchResponse | messages.ListOffsetsResponse):
         parts = [offset.error for offset in answer.offsets.values()]
+    elif isinstance(answer, messages.OffsetForLeaderEpochResponse):
+        parts = [end.error for end in answer.ends.values()]
     elif isinstance(answer, messages.FetchResponse):
         parts = [fetched.error for fetched in answer.partitions.values()]
     elif isinstance(answer, messages.MetadataResponse):

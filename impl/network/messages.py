@@ -34,7 +34,7 @@ from groupspec.impl.network.fields import (
     value,
 )
 from groupspec.impl.network.versions import API_KEYS, API_NAMES, ApiVersionsResponse, VersionRange
-from groupspec.impl.network.wire import Struct
+from groupspec.impl.network.wire import Fields, Struct
 
 GROUP_KEY_TYPE: Final = 0
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
@@ -195,27 +195,45 @@ def _write_wanted_offsets(request: messages.OffsetFetchRequest, context: Context
 
 def _write_fetch_offsets(request: messages.FetchRequest, context: Context) -> object:
     """Brokers fill their answer in this order, so it is kept."""
-    limit = request.max_partition_bytes
+    more = {"partition_max_bytes": request.max_partition_bytes}
+    return _asked("partition", "fetch_offset", request.offsets, request.leader_epochs, context, more, keep_order=True)
+
+
+def _asked(
+    number: str,
+    name: str,
+    values: Mapping[TopicPartition, int],
+    leader_epochs: Mapping[TopicPartition, int],
+    context: Context,
+    more: Fields | None = None,
+    *,
+    keep_order: bool = False,
+) -> object:
+    """What is asked about each partition, and which leader is believed to be asked."""
+    asked = {partition: (wanted, leader_epochs.get(partition, -1)) for partition, wanted in values.items()}
     return by_topic(
-        {
-            partition: (offset, request.leader_epochs.get(partition, -1))
-            for partition, offset in request.offsets.items()
-        },
+        asked,
         context,
-        lambda place, asked: {
-            "partition": place,
-            "fetch_offset": asked[0],
-            "current_leader_epoch": asked[1],
-            "partition_max_bytes": limit,
-        },
-        keep_order=True,
+        lambda place, of: {number: place, name: of[0], "current_leader_epoch": of[1], **(more or {})},
+        keep_order=keep_order,
     )
 
 
-def _read_leader_epochs(struct: Struct, context: Context) -> dict[TopicPartition, int]:
-    read = partitions("topics", "leader_epochs", value("current_leader_epoch", int), "partition").read(struct, context)
-    assert isinstance(read, dict)
-    return {partition: epoch for partition, epoch in read.items() if epoch >= 0}
+def _leader_epochs(number: str) -> Field:
+    """The leader epochs beside what is asked, as far as there are any."""
+    each = partitions("topics", "leader_epochs", value("current_leader_epoch", int), number)
+
+    def read(struct: Struct, context: Context) -> dict[TopicPartition, int]:
+        found = each.read(struct, context)
+        assert isinstance(found, dict)
+        return {partition: epoch for partition, epoch in found.items() if epoch >= 0}
+
+    return Field("", "leader_epochs", read)
+
+
+def _read_leader_epoch(struct: Struct, context: Context) -> int:
+    """Before version 9 brokers name epochs of the past (KAFKA-9212): Java's client takes none from them, either."""
+    return int(struct.get("leader_epoch", -1)) if context.version >= 9 else -1
 
 
 def _stable_offset(fetched: messages.FetchedPartition, context: Context) -> int:
@@ -240,6 +258,8 @@ _ISOLATION: Final = Field(
 )
 
 _FETCH_OFFSETS: Final = partitions("topics", "offsets", value("fetch_offset", int), "partition")
+_TIMESTAMPS: Final = partitions("topics", "timestamps", value("timestamp", int))
+_EPOCHS: Final = partitions("topics", "epochs", value("leader_epoch", int), "partition")
 
 EXCHANGES: Final[Mapping[str, Exchange]] = {
     "ApiVersions": Exchange(
@@ -273,6 +293,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
                             messages.PartitionMetadata,
                             derived("replica_nodes", _replicas),
                             derived("isr_nodes", _replicas),
+                            Field("leader_epoch", "leader_epoch", _read_leader_epoch),
                             partition="partition_index",
                             leader="leader_id",
                         ),
@@ -374,11 +395,28 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
             fixed("replica_id", -1),
             _ISOLATION,
             fixed("timeout", 0),
-            partitions("topics", "timestamps", value("timestamp", int)),
+            replace(
+                _TIMESTAMPS,
+                write=lambda r, c: _asked("partition_index", "timestamp", r.timestamps, r.leader_epochs, c),
+            ),
+            _leader_epochs("partition_index"),
         ),
         record(
             messages.ListOffsetsResponse,
             partitions("topics", "offsets", record(messages.ListedOffset, timestamp_ms="timestamp")),
+            error_from=None,
+        ),
+    ),
+    "OffsetForLeaderEpoch": Exchange(
+        record(
+            messages.OffsetForLeaderEpochRequest,
+            fixed("replica_id", -1),
+            replace(_EPOCHS, write=lambda r, c: _asked("partition", "leader_epoch", r.epochs, r.leader_epochs, c)),
+            _leader_epochs("partition"),
+        ),
+        record(
+            messages.OffsetForLeaderEpochResponse,
+            partitions("topics", "ends", record(messages.EpochEnd), "partition"),
             error_from=None,
         ),
     ),
@@ -389,7 +427,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
             fixed("forgotten_topics_data", ()),
             _ISOLATION,
             Field("topics", "offsets", _FETCH_OFFSETS.read, _write_fetch_offsets),
-            Field("", "leader_epochs", _read_leader_epochs),
+            _leader_epochs("partition"),
             Field("", "max_partition_bytes", _read_partition_limit),
         ),
         record(

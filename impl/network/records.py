@@ -27,6 +27,8 @@ _BASE_OFFSET: Final = struct.Struct(">q")
 _BATCH_START: Final = struct.Struct(">qi")  # base offset, length of what follows
 _BATCH_HEADER: Final = struct.Struct(">23xi")  # (base offset, length, epoch, magic, checksum, attributes), last delta
 _LEADER_EPOCH: Final = struct.Struct(">12xi")
+_LEADER_EPOCH_AT: Final = 12
+_EPOCH: Final = struct.Struct(">i")
 _ATTRIBUTES: Final = struct.Struct(">21xh")
 _TRANSACTIONAL: Final = 0x10
 _PRODUCER: Final = struct.Struct(">43xq")
@@ -86,7 +88,7 @@ def decode_records(
     """
     records: list[ConsumerRecord] = []
     aborted = _Aborted(aborted_transactions)
-    position, at = from_offset, 0
+    position, at, leader_epoch = from_offset, 0, -1
     while len(data) - at >= _SMALLEST_BATCH:
         base_offset, length = _BATCH_START.unpack_from(data, at)
         end = at + _BATCH_START.size + length
@@ -107,10 +109,12 @@ def decode_records(
                 records,
                 position,
                 UnreadableRecordsError(partition, start, _next_batch(data, end, start, behind), cause),
+                leader_epoch,
             )
+        leader_epoch = _leader_epoch(raw)
         position = max(position, behind)
         at = end
-    return Decoded(records, position)
+    return Decoded(records, position, leader_epoch=leader_epoch)
 
 
 class _Aborted:
@@ -166,10 +170,9 @@ def _old_message(data: bytes) -> tuple[int, memoryview]:
 def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offset: int) -> list[ConsumerRecord]:
     """Its records. This is where a fast reader spends its time: no call that can be left out."""
     topic, number = partition.topic, partition.partition
-    timestamp_type, leader_epoch = 0, -1
+    timestamp_type, leader_epoch = 0, _leader_epoch(data)
     if data[_MAGIC_AT] >= _MAGIC:
         timestamp_type = _ATTRIBUTES.unpack_from(data)[0] >> 3 & 1
-        (leader_epoch,) = _LEADER_EPOCH.unpack_from(data)
     read = [
         ConsumerRecord(
             topic,
@@ -187,6 +190,11 @@ def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offs
     if read and read[0].offset < from_offset:  # the first batch of a fetch may be
         return [record for record in read if record.offset >= from_offset]
     return read
+
+
+def _leader_epoch(data: bytes) -> int:
+    """Of the leader that wrote this batch; -1 before format 2, which has none."""
+    return int(_LEADER_EPOCH.unpack_from(data)[0]) if data[_MAGIC_AT] >= _MAGIC else -1
 
 
 def _next_batch(data: bytes, at: int, start: int, behind: int) -> int:
@@ -212,7 +220,7 @@ def _offset_behind(data: bytes, at: int, length: int) -> int:
     return int(base_offset) + int(last_offset_delta) + 1
 
 
-def encode_records(records: Sequence[NewRecord], first_offset: int) -> bytes:
+def encode_records(records: Sequence[NewRecord], first_offset: int, leader_epoch: int = -1) -> bytes:
     """One uncompressed batch of format 2 with these records, numbered from `first_offset` on."""
     builder = DefaultRecordBatchBuilder(
         magic=_MAGIC,
@@ -232,6 +240,7 @@ def encode_records(records: Sequence[NewRecord], first_offset: int) -> bytes:
             headers=list(record.headers),
         )
     batch = builder.build()
-    # The base offset stands before what the checksum covers.
+    # Base offset and leader epoch stand before what the checksum covers.
     batch[: _BASE_OFFSET.size] = _BASE_OFFSET.pack(first_offset)
+    batch[_LEADER_EPOCH_AT:_MAGIC_AT] = _EPOCH.pack(leader_epoch)
     return bytes(batch)

@@ -2,7 +2,8 @@
 
 The broker's side serves everything from the oldest version that Apache Kafka 4 still has to the newest. The client's
 side stops where topics are named by id instead of by name (Fetch 13, OffsetCommit 10, OffsetFetch 10: KIP-516,
-KIP-848): ids would buy it nothing but a second name for everything.
+KIP-848): ids would buy it nothing but a second name for everything. And it begins with OffsetForLeaderEpoch 3: before
+that only brokers may ask (KIP-320).
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ _APIS: Final = (  # name, key, lowest and highest version
     ("LeaveGroup", 13, 0, 5),
     ("SyncGroup", 14, 0, 5),
     ("ApiVersions", 18, 0, 4),
+    ("OffsetForLeaderEpoch", 23, 2, 4),
 )
 API_VERSIONS: Final[Versions] = MappingProxyType({name: VersionRange(low, high) for name, _, low, high in _APIS})
 """Everything that the codec reads and writes, in both directions."""
@@ -71,6 +73,7 @@ CLIENT_VERSIONS: Final[Versions] = MappingProxyType(
         "Fetch": API_VERSIONS["Fetch"].capped(12),
         "OffsetCommit": API_VERSIONS["OffsetCommit"].capped(9),
         "OffsetFetch": API_VERSIONS["OffsetFetch"].capped(9),
+        "OffsetForLeaderEpoch": VersionRange(3, 4),
     }
 )
 """What our own client asks for."""

@@ -18,7 +18,13 @@ from groupspec.impl.broker.actions import CloseConnection, NeverReply, Reply
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer, ConsumerRecord, TopicPartition, WakeupError
 from groupspec.impl.core.config import Settings
-from groupspec.impl.core.errors import CommitFailedError, ConfigError, IllegalStateError, KafkaTimeoutError
+from groupspec.impl.core.errors import (
+    CommitFailedError,
+    ConfigError,
+    IllegalStateError,
+    KafkaTimeoutError,
+    LogTruncationError,
+)
 from groupspec.impl.core.messages import OffsetAndMetadata
 from groupspec.impl.network.records import NewRecord
 from groupspec.impl.network.transport import SocketTransport
@@ -361,6 +367,38 @@ def test_seeking_to_the_end_and_the_beginning(broker: ScriptedBroker, reader: Co
     with pytest.raises(IllegalStateError, match="orders-1 is not assigned"):
         reader.seek_to_end(PARTITIONS[1])
     assert len(reader.poll(1_000, max_records=3)) == 3
+
+
+def read_to_the_end_of_epoch_1(broker: ScriptedBroker, reader: Consumer) -> None:
+    """Partition 0 has had two leaders, of which the second wrote three records; all of it is read."""
+    broker.elect(TOPIC, 0, 1)
+    broker.elect(TOPIC, 0, 2)
+    broker.append(TOPIC, 0, [b"lost"] * 3)
+    reader.seek(PARTITIONS[0], RECORDS)
+    assert [next(reader).leader_epoch for _ in range(3)] == [1, 1, 1]
+
+
+def test_what_a_new_leader_lacks_is_not_jumped_over(broker: ScriptedBroker, reader: Consumer) -> None:
+    read_to_the_end_of_epoch_1(broker, reader)
+    broker.elect(TOPIC, 0, 1, end=RECORDS)
+    broker.append(TOPIC, 0, [b"new"] * 5)
+    read = [next(reader) for _ in range(5)]
+    assert [(record.offset, record.value) for record in read] == [(RECORDS + n, b"new") for n in range(5)]
+
+
+def test_without_a_reset_policy_a_truncated_log_is_an_error_that_says_where(broker: ScriptedBroker) -> None:
+    with Consumer(bootstrap_servers=broker.bootstrap, auto_offset_reset="none", retry_backoff_ms=20) as consumer:
+        consumer.assign(PARTITIONS[:1])
+        read_to_the_end_of_epoch_1(broker, consumer)
+        broker.elect(TOPIC, 0, 1, end=RECORDS)
+        broker.append(TOPIC, 0, [b"new"] * 5)
+        for _ in range(2):  # until it has chosen
+            with pytest.raises(LogTruncationError, match=f"{TOPIC}-0 .from offset {RECORDS} on.") as raised:
+                next(consumer)
+        place = raised.value.divergent_offsets[PARTITIONS[0]]
+        assert place == OffsetAndMetadata(RECORDS, "", 1)
+        consumer.seek(PARTITIONS[0], place)
+        assert next(consumer).value == b"new"
 
 
 def test_an_iteration_ends_when_nothing_more_comes(broker: ScriptedBroker) -> None:

@@ -35,7 +35,7 @@ def reading_from(offset: int, data: bytes) -> SubscriptionState:
     subscription = SubscriptionState()
     subscription.assign_manually([FIRST])
     subscription.seek(FIRST, offset)
-    ((epoch, _),) = subscription.fetchable().values()
+    ((epoch, *_),) = subscription.fetchable().values()
     assert subscription.buffer(Buffered(FIRST, epoch, offset, data, 100))
     return subscription
 
@@ -67,9 +67,21 @@ def buffering(data: Mapping[TopicPartition, bytes]) -> SubscriptionState:
     subscription.assign_manually(data)
     for partition in data:
         subscription.seek(partition, 10)
-    for partition, (epoch, offset) in subscription.fetchable().items():
+    for partition, (epoch, offset, *_) in subscription.fetchable().items():
         assert subscription.buffer(Buffered(partition, epoch, offset, data[partition], 100))
     return subscription
+
+
+def test_the_position_has_the_epoch_of_the_last_record_that_was_returned() -> None:
+    first, second = encode_records([NewRecord(b"a")] * 2, 10, 3), encode_records([NewRecord(b"b")] * 2, 12, 4)
+    subscription = buffering({FIRST: first + second})
+    records = Records(subscription, DECODER)
+    epochs = []
+    for at_most in (1, 2, 1):
+        records.take(at_most)
+        (position,) = subscription.returned_positions().values()
+        epochs.append((position.offset, position.leader_epoch))
+    assert epochs == [(11, 3), (13, 4), (14, 4)]
 
 
 def values(records: list[ConsumerRecord]) -> list[tuple[int, int]]:
@@ -115,7 +127,7 @@ def test_partitions_take_turns_whichever_of_them_has_more() -> None:
     assert values(records.take(4)) == [(0, 10), (0, 11), (0, 12), (0, 13)]
     assert values(records.take(3)) == [(0, 14), (0, 15), (1, 10)]
     for partition in (FIRST, SECOND):  # both have news; the one that was served first waits
-        epoch, offset = subscription.fetchable()[partition]
+        epoch, offset, *_ = subscription.fetchable()[partition]
         assert subscription.buffer(Buffered(partition, epoch, offset, b"%d:x\n" % offset, 100))
     assert values(records.take(1)) == [(0, 16)]
     assert values(records.take(1)) == [(1, 11)]

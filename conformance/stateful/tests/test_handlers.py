@@ -30,7 +30,12 @@ QUESTIONS = {
 """What an application asks, to which no machine says a word: answering changes nothing of the member. Their tests are
 in impl/core/tests/test_questions.py, and fail without any of these handlers."""
 
-KEYS = [key for key in dispatch.HANDLERS if key not in QUESTIONS]
+COMPARISONS = {key for key in dispatch.HANDLERS if key[0] == "OffsetForLeaderEpoch"}
+"""Whether the log of a new leader is the one that was read (KIP-320): nothing of it is a group's. Their tests are in
+impl/core/tests/test_validation.py and test_dispatch.py, and fail without any of these handlers."""
+
+UNSPECIFIED = QUESTIONS | COMPARISONS
+KEYS = [key for key in dispatch.HANDLERS if key not in UNSPECIFIED]
 
 
 def do_nothing(core: Core, happening: dispatch.Happening) -> None:
@@ -61,9 +66,10 @@ def test_everything_that_is_specified_the_core_accepts(key: Key) -> None:
     assert key in dispatch.HANDLERS
 
 
-def test_questions_are_handled_and_are_no_part_of_the_specification() -> None:
+def test_questions_and_comparisons_are_handled_and_are_no_part_of_the_specification() -> None:
     assert set(dispatch.HANDLERS) >= QUESTIONS
-    assert not QUESTIONS & (SPECIFIED_BY_MACHINES | SPECIFIED_BY_CASES)
+    assert COMPARISONS
+    assert not UNSPECIFIED & (SPECIFIED_BY_MACHINES | SPECIFIED_BY_CASES)
 
 
 @pytest.mark.exhaustive

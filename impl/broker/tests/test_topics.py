@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from groupspec.impl.broker.topics import Topics, is_worth_answering
-from groupspec.impl.core.messages import ErrorCode, FetchRequest, ListedOffset, ListOffsetsRequest, TopicPartition
+from groupspec.impl.core.messages import (
+    EpochEnd,
+    ErrorCode,
+    FetchRequest,
+    ListedOffset,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    TopicPartition,
+)
 from groupspec.impl.network.records import NewRecord, decode_records
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
@@ -66,6 +74,58 @@ def test_beginnings_and_ends() -> None:
     listed = topics().list_offsets(ListOffsetsRequest({FIRST: -1, SECOND: -1}), node=1)
     assert listed.offsets == {FIRST: ListedOffset(6), SECOND: ListedOffset(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)}
     assert topics().list_offsets(ListOffsetsRequest({FIRST: -2}), node=1).offsets[FIRST] == ListedOffset(0)
+
+
+def test_a_leader_that_is_elected_has_the_next_epoch_and_maybe_a_shorter_log() -> None:
+    made = topics()
+    made.elect(FIRST, 2)
+    made.append(FIRST, [NewRecord(b"of epoch 0")])
+    made.elect(FIRST, 1, end=4)
+    made.append(FIRST, [NewRecord(b"of epoch 1")])
+    [metadata] = made.metadata(["orders"])
+    assert [(p.leader, p.leader_epoch) for p in metadata.partitions] == [(1, 1), (2, -1)]
+    read = decode_records(FIRST, made.fetch(fetch(0), node=1).partitions[FIRST].record_bytes).records
+    assert [(record.offset, record.leader_epoch) for record in read] == [(0, -1), (1, -1), (2, -1), (3, -1), (4, 1)]
+    with pytest.raises(ValueError, match="a log can't end at 1"):
+        made.elect(FIRST, 2, end=1)
+    with pytest.raises(ValueError, match="node 3 does not exist"):
+        made.elect(FIRST, 3)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "end"),
+    [(-1, EpochEnd(-1, -1)), (0, EpochEnd(0, 6)), (1, EpochEnd(1, 6)), (2, EpochEnd(2, 9)), (3, EpochEnd(3, 9)),
+     (4, EpochEnd(-1, -1))],
+)  # fmt: skip
+def test_an_epoch_ends_where_the_next_one_begins(epoch: int, end: EpochEnd) -> None:
+    made = topics()
+    made.elect(FIRST, 1)
+    made.elect(FIRST, 1)
+    made.append(FIRST, [NewRecord(b"x")] * 3)
+    made.elect(FIRST, 1, end=6)  # what epoch 1 wrote is gone
+    made.append(FIRST, [NewRecord(b"x")] * 3)
+    made.elect(FIRST, 2)
+    asked = OffsetForLeaderEpochRequest({FIRST: epoch}, {FIRST: 3})
+    assert made.ends_of_epochs(asked, node=2).ends == {FIRST: end}
+
+
+@pytest.mark.parametrize(
+    ("believed", "node", "error"),
+    [({}, 1, "NONE"), ({FIRST: 1}, 1, "NONE"), ({FIRST: 0}, 1, "FENCED_LEADER_EPOCH"),
+     ({FIRST: 2}, 1, "UNKNOWN_LEADER_EPOCH"), ({FIRST: 1}, 2, "NOT_LEADER_OR_FOLLOWER")],
+)  # fmt: skip
+def test_a_reader_that_believes_in_another_leader_is_refused(
+    believed: dict[TopicPartition, int], node: int, error: str
+) -> None:
+    made = topics()
+    made.elect(FIRST, 2)
+    made.elect(FIRST, 1)
+    answers = (
+        made.fetch(FetchRequest({FIRST: 0}, 100, 1, 1, 1, leader_epochs=believed), node).partitions[FIRST],
+        made.list_offsets(ListOffsetsRequest({FIRST: -1}, leader_epochs=believed), node).offsets[FIRST],
+        made.ends_of_epochs(OffsetForLeaderEpochRequest({FIRST: 0}, believed), node).ends[FIRST],
+    )
+    assert {answer.error.name for answer in answers} == {error}
 
 
 def test_a_topic_grows_and_never_shrinks() -> None:

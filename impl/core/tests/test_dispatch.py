@@ -13,8 +13,11 @@ from groupspec.impl.core.messages import (
     ErrorCode,
     FetchResponse,
     ListOffsetsResponse,
+    MetadataResponse,
     OffsetAndMetadata,
+    PartitionMetadata,
     Response,
+    TopicMetadata,
 )
 from groupspec.impl.core.requests import RESPONSES
 from groupspec.impl.core.tests.scene import Scene, partitions
@@ -62,6 +65,18 @@ def fetch_out() -> Scene:
     return scene
 
 
+def comparison_out() -> Scene:
+    scene = Scene().stable(0)
+    scene.coordinator.topics = {}  # metadata is answered by hand
+    scene.do(events.MetadataUpdate((P0.topic,)))
+    scene.pass_ms(100)
+    topic = TopicMetadata(P0.topic, (PartitionMetadata(0, 1, leader_epoch=3),))
+    scene.respond("Metadata", MetadataResponse((), (topic,)))
+    scene.subscription.seek(P0, 10, leader_epoch=2)
+    scene.do(Fetch())
+    return scene
+
+
 def lookup_out() -> Scene:
     scene = Scene().start()
     scene.poll()
@@ -85,6 +100,7 @@ OUT: dict[str, Callable[[], Scene]] = {
     "OffsetCommit": commit_out,
     "OffsetFetch": committed_out,
     "ListOffsets": list_offsets_out,
+    "OffsetForLeaderEpoch": comparison_out,
     "Fetch": fetch_out,
     "Metadata": metadata_out,
 }

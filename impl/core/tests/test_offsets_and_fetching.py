@@ -29,7 +29,7 @@ from groupspec.impl.core.messages import (
     TopicMetadata,
     TopicPartition,
 )
-from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.partition_state import Buffered, Position
 from groupspec.impl.core.tests.scene import Scene, partitions
 
 P0, P1, P2 = partitions(0, 1, 2)
@@ -135,6 +135,22 @@ def test_by_age_a_failed_look_is_repeated_and_what_the_application_chooses_comes
     listed(scene, 3)
     assert asked_for_times(scene)[-1] == {P0: -2}
     assert scene.describe().partitions[P0].position == 3
+
+
+@pytest.mark.parametrize("choose", ["seek", "reassign", "answer"])
+def test_by_age_the_end_is_kept_only_while_it_is_needed(choose: str) -> None:
+    scene = age_policy()
+    listed(scene, 50)
+    ends = scene.core.offsets._ends
+    assert list(ends) == [P0]
+    if choose == "seek":
+        scene.subscription.seek(P0, 3)
+    elif choose == "reassign":
+        scene.do(Assign(partitions(1)))
+    else:
+        listed(scene, 7)
+    scene.poll()
+    assert scene.core.offsets._ends == {}
 
 
 def test_by_age_a_position_that_does_not_exist_is_found_anew_each_time() -> None:
@@ -368,7 +384,7 @@ def test_O3_a_seek_between_the_choice_of_a_position_and_its_fetch_is_fetched_by_
     scene = Scene().stable(0)
     fetchable = scene.subscription.fetchable
 
-    def seek_behind_it() -> dict[TopicPartition, tuple[int, int]]:
+    def seek_behind_it() -> dict[TopicPartition, Position]:
         """The application's thread runs just after the look."""
         seen = fetchable()
         scene.subscription.fetchable = fetchable  # type: ignore[method-assign]

@@ -49,7 +49,7 @@ def commit(offset: int = 5) -> Commit:
 
 def hand_out(scene: Scene, partition: TopicPartition, from_offset: int, to_offset: int) -> None:
     """poll() returns records of this partition."""
-    epoch, position = scene.subscription.fetchable()[partition]
+    epoch, position, *_ = scene.subscription.fetchable()[partition]
     assert position == from_offset
     records = Buffered(partition, epoch, position, b"...", to_offset)
     assert scene.subscription.buffer(records)
@@ -58,7 +58,7 @@ def hand_out(scene: Scene, partition: TopicPartition, from_offset: int, to_offse
 
 def buffered(scene: Scene) -> Buffered:
     """Records of the first partition, from its position on."""
-    epoch, position = scene.subscription.fetchable()[P0]
+    epoch, position, *_ = scene.subscription.fetchable()[P0]
     records = Buffered(P0, epoch, position, b"...", position + 10)
     assert scene.subscription.buffer(records)
     return records

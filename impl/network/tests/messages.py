@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from groupspec.impl.core.messages import (
     ApiVersionsRequest,
     Broker,
+    EpochEnd,
     ErrorCode,
     FetchedOffset,
     FetchedPartition,
@@ -35,6 +36,8 @@ from groupspec.impl.core.messages import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
     PartitionMetadata,
     Request,
     SyncGroupRequest,
@@ -67,6 +70,12 @@ def per_partition(values: st.SearchStrategy[object]) -> st.SearchStrategy[Mappin
 
 transactions = st.lists(st.tuples(int64, int64), max_size=3).map(tuple)
 leaders = per_partition(int32)
+
+
+def of_those(epochs: Mapping[TopicPartition, int], asked: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+    """What stands beside a partition that is not asked about is lost."""
+    return {partition: epoch for partition, epoch in epochs.items() if partition in asked}
+
 
 REQUESTS: Final[Mapping[str, st.SearchStrategy[Request]]] = {
     "ApiVersions": st.builds(ApiVersionsRequest),
@@ -108,13 +117,18 @@ REQUESTS: Final[Mapping[str, st.SearchStrategy[Request]]] = {
     "OffsetFetch": st.builds(
         OffsetFetchRequest, text, st.lists(partition, unique=True, max_size=5).map(lambda p: tuple(sorted(p)))
     ),
-    "ListOffsets": st.builds(ListOffsetsRequest, per_partition(st.integers(-2, 2**62)), st.booleans()),
+    "ListOffsets": st.builds(ListOffsetsRequest, per_partition(st.integers(-2, 2**62)), st.booleans(), leaders).map(
+        lambda request: replace(request, leader_epochs=of_those(request.leader_epochs, request.timestamps))
+    ),
+    "OffsetForLeaderEpoch": st.builds(OffsetForLeaderEpochRequest, leaders, leaders).map(
+        lambda request: replace(request, leader_epochs=of_those(request.leader_epochs, request.epochs))
+    ),
     # The limit of a partition stands beside the partition: without one it is lost.
     "Fetch": st.builds(FetchRequest, per_partition(int64), int32, int32, int32, int32, st.booleans(), leaders).map(
         lambda request: replace(
             request,
             max_partition_bytes=request.max_partition_bytes if request.offsets else 0,
-            leader_epochs={p: epoch for p, epoch in request.leader_epochs.items() if p in request.offsets},
+            leader_epochs=of_those(request.leader_epochs, request.offsets),
         )
     ),
 }
@@ -159,6 +173,9 @@ ANSWERS: Final[Mapping[str, st.SearchStrategy[Answer]]] = {
         OffsetFetchResponse, per_partition(st.builds(FetchedOffset, int64, text, generation, error)), error
     ),
     "ListOffsets": st.builds(ListOffsetsResponse, per_partition(st.builds(ListedOffset, int64, error, int64, int32))),
+    "OffsetForLeaderEpoch": st.builds(
+        OffsetForLeaderEpochResponse, per_partition(st.builds(EpochEnd, generation, int64, error))
+    ),
     "Fetch": st.builds(
         FetchResponse, per_partition(st.builds(FetchedPartition, blob, int64, error, int64, transactions)), error
     ),
@@ -184,8 +201,9 @@ SINCE: Final[Mapping[tuple[type[object], str], int]] = {
     (MetadataResponse, "error"): 13,
     (TopicMetadata, "topic_id"): 10,
     (MetadataRequest, "creates"): 4,
-    (PartitionMetadata, "leader_epoch"): 7,
+    (PartitionMetadata, "leader_epoch"): 9,
     (ListOffsetsRequest, "read_committed"): 2,
+    (ListOffsetsRequest, "leader_epochs"): 4,
     (ListedOffset, "leader_epoch"): 4,
     (FetchRequest, "leader_epochs"): 9,
     (OffsetCommitRequest, "group_instance_id"): 7,

@@ -55,7 +55,7 @@ EVERY_VERSION = [
     (api, version) for api, versions in API_VERSIONS.items() for version in range(versions.lowest, versions.highest + 1)
 ]
 every_version = pytest.mark.parametrize(("api", "version"), EVERY_VERSION)
-few = settings(max_examples=8)  # for each of 84 versions
+few = settings(max_examples=8)  # for each of 87 versions
 
 
 @every_version

@@ -86,6 +86,13 @@ def test_a_batch_cut_off_at_the_end_is_left_for_the_next_fetch(
     assert (read.next_offset, read.problem) == (len(whole), None)
 
 
+def test_a_batch_has_the_epoch_of_the_leader_that_wrote_it() -> None:
+    records = [NewRecord(b"a"), NewRecord(b"b")]
+    read = decode_records(ORDERS_0, encode_records(records, 0, leader_epoch=3) + encode_records(records, 2, 4))
+    assert read.problem is None
+    assert ([r.leader_epoch for r in read.records], read.leader_epoch) == ([3, 3, 4, 4], 4)
+
+
 def test_records_before_the_offset_asked_for_are_left_out() -> None:
     data = encode_records([NewRecord(b"a"), NewRecord(b"b"), NewRecord(b"c")], 10)
     assert [r.value for r in decode_records(ORDERS_0, data, from_offset=11).records] == [b"b", b"c"]

@@ -45,6 +45,12 @@ def values(data: bytes, aborted: Sequence[tuple[int, int]], from_offset: int = 0
     return [record.value for record in decoded.records]
 
 
+def test_the_leader_epoch_is_that_of_the_last_batch_also_of_one_that_is_hidden() -> None:
+    last = bytearray(batch(2, 7, [b"c"]))
+    last[12:16] = struct.pack(">i", 9)
+    assert decode_records(FIRST, batch(0, None, [b"a", b"b"]) + bytes(last), 0, [(7, 2)]).leader_epoch == 9
+
+
 ABORT, COMMIT = 0, 1
 TWO_PRODUCERS = b"".join(
     [

@@ -10,7 +10,7 @@ import pytest
 from groupspec.impl.consumer import Consumer, WakeupError
 from groupspec.impl.core.events import Fetch
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
-from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.partition_state import Buffered, Position
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.runtime import this_thread
 from groupspec.impl.testing import Callback
@@ -172,7 +172,7 @@ def test_T2_nobody_touches_the_shared_state_without_its_lock_and_each_step_takes
     records = Buffered(FIRST, state.fetchable()[FIRST][0], 10, b"...", 20)
     steps: list[Callable[[], object]] = [
         lambda: state.poll_started(),
-        lambda: state.begin_fetch({FIRST: (epoch, 10)}),
+        lambda: state.begin_fetch({FIRST: Position(epoch, 10)}, {}),
         lambda: state.fetch_ended(FIRST, records.epoch),
         lambda: state.buffer(records),
         lambda: state.next_buffered(),
