@@ -2,7 +2,7 @@
 
 Its promises, by rule:
 
-C1   Callbacks alternate: assigned what was not owned, revoked or lost what was.
+C1   Callbacks alternate: assigned what was not owned, revoked or lost what was; and nothing by who has left.
 C3   What is revoked counts as owned until the callback has returned.
 C4   What a callback raises is raised by a call, and the rebalance goes on.
 L1   close() and unsubscribe() leave the group; L5: close() commits what was returned before.
@@ -72,6 +72,7 @@ class Application:
         self._raised = 0
         self._in_callbacks_ms = 0
         self._polls = False
+        self._had_left = False  # the group, when the last poll() began
         self._consumer: Consumer | None = None
         self.owned: set[TopicPartition] = set()
         self.errors: list[Exception] = []
@@ -86,6 +87,8 @@ class Application:
         """See RebalanceListener."""
         with self._runtime.application("on_partitions_assigned"):
             assert not set(partitions) & self.owned, f"assigned twice: {set(partitions) & self.owned} (rule C1)"
+            late = self._had_left and self._requests.left
+            assert not late, f"told of {set(partitions)} in a poll() that began after LeaveGroup (rule C1)"
             self.owned |= set(partitions)
             self._next |= dict.fromkeys(partitions)
             self._during_callback(partitions)
@@ -340,7 +343,7 @@ class Application:
         """Poll, and check every record; which partitions they were of."""
         read = set()
         began_ms = self._runtime.now_ms() - self._in_callbacks_ms
-        self._polls = True
+        self._polls, self._had_left = True, self._requests.left
         self._before_last_poll = dict(self._next)
         self._requests.times.poll_begins(self._runtime.now_ms())
         try:

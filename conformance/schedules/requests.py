@@ -75,6 +75,7 @@ class Requests:
         named: The name that the member has used last, and has not given back.
         joins: How often it has sent JoinGroup.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
+        left: Whether it has sent LeaveGroup, and no JoinGroup since.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool = True) -> None:
@@ -98,6 +99,7 @@ class Requests:
         self.doing = ""
         self.fenced = False
         self.leaving = False
+        self.left = False
 
     # What happens -----------------------------------------------------------------------------------------------------
 
@@ -189,6 +191,7 @@ class Requests:
         if self.leaving and not request.member_id:
             self.membership_ended()
         self.joins += 1
+        self.left = False
         self.times.excused()
         settings, names = SETTINGS, [name for name, _ in request.protocols]
         assert names == list(self._scenario.assignors), f"protocols {names} (rule J6)"
@@ -232,6 +235,7 @@ class Requests:
 
     def _check_leave(self, request: LeaveGroupRequest, now_ms: int) -> None:
         assert not self._scenario.static, "a static member leaves (rules L1, P1)"
+        self.left = True
         if request.member_id == self.named:
             self.named = ""
         self._forget(lambda sent: isinstance(sent.request, ROUND))

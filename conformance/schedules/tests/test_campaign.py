@@ -126,6 +126,7 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
             "C4-swallowed": "a callback's error is lost",
             "L5-old-positions": "rule L5",
             "M4-raising-block": "never reached",
+            "C1-told-too-late": "after LeaveGroup",
         }.items()
     },
 }
