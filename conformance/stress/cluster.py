@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,7 @@ from groupspec.conformance.traces.dialects.broker import BrokerCoordinatorLog
 from groupspec.conformance.traces.dialects.times import Clock
 
 ANSWER_LIMIT_S: Final = 30.0
+ATTEMPT_S: Final = 5.0
 RETRY_S: Final = 0.2
 OFFSETS: Final = "__consumer_offsets"
 SETTINGS: Final = {
@@ -122,7 +123,7 @@ class Cluster:
         try:
             with ThreadPoolExecutor() as together:
                 list(together.map(_Broker.start, self._brokers))
-            self._create_topic()
+            self._have(PARTITIONS, lambda admin: admin.create_topics([NewTopic(TOPIC, PARTITIONS, BROKERS)]))
             self._warm_up()
         except BaseException:
             self._stop()
@@ -175,7 +176,7 @@ class Cluster:
                 if time.monotonic() > until:
                     raise InternalProblem(f"broker {target} does not become the coordinator", where=OFFSETS)
                 with suppress(KafkaError):  # a broker that was started a moment ago may not have caught up
-                    admin.alter_partition_reassignments({partition: [target, leader]})
+                    admin.alter_partition_reassignments({partition: [target, target % BROKERS + 1]})
                     admin.elect_leaders(0, {OFFSETS: [0]})
                 time.sleep(RETRY_S)
         finally:
@@ -189,9 +190,7 @@ class Cluster:
 
     def grow(self, partitions: int) -> None:
         """Give the topic so many partitions."""
-        admin = AdminClient(self._connection)
-        for future in admin.create_partitions([NewPartitions(TOPIC, partitions)]).values():
-            future.result(ANSWER_LIMIT_S)
+        self._have(partitions, lambda admin: admin.create_partitions([NewPartitions(TOPIC, partitions)]))
 
     def standings(self, processes: Sequence[Happening], instances: dict[str, str]) -> Iterator[Happening]:
         """When the coordinator's log says that a process became a member, was none any more, or led a rebalance.
@@ -222,10 +221,20 @@ class Cluster:
         for broker in self._brokers:
             broker.kill()  # nobody needs what it has
 
-    def _create_topic(self) -> None:
-        admin = AdminClient(self._connection)
-        for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, BROKERS)]).values():
-            future.result(ANSWER_LIMIT_S)
+    def _have(self, partitions: int, ask: Callable[[AdminClient], Mapping[str, Future[None]]]) -> None:
+        """Ask until the topic has so many partitions: a cluster that is young may leave a question unanswered."""
+        until = time.monotonic() + ANSWER_LIMIT_S
+        while time.monotonic() < until:
+            admin = AdminClient(self._connection)
+            with suppress(KafkaException, TimeoutError):
+                [asked] = ask(admin).values()
+                asked.result(ATTEMPT_S)
+            with suppress(KafkaException):
+                topics = admin.list_topics(TOPIC, timeout=ATTEMPT_S).topics
+                if len(topics[TOPIC].partitions) == partitions:
+                    return
+            time.sleep(RETRY_S)
+        raise InternalProblem(f"{TOPIC} does not get {partitions} partitions", where=self.bootstrap)
 
     def _warm_up(self) -> None:
         """The first question about a group makes the broker create its offsets topic; answers are errors until then."""
