@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from groupspec.conformance.differential.history import Sent
@@ -15,6 +16,7 @@ from groupspec.conformance.real_broker.jars import FORMER_VERSION, KAFKA_VERSION
 from groupspec.impl.coordinator.context import GroupResponse
 from groupspec.impl.coordinator.group import Group, GroupState
 from groupspec.impl.coordinator.log import java_hash
+from groupspec.impl.coordinator.offsets import ONE_ERROR_FROM
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode
 
@@ -43,19 +45,25 @@ class Has:
         )
 
 
+class Kind(Enum):
+    """What happens at a moment."""
+
+    REQUEST = "a request comes to the node that has the group"
+    ASTRAY = "a request comes to another node"
+    PHASE_OVER = "the timer of the join phase or the sync phase"
+    TIMER = "another timer: of a session or a pending id"
+    MOVE = "the group has moved"
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A request and its answer, if it was answered at once; or a timer (both None).
+    """What happens; of a request also its answer, if it is answered at once."""
 
-    Attributes:
-        phase_is_over: The join phase's or sync phase's own timer was due.
-    """
-
-    sent: Sent | None
-    answer: GroupResponse | None
-    phase_is_over: bool
+    kind: Kind
     before: Has
     after: Has
+    sent: Sent | None = None
+    answer: GroupResponse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ def _is_leave_of_several(moment: Moment) -> bool:
 
 def _ends_the_initial_delay(moment: Moment) -> bool:
     in_delay = moment.before.first_round and moment.before.state is GroupState.PREPARING_REBALANCE
-    return in_delay and moment.after.state is not moment.before.state and not moment.phase_is_over
+    return in_delay and moment.after.state is not moment.before.state and moment.kind is Kind.TIMER
 
 
 def _is_replaced_while_new(moment: Moment) -> bool:
@@ -141,6 +149,28 @@ def _comes_in_a_later_initial_delay(moment: Moment) -> bool:
 def _is_commit_into_no_group(moment: Moment) -> bool:
     answer = moment.answer
     return isinstance(answer, messages.OffsetCommitResponse) and ErrorCode.GROUP_ID_NOT_FOUND in answer.errors.values()
+
+
+def _is_join_refused_unseen(moment: Moment) -> bool:
+    request, answer = moment.sent.request if moment.sent else None, moment.answer
+    refused = isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NOT_COORDINATOR
+    return refused and isinstance(request, messages.JoinGroupRequest) and bool(request.member_id)
+
+
+def _is_old_fetch_refused(moment: Moment) -> bool:
+    answer = moment.answer
+    refused = isinstance(answer, messages.OffsetFetchResponse) and any(each.error for each in answer.offsets.values())
+    return refused and moment.sent is not None and moment.sent.caller.version < ONE_ERROR_FROM
+
+
+def _is_join_astray_without_a_session(moment: Moment) -> bool:
+    answer = moment.answer
+    refused = isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.INVALID_SESSION_TIMEOUT
+    return refused and moment.kind is Kind.ASTRAY
+
+
+def _is_move_before_a_generation(moment: Moment) -> bool:
+    return moment.kind is Kind.MOVE and moment.after.generation == 0
 
 
 BROKERS: Final = {
@@ -202,6 +232,34 @@ BROKERS: Final = {
                 "OffsetMetadataManager.validateOffsetCommit",
                 "ILLEGAL_GENERATION in every version of the request. In Kafka 4 GROUP_ID_NOT_FOUND from version 9 on.",
                 _is_commit_into_no_group,
+            ),
+            Deviation(
+                "NOT_COORDINATOR names the member",
+                "GroupCoordinator.handleJoinGroup, instead of GroupCoordinatorService.joinGroup",
+                "A JoinGroup that another node should have got is answered with its member id. In Kafka 4 without.",
+                _is_join_refused_unseen,
+            ),
+            Deviation(
+                "the session timeout is looked at by the coordinator",
+                "GroupCoordinator.handleJoinGroup, instead of GroupCoordinatorService.joinGroup",
+                "A JoinGroup that another node should have got is NOT_COORDINATOR, whatever its session timeout. In "
+                "Kafka 4 INVALID_SESSION_TIMEOUT comes first.",
+                _is_join_astray_without_a_session,
+            ),
+            Deviation(
+                "a group without a generation is in no log",
+                "GroupCoordinator.onCompleteJoin and doSyncGroup, instead of "
+                "GroupMetadataManager.classicGroupJoinToClassicGroup",
+                "The first record of a group is that of its first generation, and a group that moves earlier is gone. "
+                "Kafka 4 writes one when the group is made.",
+                _is_move_before_a_generation,
+            ),
+            Deviation(
+                "OffsetFetch 1 is refused without an error",
+                "GroupCoordinatorAdapter.handleFetchOffset, instead of OffsetFetchResponse.groupError",
+                "NOT_COORDINATOR is an error of the whole answer, which version 1 has no field for: what arrives is an "
+                "answer without partitions. In Kafka 4 each partition has the error.",
+                _is_old_fetch_refused,
             ),
         ),
     ),

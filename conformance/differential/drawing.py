@@ -32,12 +32,16 @@ _FORGETS: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, Er
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How time passes. Between steps `step_ms`; timeouts are drawn from these, plus a little of each actor's own."""
+    """How time passes. Between steps `step_ms`; timeouts are drawn from these, plus a little of each actor's own.
+
+    `astray`: the share of requests that go to a node that has not the group.
+    """
 
     step_ms: int = 10
     sessions_ms: tuple[int, ...] = (600_000,)
     rebalances_ms: tuple[int, ...] = (1_200_000,)
     apart_ms: int = 0
+    astray: float = 0.0
     outside_ms: int = 1_800_001
 
 
@@ -103,6 +107,10 @@ class Drawer:
         self._handles += 1
         self._asked[self._handles] = actor
         return self._handles, request, Caller(self._version(request, actor), actor.name)
+
+    def goes_astray(self) -> bool:
+        """Whether the request that was drawn goes to a node that has not the group."""
+        return self._pace.astray > 0 and self._random.random() < self._pace.astray
 
     def _next_of(self, actor: Actor) -> GroupRequest:
         """What a client would do now, and what clears up after it."""

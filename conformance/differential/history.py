@@ -10,12 +10,22 @@ from groupspec.impl.network.codec import api_of, decode_request, decode_response
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request, as its version can say it."""
+    """One request, as its version can say it, and the node that it went to."""
 
     at_ms: int
     handle: Handle
     request: GroupRequest
     caller: Caller
+    node: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """From request number `before` (the first is 0) on, this node has the group."""
+
+    before: int
+    at_ms: int
+    node: int
 
 
 @dataclass
@@ -26,12 +36,14 @@ class History:
         answers: By handle, in the order in which they came.
         answered_at_ms: When each came.
         handled_by_ms: When each request had been handled at the latest, where that can be known.
+        moves: Of the group from node to node; it begins at node 1.
     """
 
     sent: list[Sent] = field(default_factory=list)
     answers: dict[Handle, GroupResponse] = field(default_factory=dict)
     answered_at_ms: dict[Handle, int] = field(default_factory=dict)
     handled_by_ms: dict[Handle, int] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
     ends_at_ms: int = 0
 
     def answer(self, handle: Handle, response: GroupResponse, at_ms: int) -> None:

@@ -6,9 +6,11 @@ answers. Everything else must be equal, and what was never answered must not be 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from groupspec.conformance.differential.brokers import Broker, Has, Moment
+from groupspec.conformance.differential.brokers import Broker, Has, Kind, Moment
 from groupspec.conformance.differential.history import History, Sent
 from groupspec.conformance.differential.reference import ReferenceGroup
 from groupspec.impl.coordinator.context import GroupResponse, Handle
@@ -59,14 +61,16 @@ class _Replay:
         self._history = history
         self._broker = broker
         self._slack_ms = slack_ms
-        chance = _Chance(history, broker)
-        self._reference = ReferenceGroup(group_id, settings, _Ids(history).new_id, chance.choose)
+        self._chance = _Chance(history, broker)
+        self._reference = ReferenceGroup(group_id, settings, _Ids(history).new_id, self._chance.choose)
+        self._node = 1
         self._explained = ""  # the latest of the broker's deviations that held
 
     def verdict(self) -> Verdict:
         """Of all requests, or of those before the first difference."""
         slowest_ms = 0
         for number, sent in enumerate(self._history.sent):
+            self._move(number)
             handled_ms = self._history.handled_by_ms[sent.handle] - sent.at_ms
             slowest_ms = max(slowest_ms, handled_ms)
             until_ms = self._advance(sent.at_ms, slowest_ms)
@@ -83,19 +87,32 @@ class _Replay:
         difference = _difference(self._history, self._reference, until_ms)
         return Verdict(steps, difference, self._explained if difference is not None else "", too_close)
 
+    def _move(self, before: int) -> None:
+        """What has moved the group before the request of this number."""
+        for move in self._history.moves:
+            if move.before == before:
+                self._advance(move.at_ms, 0)
+                with self._noted(Kind.MOVE):
+                    self._reference.begin_move(move.node, move.at_ms)
+                    self._reference.end_move(move.at_ms)
+                self._chance.moves += 1
+                self._node = move.node
+
     def _send(self, sent: Sent) -> None:
-        before = Has.of(self._reference.group)
-        self._reference.send(sent)
-        answer = self._reference.history.answers.get(sent.handle)
-        self._note(Moment(sent, answer, False, before, Has.of(self._reference.group)))
+        with self._noted(Kind.REQUEST if sent.node == self._node else Kind.ASTRAY, sent):
+            self._reference.send(sent)
 
     def _run_timer(self, deadline_ms: int) -> None:
-        before = Has.of(self._reference.group)
-        phase_is_over = self._reference.phase_deadline_ms() == deadline_ms
-        self._reference.advance(deadline_ms)
-        self._note(Moment(None, None, phase_is_over, before, Has.of(self._reference.group)))
+        with self._noted(Kind.PHASE_OVER if self._reference.phase_deadline_ms() == deadline_ms else Kind.TIMER):
+            self._reference.advance(deadline_ms)
 
-    def _note(self, moment: Moment) -> None:
+    @contextmanager
+    def _noted(self, kind: Kind, sent: Sent | None = None) -> Iterator[None]:
+        """Whether what happens inside is where the broker does otherwise."""
+        before = Has.of(self._reference.group)
+        yield
+        answer = self._reference.history.answers.get(sent.handle) if sent is not None else None
+        moment = Moment(kind, before, Has.of(self._reference.group), sent, answer)
         for deviation in self._broker.deviations:
             if deviation.holds(moment):
                 self._explained = deviation.name
@@ -151,22 +168,28 @@ class _Ids:
 
 
 class _Chance:
-    """Who led each generation, as the broker answered first; of protocols with as many votes the broker's first."""
+    """Who led each generation, as the broker answered first; of protocols with as many votes the broker's first.
+
+    A generation that was lost when the group moved comes again. `moves`: how often the group has moved.
+    """
 
     def __init__(self, history: History, broker: Broker) -> None:
+        self.moves = 0
         self._order = broker.order
-        self._led: dict[int, str] = {}
-        self._members: dict[int, set[str]] = {}
+        self._led: dict[tuple[int, int], str] = {}
+        self._members: dict[tuple[int, int], set[str]] = {}
         self._instances: dict[str, str | None] = {}
         for sent in history.sent:
             answer = history.answers.get(sent.handle)
             if isinstance(sent.request, messages.JoinGroupRequest) and isinstance(answer, messages.JoinGroupResponse):
                 self._instances[answer.member_id] = sent.request.group_instance_id
-        for answer in history.answers.values():
+        for handle, answer in history.answers.items():
             if isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NONE:
-                self._led.setdefault(answer.generation, answer.leader)
+                at_ms = history.answered_at_ms[handle]
+                key = sum(move.at_ms <= at_ms for move in history.moves), answer.generation
+                self._led.setdefault(key, answer.leader)
                 if answer.members:
-                    self._members.setdefault(answer.generation, {member.member_id for member in answer.members})
+                    self._members.setdefault(key, {member.member_id for member in answer.members})
 
     def choose(self, what: str, generation: int, possible: tuple[str, ...]) -> str:
         """What the broker chose.
@@ -176,10 +199,10 @@ class _Chance:
         """
         if what == "protocol":
             return min(possible, key=self._order)
-        told = self._led.get(generation, "")
+        told = self._led.get((self.moves, generation), "")
         if told in possible:
             return told
         instance = self._instances.get(told)
         earlier = [each for each in possible if instance is not None and self._instances.get(each) == instance]
-        gone = [each for each in possible if each not in self._members.get(generation, possible)]
+        gone = [each for each in possible if each not in self._members.get((self.moves, generation), possible)]
         return (earlier or gone or sorted(possible))[0]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupspec.conformance.differential.drawing import Drawer
-from groupspec.conformance.differential.history import History
+from groupspec.conformance.differential.history import History, Move
 from groupspec.conformance.differential.reference import next_sent
 from groupspec.impl.coordinator.context import GroupResponse
 from groupspec.impl.core import messages
@@ -67,20 +67,20 @@ class WireGroup:
 
 
 class Wire:
-    """The broker's other side, on `port` of 127.0.0.1. Times are milliseconds since it was made."""
+    """The brokers' other side, on `ports` of 127.0.0.1: node 1, 2, ... Times are milliseconds since it was made."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._idle: list[_Line] = []
+    def __init__(self, *ports: int) -> None:
+        self._ports = ports
+        self._idle: list[list[_Line]] = [[] for _ in ports]
         self._all: list[_Line] = []
+        self._probes: list[_Line] = []
+        self._coordinator = 1
         self._began_s = time.monotonic()
 
-    async def run(self, groups: Sequence[WireGroup], steps: int, step_ms: int, last_ms: int) -> None:
-        """So many requests for each group, one in each turn, every `step_ms`; 0: as fast as it goes.
-
-        Afterwards answers are waited for until `last_ms` have passed. What is unanswered then never is.
-        """
-        probe = await self._line()
+    async def run(self, groups: Sequence[WireGroup], steps: int, step_ms: int) -> None:
+        """So many requests for each group, one in each turn, every `step_ms`; 0: as fast as it goes."""
+        if not self._probes:
+            self._probes = [await self._line(node) for node in range(1, len(self._ports) + 1)]
         began_ms = self._now_ms()
         for turn in range(1, steps + 1):
             if step_ms:
@@ -89,7 +89,17 @@ class Wire:
                 some = groups[first : first + _AT_ONCE]
                 for group in some:
                     await self._send(group)
-                await self._quiet(probe, some)
+                await self._quiet(some)
+
+    async def moved(self, groups: Sequence[WireGroup], node: int) -> None:
+        """All groups have moved to this node, while no request was under way that is answered at once."""
+        self._coordinator = node
+        await self._quiet([])
+        for group in groups:
+            group.history.moves.append(Move(len(group.history.sent), self._now_ms(), node))
+
+    async def finish(self, groups: Sequence[WireGroup], last_ms: int) -> None:
+        """Wait for answers until `last_ms` have passed; what is unanswered then never is."""
         await asyncio.sleep(last_ms / 1_000)
         for group in groups:
             group.history.ends_at_ms = self._now_ms()
@@ -106,8 +116,9 @@ class Wire:
                 await line.writer.wait_closed()
 
     async def _send(self, group: WireGroup) -> None:
-        line = self._idle.pop() if self._idle else await self._line()
-        sent = next_sent(group.drawer, self._now_ms())
+        sent = next_sent(group.drawer, self._now_ms(), self._coordinator)
+        idle = self._idle[sent.node - 1]
+        line = idle.pop() if idle else await self._line(sent.node)
         group.history.sent.append(sent)
         line.write(encode_request(sent.request, sent.caller.version, sent.handle, sent.caller.client_id))
 
@@ -117,31 +128,32 @@ class Wire:
             assert isinstance(response, GroupResponse)
             group.history.answer(sent.handle, response, self._now_ms())
             group.drawer.learn(sent.handle, response)
-            self._idle.append(line)
+            idle.append(line)
 
         task = asyncio.get_running_loop().create_task(answered())
         group.waiting.add(task)
         task.add_done_callback(group.waiting.discard)
 
-    async def _quiet(self, probe: _Line, groups: Sequence[WireGroup]) -> None:
-        """What the broker answers by itself has been answered; when each group's last request had been handled."""
+    async def _quiet(self, groups: Sequence[WireGroup]) -> None:
+        """What the brokers answer by themselves has been answered; when each group's last request had been handled."""
         for _ in range(_PROBES):
-            await self._probe(probe)
+            await self._probe()
         handled_by_ms = self._now_ms()
         for group in groups:
             handle = group.history.sent[-1].handle
             group.history.handled_by_ms[handle] = group.history.answered_at_ms.get(handle, handled_by_ms)
         await asyncio.sleep(_QUIET_S)
-        await self._probe(probe)
+        await self._probe()
         for task in [task for group in groups for task in group.waiting if task.done()]:
             task.result()
 
-    async def _probe(self, probe: _Line) -> None:
-        probe.write(encode_request(_STRANGER, 4, 1, "probe"))
-        await asyncio.wait_for(probe.read(), _ANSWER_S)
+    async def _probe(self) -> None:
+        for probe in self._probes:
+            probe.write(encode_request(_STRANGER, 4, 1, "probe"))
+            await asyncio.wait_for(probe.read(), _ANSWER_S)
 
-    async def _line(self) -> _Line:
-        line = _Line(*await asyncio.open_connection("127.0.0.1", self._port))
+    async def _line(self, node: int) -> _Line:
+        line = _Line(*await asyncio.open_connection("127.0.0.1", self._ports[node - 1]))
         self._all.append(line)
         return line
 

@@ -11,10 +11,13 @@ from dataclasses import replace
 from groupspec.impl.coordinator.context import (
     Answered,
     Caller,
+    Choose,
     GroupRequest,
     GroupResponse,
     Handle,
     Output,
+    first,
+    new_uuid,
     nothing,
 )
 from groupspec.impl.coordinator.coordinator import Coordinator, settle
@@ -30,7 +33,7 @@ Answers = Mapping[Handle, GroupResponse]
 class Coordinators:
     """`partitions_of(topic)` tells how many there are (0: no such topic). Node 1 has all groups at first.
 
-    `note` is told what happens without a request.
+    `note` is told what happens without a request; `new_id` and `choose` are those of `Coordinator`.
     """
 
     def __init__(
@@ -39,10 +42,12 @@ class Coordinators:
         settings: Settings,
         partitions_of: Callable[[str], int],
         note: Callable[[str], object] = nothing,
+        new_id: Callable[[str, Handle], str] = new_uuid,
+        choose: Choose = first,
     ) -> None:
         self._partitions = range(settings.offsets_partitions)
         self._log = Log(settings.offsets_partitions)
-        self._nodes = [Coordinator(settings, note=note) for _ in range(nodes)]
+        self._nodes = [Coordinator(settings, new_id, choose, note) for _ in range(nodes)]
         self._partitions_of = partitions_of
         self._unknown: dict[Handle, dict[TopicPartition, ErrorCode]] = {}
         self._node = 1
@@ -76,6 +81,10 @@ class Coordinators:
     def group(self, group_id: str) -> Group | None:
         """A group, to look at."""
         return self._coordinator.group(group_id)
+
+    def phase_deadline_ms(self, group_id: str) -> int | None:
+        """When the timer of a group's join phase or sync phase is due; None: neither runs."""
+        return self._coordinator.phase_deadline_ms(group_id)
 
     def begin_move(self, node: int, now_ms: int) -> Answers:
         """The groups leave the node that has them, and this one begins to read the log."""

@@ -28,7 +28,7 @@ from groupspec.impl.coordinator.heartbeats import heartbeat
 from groupspec.impl.coordinator.joining import Joining, refused
 from groupspec.impl.coordinator.leaving import answered, leave, leavers
 from groupspec.impl.coordinator.log import GroupDeleted, GroupRecord, Log, Record, partition_of
-from groupspec.impl.coordinator.offsets import GROUP_ID_NOT_FOUND_FROM, Offsets, fetch, refused_commit
+from groupspec.impl.coordinator.offsets import GROUP_ID_NOT_FOUND_FROM, Offsets, fetch, refused_commit, refused_fetch
 from groupspec.impl.coordinator.rebalancing import Rebalancing
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.coordinator.syncing import PROTOCOL_NAMED_FROM, Syncing
@@ -80,7 +80,7 @@ class Coordinator:
         partition = self._partitions.get(self._partition_of(request.group_id))
         error = self._settings_error(request, caller) or self._partition_error(partition)
         if error is not ErrorCode.NONE or partition is None:
-            self._context.answer(handle, refuse(request, error))
+            self._context.answer(handle, refuse(request, error, caller))
         else:
             self._route(partition, request, caller, handle)
         return self._context.take_outputs()
@@ -230,7 +230,7 @@ class Coordinator:
         if group is None:
             error = _error_without_group(request, caller)
             if error is not ErrorCode.NONE:
-                self._context.answer(handle, refuse(request, error))
+                self._context.answer(handle, refuse(request, error, caller))
                 return
             group = partition.groups[request.group_id] = Group(request.group_id, self._context.choose)
             if isinstance(request, messages.JoinGroupRequest):
@@ -259,7 +259,7 @@ def _error_without_group(request: GroupRequest, caller: Caller) -> ErrorCode:
     return ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def refuse(request: GroupRequest, error: ErrorCode) -> GroupResponse:
+def refuse(request: GroupRequest, error: ErrorCode, caller: Caller) -> GroupResponse:
     """A request's answer with an error, given without a look at a member."""
     loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     match request:
@@ -277,8 +277,7 @@ def refuse(request: GroupRequest, error: ErrorCode) -> GroupResponse:
         case messages.OffsetCommitRequest():
             return refused_commit(request, error)
         case _:
-            offsets = dict.fromkeys(request.partitions, messages.FetchedOffset(-1, error=error))
-            return messages.OffsetFetchResponse(offsets, error)
+            return refused_fetch(request, error, caller)
 
 
 def settle(coordinator: Coordinator, outputs: Iterable[Output], log: Log, now_ms: int) -> list[Output]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from groupspec.impl.coordinator.context import Context, Handle
+from groupspec.impl.coordinator.context import Caller, Context, Handle
 from groupspec.impl.coordinator.group import Group, GroupState
 from groupspec.impl.coordinator.log import OffsetsRecord
 from groupspec.impl.coordinator.rebalancing import Rebalancing
@@ -22,6 +22,9 @@ from groupspec.impl.core.messages import (
 
 GROUP_ID_NOT_FOUND_FROM: Final = 9
 """OffsetCommit says that there is no such group from this version on; before, ILLEGAL_GENERATION."""
+
+ONE_ERROR_FROM: Final = 2
+"""OffsetFetch has an error of the whole answer from this version on, and no partitions beside it."""
 
 
 class Offsets:
@@ -84,6 +87,13 @@ class Offsets:
 def refused_commit(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
     """OffsetCommit's answer with one error for all partitions."""
     return OffsetCommitResponse(dict.fromkeys(request.offsets, error), error)
+
+
+def refused_fetch(request: OffsetFetchRequest, error: ErrorCode, caller: Caller) -> OffsetFetchResponse:
+    """OffsetFetch's answer with an error: of all partitions, or once in versions that have a field for it."""
+    if caller.version >= ONE_ERROR_FROM:
+        return OffsetFetchResponse({}, error)
+    return OffsetFetchResponse(dict.fromkeys(request.partitions, FetchedOffset(-1, error=error)))
 
 
 def fetch(group: Group | None, request: OffsetFetchRequest) -> OffsetFetchResponse:

@@ -12,8 +12,9 @@ from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.differential.drawing import PLACE, Drawer, Pace
 from groupspec.conformance.differential.replay import Verdict, replay
 from groupspec.conformance.differential.wire import ONE_AFTER_THE_OTHER, Wire, WireGroup
-from groupspec.conformance.real_broker.jars import KAFKA_VERSION, VERSIONS
+from groupspec.conformance.real_broker.jars import FORMER_VERSION, KAFKA_VERSION, VERSIONS
 from groupspec.conformance.real_broker.tests.fixture import RealBroker
+from groupspec.conformance.real_broker.tests.two_brokers import TwoBrokers
 from groupspec.impl.coordinator.settings import Settings
 
 pytestmark = pytest.mark.real_broker
@@ -24,6 +25,7 @@ MOST = 6
 UNTIMED = Settings(1_000, initial_rebalance_delay_ms=0, max_size=MOST, offsets_partitions=1)
 TIMED = Settings(1_000, initial_rebalance_delay_ms=1_850, max_size=MOST, offsets_partitions=1)
 NO_HURRY = Pace()
+MOVING = Pace(astray=0.1)
 SHORT_TIMEOUTS = Pace(1_000, (2_100, 3_100, 4_100), (2_640, 3_640), 80)
 """Sums of a few of these times stay away from whole seconds, when the requests are sent."""
 SLACK_MS = 50
@@ -79,29 +81,60 @@ async def _histories(
     wired = {seed: WireGroup(Drawer(f"{name}-{seed}", seed, pace)) for seed in seeds}
     wire = Wire(int(broker.bootstrap.rpartition(":")[2]))
     if pace.apart_ms:
-        await wire.run([WireGroup(Drawer(f"{name}-warm-{number}", number, pace)) for number in range(60)], 8, 0, 0)
-        await wire.run(list(wired.values()), steps, pace.step_ms, LAST_MS)
-    else:
-        await wire.run(list(wired.values()), steps, 0, 0)
+        warming = [WireGroup(Drawer(f"{name}-warm-{number}", number, pace)) for number in range(60)]
+        await wire.run(warming, 8, 0)
+        await wire.finish(warming, 0)
+    await wire.run(list(wired.values()), steps, pace.step_ms if pace.apart_ms else 0)
+    await wire.finish(list(wired.values()), LAST_MS if pace.apart_ms else 0)
     await wire.close()
     return wired
+
+
+async def _moving(brokers: TwoBrokers, groups: Sequence[WireGroup], steps: int, moves: int) -> None:
+    """So many requests for each group, then all groups move, and so on."""
+    wire = Wire(*brokers.ports)
+    for number in range(moves):
+        await wire.run(groups, steps, 0)
+        node = 2 - number % 2
+        brokers.begin_move(node)
+        brokers.end_move(node)
+        await wire.moved(groups, node)
+    await wire.run(groups, steps, 0)
+    await wire.finish(groups, 0)
+    await wire.close()
 
 
 def differences(found: Sequence[Verdict]) -> list[str]:
     return [f"group g{number}: {each.difference}" for number, each in enumerate(found) if is_unexplained(each)]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_reference_answers_as_kafka_does(tmp_path: Path, version: str) -> None:
-    found = verdicts(tmp_path, version, UNTIMED, NO_HURRY, groups=60, steps=20, seed=10_000)
+def moved(directory: Path, version: str, groups: int, moves: int, seed: int) -> Sequence[Verdict]:
+    """What the comparison of each group says when all of them move between two brokers, so often."""
+    wired = {number: WireGroup(Drawer(f"moving-{number}", number, MOVING)) for number in range(seed, seed + groups)}
+    with TwoBrokers(directory, settings=_of_broker(UNTIMED), version=version) as brokers:
+        brokers.first.create_topic(PLACE.topic, 1)
+        brokers.begin_move(1)
+        brokers.end_move(1)
+        asyncio.run(_moving(brokers, list(wired.values()), 8, moves))
+    return list(_replayed("moving", wired, version, UNTIMED, 0).values())
+
+
+def test_the_reference_answers_as_the_former_coordinator_does(tmp_path: Path) -> None:
+    found = verdicts(tmp_path, FORMER_VERSION, UNTIMED, NO_HURRY, groups=60, steps=20, seed=10_000)
     assert differences(found) == []
     assert sum(each.steps for each in found) > 60 * 20 * 0.9
 
 
 def test_the_reference_answers_as_kafka_does_when_time_passes(tmp_path: Path) -> None:
-    found = verdicts(tmp_path, KAFKA_VERSION, TIMED, SHORT_TIMEOUTS, groups=60, steps=10, seed=20_000)
+    found = verdicts(tmp_path, KAFKA_VERSION, TIMED, SHORT_TIMEOUTS, groups=60, steps=8, seed=20_000)
     assert differences(found) == []
     assert sum(each.steps for each in found) > 100, "nearly everything was too close to a timer to tell"
+
+
+def test_the_reference_answers_as_two_brokers_do_between_which_groups_move(tmp_path: Path) -> None:
+    found = moved(tmp_path, KAFKA_VERSION, groups=60, moves=3, seed=60_000)
+    assert differences(found) == []
+    assert sum(each.steps for each in found) == 60 * 4 * 8
 
 
 @pytest.mark.nightly
@@ -109,8 +142,9 @@ def test_the_reference_answers_as_kafka_does_when_time_passes(tmp_path: Path) ->
 def test_the_reference_answers_as_kafka_does_at_length(tmp_path: Path, version: str) -> None:
     untimed = verdicts(tmp_path / "untimed", version, UNTIMED, NO_HURRY, groups=400, steps=60, seed=30_000)
     timed = verdicts(tmp_path / "timed", version, TIMED, SHORT_TIMEOUTS, groups=250, steps=20, seed=40_000)
-    assert differences([*untimed, *timed]) == []
+    moving = moved(tmp_path / "moving", version, groups=200, moves=5, seed=50_000)
+    assert differences([*untimed, *timed, *moving]) == []
     assert sum(each.steps for each in untimed) >= 20_000
     assert sum(each.steps for each in timed) >= 1_000
-    explained = {each.explained for each in (*untimed, *timed)} - {""}
+    explained = {each.explained for each in (*untimed, *timed, *moving)} - {""}
     assert explained == {each.name for each in BROKERS[version].deviations}, "a deviation that explains nothing"

@@ -35,17 +35,24 @@ class RealBroker:
         lifetime_s: float = 600,
         settings: Mapping[str, str] | None = None,
         version: str = KAFKA_VERSION,
+        port: int | None = None,
     ) -> None:
         """`directory` is the broker's own; `settings` are more lines for its server.properties."""
         self._directory = directory
         self._lifetime_s = lifetime_s
         self._settings = settings
         self._version = version
+        self._port = port
         self._started: instance.Started | None = None
 
     def __enter__(self) -> RealBroker:
         self._started = instance.start(
-            self._directory, lifetime_s=self._lifetime_s, owned=True, settings=self._settings, version=self._version
+            self._directory,
+            lifetime_s=self._lifetime_s,
+            port=self._port,
+            owned=True,
+            settings=self._settings,
+            version=self._version,
         )
         try:
             self._warm_up()
