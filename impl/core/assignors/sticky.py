@@ -1,9 +1,10 @@
 """sticky and cooperative-sticky: as balanced as can be, and then as little movement as can be.
 
 Both follow AbstractStickyAssignor in what they promise: claims of the highest generation win, claims that tie are
-dropped (KAFKA-12984); with equal subscriptions the counts differ by at most one; otherwise no member holds two more
-than another that could take one of its partitions. The cooperative one then takes every partition that changes owner
-out of this round, so that its old owner can let go of it first (KIP-429).
+dropped (KAFKA-12984); among members that want the same topics (`equal`) the counts differ by at most one; otherwise
+they are as near to each other as subscriptions allow (`general`). The cooperative one then takes every partition that
+changes owner out of this round, so that its old owner can let go of it first (KIP-429); and every one whose claims tie,
+since each of those who claim it believes that it has it.
 
 What a member owned is read from the owned partitions and the generation in its subscription (version 2 and later).
 """
@@ -13,14 +14,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from groupspec.impl.core.assignors.base import Subscriber, in_serving_order, partitions_of, subscribed_topics
+from groupspec.impl.core.assignors.equal import Shares, keep_and_deal
+from groupspec.impl.core.assignors.general import give_out_and_balance
 from groupspec.impl.core.messages import TopicPartition
 
-Shares = dict[str, set[TopicPartition]]
+NOBODY = ""
 
 
 def balanced_shares_without_moves(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Shares:
     """The balanced assignment without the partitions that change owner."""
-    return withhold(balanced_shares(members, partition_counts), valid_owners(members))
+    contested = {partition: NOBODY for partition, claimants in _best_claims(members).items() if len(claimants) > 1}
+    return withhold(balanced_shares(members, partition_counts), valid_owners(members) | contested)
 
 
 def withhold(shares: Shares, owners: Mapping[TopicPartition, str]) -> Shares:
@@ -33,29 +37,33 @@ def withhold(shares: Shares, owners: Mapping[TopicPartition, str]) -> Shares:
 
 def valid_owners(members: Sequence[Subscriber]) -> dict[TopicPartition, str]:
     """The owners: the claim of the highest generation counts, and none where two are equally high (rule K3)."""
+    claims = _best_claims(members).items()
+    return {partition: claimants[0] for partition, claimants in claims if len(claimants) == 1}
+
+
+def _best_claims(members: Sequence[Subscriber]) -> dict[TopicPartition, list[str]]:
+    """Who claims each partition with the highest generation."""
     claims: dict[TopicPartition, list[Subscriber]] = {}
     for member in members:
         for partition in member.owned:
             claims.setdefault(partition, []).append(member)
-    owners: dict[TopicPartition, str] = {}
+    best: dict[TopicPartition, list[str]] = {}
     for partition, claimants in claims.items():
         highest = max(member.generation for member in claimants)
-        winners = [member for member in claimants if member.generation == highest]
-        if len(winners) == 1:
-            owners[partition] = winners[0].member_id
-    return owners
+        best[partition] = [member.member_id for member in claimants if member.generation == highest]
+    return best
 
 
 def balanced_shares(members: Sequence[Subscriber], partition_counts: Mapping[str, int]) -> Shares:
-    """Keep what may be kept, give out what is free, then move one partition at a time until nothing is uneven."""
+    """Keep what may be kept, give out what is free, then move what is too much."""
     served = in_serving_order(members)
     topics = {member.member_id: frozenset(member.topics) for member in served}
     partitions = partitions_of(subscribed_topics(members, partition_counts), partition_counts)
-    shares = _kept(topics, partitions, valid_owners(members))
-    _give_out_free(shares, topics, partitions)
-    while _move_one(shares, topics):
-        pass
-    return shares
+    owners = valid_owners(members)
+    shares = _kept(topics, partitions, owners)
+    if len(set(topics.values())) == 1:
+        return keep_and_deal(shares, partitions)
+    return give_out_and_balance(shares, topics, partitions, owners)
 
 
 def _kept(
@@ -68,31 +76,3 @@ def _kept(
         if owner is not None and partition.topic in topics[owner]:
             shares[owner].add(partition)
     return shares
-
-
-def _give_out_free(shares: Shares, topics: Mapping[str, frozenset[str]], partitions: Sequence[TopicPartition]) -> None:
-    """Each partition without an owner to the emptiest member that wants it; those that few want first."""
-    taken = {partition for share in shares.values() for partition in share}
-    free = [partition for partition in partitions if partition not in taken]
-    takers = {topic: [m for m in shares if topic in topics[m]] for topic in {p.topic for p in free}}
-    for partition in sorted(free, key=lambda p: (len(takers[p.topic]), p)):
-        shares[min(takers[partition.topic], key=lambda m: len(shares[m]))].add(partition)
-
-
-def _move_one(shares: Shares, topics: Mapping[str, frozenset[str]]) -> bool:
-    """Move one partition from a fuller member to one with at least two fewer; False if nothing is uneven any more.
-
-    Each move makes the sum of the squared counts smaller, so this ends.
-    """
-    by_count = sorted(shares, key=lambda m: len(shares[m]))
-    for fuller in reversed(by_count):
-        for emptier in by_count:
-            if len(shares[fuller]) - len(shares[emptier]) < 2:
-                break
-            movable = [partition for partition in shares[fuller] if partition.topic in topics[emptier]]
-            if movable:
-                partition = max(movable)
-                shares[fuller].remove(partition)
-                shares[emptier].add(partition)
-                return True
-    return False

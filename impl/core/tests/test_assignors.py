@@ -209,3 +209,21 @@ def test_K2_cooperative_rounds_end_and_nobody_is_given_what_another_owns(
         ]
     assert settled
     assert {p for share in assignment.values() for p in share} == wanted(members, partition_counts)
+
+
+def test_sticky_moves_through_a_third_member_what_the_emptiest_does_not_want() -> None:
+    members = [
+        Subscriber("x", ("a",), tps("a0 a1 a2"), 1),
+        Subscriber("y", ("a", "b"), tps("b0 b1"), 1),
+        Subscriber("z", ("b",), (), 1),
+    ]
+    result = ASSIGNORS["sticky"].assign(members, {"a": 3, "b": 2})
+    assert [len(share) for share in result.values()] == [2, 2, 1]
+
+
+def test_K3_cooperative_sticky_withholds_what_two_members_claim() -> None:
+    members = [Subscriber("x", ("a",), tps("a0 a1"), 3), Subscriber("y", ("a",), tps("a1"), 3)]
+    first = ASSIGNORS["cooperative-sticky"].assign(members, {"a": 2})
+    assert shares(first) == {"x": "a0", "y": ""}
+    second = [Subscriber(name, ("a",), first[name], 4) for name in "xy"]
+    assert shares(ASSIGNORS["cooperative-sticky"].assign(second, {"a": 2})) == {"x": "a0", "y": "a1"}
