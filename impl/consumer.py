@@ -52,6 +52,9 @@ __all__ = [
 ]
 
 CLOSE_TIMEOUT_MS: Final = 30_000
+MAX_FAILURES_OF_A_CLOSE: Final = 3
+"""How often its thread may die under a close() before that gives up what is left to do."""
+
 QUIET_MS: Final = 100
 """For how long poll() goes on with records that are here before it tells the driver again that it was called."""
 
@@ -221,6 +224,8 @@ class Consumer(PartitionCalls):
             self._driver.submit(events.Poll(raises=self._callbacks.has_error()))
             self._callbacks.raise_error()
             self._polled_ms = self._runtime.now_ms()
+            if self._subscription.does_commit_await_poll():
+                self._driver.settle(self._polled_ms + max(timeout_ms, QUIET_MS))
             return ConsumerRecords(self._poll_until(self._polled_ms + timeout_ms, at_most))
 
     def _poll_until(self, deadline_ms: int, at_most: int) -> list[ConsumerRecord]:
@@ -240,7 +245,10 @@ class Consumer(PartitionCalls):
     def _take(self, at_most: int) -> list[ConsumerRecord]:
         records = self._records.take(at_most)
         if records and self._records.used_up:
-            self._driver.submit(events.Fetch())  # the next ones come while the application works on these
+            try:
+                self._driver.submit(events.Fetch())  # the next ones come while the application works on these
+            except Exception as error:  # these count as returned already: they must not get lost (rule O4)
+                self._callbacks.add(error)
         return records
 
     def __iter__(self) -> Self:
@@ -276,6 +284,7 @@ class Consumer(PartitionCalls):
             or self._driver.failure() is not None
             or self._callbacks.has_error()
             or self._callbacks.is_due()
+            or self._subscription.does_commit_await_poll()
         )
 
     def _wait_for_news(self, deadline_ms: int) -> None:
@@ -415,8 +424,13 @@ class Consumer(PartitionCalls):
             self._callbacks.answer_without_running()
             self._driver.submit(events.PartitionsRevoked())
             self._driver.submit(events.PartitionsAssigned())
-        while not future.done and self._driver.failure() is None:
+        failures = 0
+        while not future.done and failures < MAX_FAILURES_OF_A_CLOSE:
+            if self._driver.failure() is not None:  # to be raised at the end: callbacks and LeaveGroup are still due
+                failures += 1
+                self._note_failure()
             self._callbacks.serve()
+            self._driver.ensure_running()  # also if it was a callback that has been told of the thread's death
             if not self._driver.wait_until(
                 lambda: future.done or self._driver.has_consumer_events(),
                 max(deadline_ms, self._runtime.now_ms()) + GRACE_MS,

@@ -6,6 +6,8 @@ scenario      What the group, the network and the application do: drawn from a s
 times         When it must show signs of life, give up, and try again.
 requests      What each request must contain, and when it may be sent.
 group         The coordinator and the brokers, a thread for each connection, so that answers race.
+ledger        What the application was given, and what may come next.
+outcomes      How its calls end.
 application   What the application does, and what it may rely on: the oracle.
 campaign      Runs scenarios under schedules, and makes a failure short.
 """

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from groupspec.conformance.schedules.application import Application, CallbackRaised
-from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
+from groupspec.conformance.schedules.application import Application
+from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
+from groupspec.conformance.schedules.outcomes import CallbackRaised
 from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
 from groupspec.conformance.schedules.scenario import Scenario, draw
 from groupspec.impl.callbacks import Callbacks
@@ -77,9 +78,9 @@ def play(scenario: Scenario, design: Design = "background") -> Callable[[Schedul
 def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None:
     runtime.timers_race = scenario.timers_race
     requests = Requests(scenario, at_once=design == "background")
-    transport = RacingTransport(runtime, requests)
+    transport = RacingTransport(runtime, requests, scenario.breaks)
     group = RacingGroup(runtime, scenario, transport)
-    application = Application(runtime, scenario, group, requests)
+    application = Application(runtime, scenario, group, transport, requests)
     consumer = Consumer(
         runtime=runtime,
         transport=transport,
@@ -90,6 +91,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
         enable_auto_commit=scenario.auto_commit,
         partition_assignment_strategy=scenario.assignors,
         auto_offset_reset=scenario.reset,
+        max_poll_records=scenario.at_most,
         session_timeout_ms=SETTINGS["session_timeout_ms"],
         heartbeat_interval_ms=SETTINGS["heartbeat_interval_ms"],
         max_poll_interval_ms=SETTINGS["max_poll_interval_ms"],
@@ -114,7 +116,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
 
 def _close(consumer: Consumer, timeout_ms: int) -> None:
     """From another thread: an error that is still to be told, or that a callback raises, may come out here."""
-    with suppress(KafkaError, CallbackRaised):
+    with suppress(KafkaError, CallbackRaised, CannotSend):
         consumer.close(timeout_ms)
 
 

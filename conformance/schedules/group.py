@@ -6,6 +6,7 @@ order. What must hold of a request's contents is checked here, when it arrives.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar, Final
@@ -49,13 +50,24 @@ RECORDS_OF_A_FETCH: Final = 2
 SLOW_MS: Final = 2_500
 
 
+class CannotSend(OSError):
+    """The network can't take a request: what raises it is a defect, and ends the thread that sends."""
+
+
 class RacingTransport(MemoryTransport):
-    """A network in memory whose answers come from other threads, one for each connection."""
+    """A network in memory whose answers come from other threads, one for each connection.
+
+    Attributes:
+        broken: How often it could not take a request.
+    """
 
     SHARED_FIELDS: ClassVar = ("closed",)
 
-    def __init__(self, runtime: Runtime, requests: Requests) -> None:
+    def __init__(self, runtime: Runtime, requests: Requests, breaks: Iterable[tuple[str, int]] = ()) -> None:
         super().__init__(runtime)
+        self._breaks = set(breaks)
+        self._sent_of: Counter[str] = Counter()
+        self.broken = 0
         self._arrived = EventCount(runtime, "requests at the brokers")
         self._served: set[str | int] = set()
         self._requests = requests
@@ -70,6 +82,7 @@ class RacingTransport(MemoryTransport):
     def poll(self, timeout_ms: int) -> list[ResponseReceived]:
         """See Transport."""
         with self._told():
+            assert not self.closed, "the network is asked for answers after it was closed (rule L4)"
             self._requests.turned(self._runtime.now_ms())
         answers = super().poll(timeout_ms)
         self._requests.answered(answers, self._runtime.now_ms())
@@ -77,8 +90,15 @@ class RacingTransport(MemoryTransport):
 
     def send(self, request: SendRequest, now_ms: int) -> None:
         """See Transport. What is wrong with a request is raised by its connection, not in the member."""
+        api = api_of(request.request)
+        self._sent_of[api] += 1
+        breaks = (api, self._sent_of[api]) in self._breaks
         with self._told():
-            self._requests.sent(request, now_ms)
+            assert not self.closed, f"{api} is sent after the network was closed (rule L4)"
+            self._requests.sent(request, now_ms, arrives=not breaks)
+        if breaks:
+            self.broken += 1
+            raise CannotSend(f"{api} cannot be sent")
         with self._news:
             self.sent.append(request)
             self._waiting[request.request_id] = Waiting(request, now_ms + request.timeout_ms)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.scenario import REFUSALS, Scenario
 from groupspec.conformance.schedules.times import Times
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
@@ -56,6 +56,10 @@ LOOK_MS: Final = 100
 """Within which the heartbeat design has given the core each answer: the retry backoff, for which its thread sleeps."""
 
 GROUP_REQUESTS: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest)
+OF_THE_GROUP: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest)
+"""Requests that nobody waits for: what they are refused is for the next poll() to tell (rule H4)."""
+
+FOR_THE_APPLICATION: Final = {ErrorCode.FENCED_INSTANCE_ID, *(ErrorCode[name] for name in REFUSALS)}
 REASONS: Final = {"close": "being closed", "unsubscribe": "unsubscribed", "": "poll"}
 """What the application does -> what the reason of LeaveGroup speaks of (KIP-800)."""
 
@@ -74,6 +78,9 @@ class Requests:
         fenced: Whether the member knows that another process has its instance id.
         named: The name that the member has used last, and has not given back.
         joins: How often it has sent JoinGroup.
+        joined_last: How many JoinGroups there were when it took the answer to its last successful SyncGroup.
+        refusals: What it was ever refused for good, or because another process has its name.
+        to_tell: Which of these its application has to be told of.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
         left: Whether it has sent LeaveGroup, and no JoinGroup since.
     """
@@ -95,8 +102,10 @@ class Requests:
         self.times.repeats = not scenario.auto_commit and "commit_async" not in {*scenario.calls, *scenario.callbacks}
         self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
         self.named = ""
-        self.joins = 0
+        self.joins = self.joined_last = 0
         self.doing = ""
+        self.refusals: set[ErrorCode] = set()
+        self.to_tell: set[ErrorCode] = set()
         self.fenced = False
         self.leaving = False
         self.left = False
@@ -118,6 +127,11 @@ class Requests:
 
     def _learn(self, request: Request, response: Response, now_ms: int) -> None:
         self.times.answered(request, response, _errors(response), now_ms)
+        refused = _errors(response) & FOR_THE_APPLICATION
+        self.refusals |= refused
+        heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
+        if heard and isinstance(request, OF_THE_GROUP):
+            self.to_tell |= refused
         if self._counts(request):
             self.fenced |= ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
             self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
@@ -125,10 +139,20 @@ class Requests:
             self._heartbeat_at_once, self._gives_up = True, False
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
+        if isinstance(request, SyncGroupRequest) and _errors(response) == {ErrorCode.NONE}:
+            self.joined_last = self.joins
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._identity = (response.member_id, response.generation)
-        elif _errors(response) & IDENTITY_IS_GONE and self._counts(request):
+        elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not self._may_be_given_up(request):
             self.membership_ended()
+
+    def _may_be_given_up(self, request: Request) -> bool:
+        """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
+        return self._scenario.timers_race and isinstance(request, OffsetCommitRequest)
+
+    def may_be(self, identity: tuple[str, int]) -> bool:
+        """Whether the member may take itself for this one: answers are worked off one after the other."""
+        return identity in self._maybe
 
     def _counts(self, request: Request) -> bool:
         """Whether its answer says anything of this membership: not if it was sent before the JoinGroup that is out."""
@@ -141,8 +165,8 @@ class Requests:
         if not (self._scenario.timers_race or self.fenced or self._has_unanswered_heartbeat()):
             self.times.turned(now_ms)
 
-    def sent(self, sent: SendRequest, now_ms: int) -> None:
-        """A request is on its way. Raises AssertionError for what no rule allows."""
+    def sent(self, sent: SendRequest, now_ms: int, arrives: bool = True) -> None:
+        """A request is on its way, maybe not for long. Raises AssertionError for what no rule allows."""
         request = sent.request
         count = self._count(api_of(request), now_ms)
         assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
@@ -162,7 +186,8 @@ class Requests:
             self._check_instance(request)
         if isinstance(request, JoinGroupRequest | SyncGroupRequest):
             self.named = request.member_id
-        self._unanswered[sent.request_id] = sent
+        if arrives:
+            self._unanswered[sent.request_id] = sent
 
     def membership_ended(self) -> None:
         """A round that was under way is none of the next membership."""
@@ -243,7 +268,7 @@ class Requests:
         if calm and REASONS[""] in request.reason:
             self.times.gives_up(now_ms)
         possible = {self.doing}
-        if self._scenario.timers_race or "work too long" in self._scenario.calls:
+        if self._scenario.timers_race or self._scenario.works_long:
             possible |= {""}  # the poll interval was over as the call began
         if (self.leaving or not self.doing) and "unsubscribe" in self._scenario.calls:
             possible |= {"unsubscribe"}  # the call has given up before the member did
@@ -277,8 +302,11 @@ class Requests:
 
 
 def _errors(response: Response) -> set[ErrorCode]:
-    of_partitions = getattr(response, "errors", {})
-    return {getattr(response, "error", ErrorCode.NONE), *of_partitions.values()}
+    """All that it says, of the whole and of its parts."""
+    of_parts = (getattr(response, name, {}) for name in ("errors", "offsets", "partitions"))
+    parts = [part for parts in of_parts for part in parts.values()]
+    parts += getattr(response, "topics", ())
+    return {getattr(response, "error", ErrorCode.NONE), *(getattr(part, "error", part) for part in parts)}
 
 
 def _identity_of(request: Request) -> tuple[str, int]:

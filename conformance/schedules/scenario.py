@@ -25,6 +25,9 @@ LEFT_OUT: Final = "LEFT OUT"
 NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
 """Answers that keep nothing from its outcome."""
 
+REFUSALS: Final = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED")
+"""Errors that are for the application to know."""
+
 _NETWORK: Final = ("NOT_COORDINATOR", SLOW, CUT, NEVER)
 _GROUP: Final = ("COORDINATOR_LOAD_IN_PROGRESS", *_NETWORK)
 _MEMBER: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", *_NETWORK)
@@ -42,6 +45,12 @@ ANSWERS: Final = {
 }
 """The errors that a broker can answer each request with, besides none."""
 
+REFUSED_BY: Final = {
+    REFUSALS[0]: ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"),
+    REFUSALS[1]: ("OffsetCommit", "OffsetFetch", "Fetch", "ListOffsets", "Metadata"),
+}
+"""Which requests are refused with each of them."""
+
 FENCES: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
 """Requests by which a static member learns that another process has its instance id."""
 
@@ -56,6 +65,7 @@ CALLS: Final = (
         "poll for nothing",
         "poll for long",
         "work too long",
+        "work for a while",
         "commit",
         "commit_async",
         "committed",
@@ -63,7 +73,7 @@ CALLS: Final = (
         "seek",
         "pause",
     ),
-    *("resume", "subscribe again", "unsubscribe"),
+    *("resume", "subscribe again", "unsubscribe", "group_metadata", "enforce_rebalance"),
 )
 """What the application does besides poll() and work."""
 
@@ -73,6 +83,9 @@ REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
 IN_CALLBACKS: Final = ("", "", "", "raise", "raise", "commit", "commit_async", "seek", "position", *REFUSED)
 ENDINGS: Final = ("close", "close", "close at once", "block", "block that raises")
 """`block`: it leaves the `with` block of its consumer."""
+
+AT_MOST: Final = (1, 3, 500)
+"""Where a Fetch brings two records: some stay behind, all of one partition come, all of everything."""
 
 OTHER_THREADS: Final = ("wakeup", "close", "close at once")
 
@@ -88,6 +101,8 @@ class Scenario:
         reset: That policy.
         auto_commit: Whether the consumer commits by itself.
         answers: API -> errors of its first answers, in order; all later ones succeed. An empty text: this one does.
+        breaks: (API, number): this request of this API, the first being number 1, can't even be sent.
+        at_most: How many records one poll() returns.
         shares: Which partitions each SyncGroup brings; the last one stays.
         calls: What the application does, in order.
         callbacks: What the application does in its callbacks, in order.
@@ -102,6 +117,8 @@ class Scenario:
     reset: str
     auto_commit: bool
     answers: dict[str, tuple[str, ...]]
+    breaks: tuple[tuple[str, int], ...]
+    at_most: int
     shares: tuple[tuple[int, ...], ...]
     calls: tuple[str, ...]
     callbacks: tuple[str, ...]
@@ -125,16 +142,21 @@ class Scenario:
         return not {"commit", "commit_async"} & {*self.calls, *self.callbacks}
 
     @property
+    def works_long(self) -> bool:
+        """Whether the application may forget to poll() for longer than the poll interval."""
+        return bool({"work too long", "work for a while"} & {*self.calls})
+
+    @property
     def has_faults(self) -> bool:
         """Whether anything fails, rebalances apart."""
-        return any(set(errors) - NO_FAULTS for errors in self.answers.values())
+        return bool(self.breaks) or any(set(errors) - NO_FAULTS for errors in self.answers.values())
 
     @property
     def commits_fail(self) -> bool:
         """Whether anything may keep a commit from its outcome."""
         refused = set(self.answers.get("OffsetCommit", ())) - {"", SLOW}
         others = (errors for api, errors in self.answers.items() if api not in WITHOUT_COMMITS)
-        return bool(refused) or any(set(errors) - NO_FAULTS for errors in others)
+        return bool(refused or self.breaks) or any(set(errors) - NO_FAULTS for errors in others)
 
     @property
     def is_closed_by_others(self) -> bool:
@@ -151,8 +173,8 @@ class Scenario:
         return "\n".join(
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
-                f"{start}, shares {list(self.shares)}",
-                f"answers: {answers or 'no errors'}",
+                f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll",
+                f"answers: {answers or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
                 f"at the end: {self.ending}",
@@ -188,6 +210,11 @@ def draw(seed: int) -> Scenario:
     if static and random.random() < 0.3:
         fence = random.choice(FENCES)
         answers[fence] = (*answers.get(fence, ()), "FENCED_INSTANCE_ID")
+    if not calm and random.random() < 0.15:
+        refusal = random.choice(REFUSALS)
+        refused = random.choice(REFUSED_BY[refusal])
+        answers[refused] = (*answers.get(refused, ()), refusal)
+    breaks = [(random.choice(sorted(ANSWERS)), random.randint(1, 3))] if not calm and random.random() < 0.1 else ()
     return Scenario(
         assignors=random.choice(ASSIGNORS),
         static=static,
@@ -195,6 +222,8 @@ def draw(seed: int) -> Scenario:
         reset=random.choice(("earliest", "latest")),
         auto_commit=random.random() < 0.5,
         answers=answers,
+        breaks=tuple(breaks),
+        at_most=random.choice(AT_MOST),
         shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
         calls=made,
         callbacks=maybe(IN_CALLBACKS, 4),

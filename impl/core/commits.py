@@ -107,6 +107,7 @@ class Commits:
         if self._context.config.auto_commit and (
             self._subscription.to_commit() or self._subscription.has_unprocessed(self._membership.to_revoke)
         ):
+            self._subscription.commit_awaits_poll(True)
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
             self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
         else:
@@ -379,6 +380,7 @@ class Commits:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
+            self._subscription.commit_awaits_poll(False)
             self._membership.commit_settled()
 
     def _watch_deadlines(self) -> None:

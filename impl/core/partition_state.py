@@ -110,3 +110,4 @@ class Shared:
     assigned_void: bool = False  # nor will it be
     next_epoch: int = 1
     quiet_poll_ms: int | None = None
+    commit_awaits_poll: bool = False

@@ -16,6 +16,7 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     safe_position and its epoch,   the polling thread
     paused, wanted
     quiet_poll_ms                  the polling thread; cleared by the core
+    commit_awaits_poll             the core
     reset_to                       the polling thread; cleared with the position that follows from it
     end_offset, high_watermark     the core
     callback (kind, started)       kind by the core until the polling thread starts the callback; started by the latter
@@ -263,6 +264,11 @@ class SubscriptionState:
         with self._lock:
             return tuple(tp for tp in partitions if tp not in self._shared.untold)
 
+    def does_commit_await_poll(self) -> bool:
+        """Whether the core has to hear of a poll() before that returns more: else a commit would wait for ever."""
+        with self._lock:
+            return self._shared.commit_awaits_poll
+
     def take_quiet_poll_ms(self) -> int | None:
         """When the application last polled, if no event has said so; once."""
         with self._lock:
@@ -484,6 +490,11 @@ class SubscriptionState:
                 for tp, p in sorted(self._shared.partitions.items())
                 if p.safe_position is not None and p.safe_position != p.committed
             }
+
+    def commit_awaits_poll(self, awaits: bool) -> None:
+        """Whether the commit before a rebalance waits until what was returned is processed."""
+        with self._lock:
+            self._shared.commit_awaits_poll = awaits
 
     def has_unprocessed(self, partitions: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the last poll() returned records of these partitions, or of any: only the next poll settles them."""

@@ -210,20 +210,24 @@ class BackgroundDriver:
         return min(MAX_WAIT_MS, max(0, deadline_ms - self._runtime.now_ms()))
 
     def _take(self, event: ServerEvent) -> None:
-        """One event; if it fails, so does the future of its outcome."""
+        """One event; if the core can't take it, the future of its outcome fails.
+
+        If only the network fails what the event has led to, the core gives the future its outcome in a later turn.
+        """
         try:
             self._give(event)
-        except Exception as error:
-            number = getattr(event, "future_id", None)
-            if number is not None and self._futures.is_open(number):
-                self._futures.complete(number, error=error)
-            raise
         finally:
             self._taken += 1
 
     def _give(self, event: ServerEvent | ResponseReceived) -> None:
         self._changed = True
-        self._outputs += self.core.handle(event, self._runtime.now_ms())
+        try:
+            self._outputs += self.core.handle(event, self._runtime.now_ms())
+        except Exception as error:
+            number = getattr(event, "future_id", None)
+            if number is not None and self._futures.is_open(number):
+                self._futures.complete(number, error=error)
+            raise
         self._carry_out()
 
     def _carry_out(self) -> None:

@@ -90,16 +90,21 @@ class HeartbeatDriver:
             self._polling = before
 
     def submit(self, event: ServerEvent) -> None:
-        """The core takes the event here and now; then the network is served once, without waiting."""
+        """The core takes the event here and now; then the network is served once, without waiting.
+
+        Answers that are out of the network count before it: Kafka's close joins the heartbeat thread, whose poll hands
+        over all that has come, before it looks whether there is a group to leave (AbstractCoordinator.close).
+        """
         with self._monitor:
             if self._shut:
                 self.left_over.append(event)
                 return
+            self._take_answers(self._scope())
             if isinstance(event, events.Poll):
                 self._poll_heartbeat()
             self._closing = self._closing or isinstance(event, events.Close)
             self._take(event)
-        self._serve(0)
+        self._try_to_serve(0)
 
     def call(self, make_event: Callable[[int], ServerEvent]) -> Future:
         """See Driver."""
@@ -120,7 +125,7 @@ class HeartbeatDriver:
             left_ms = MAX_WAIT_MS if deadline_ms is None else deadline_ms - self._runtime.now_ms()
             if left_ms <= 0:
                 return False
-            self._serve(left_ms, seen)
+            self._try_to_serve(left_ms, seen)
 
     def has_consumer_events(self) -> bool:
         """See Driver."""
@@ -138,7 +143,7 @@ class HeartbeatDriver:
         """The same; from now on a poll() may start another thread."""
         with self._monitor:
             failure, self._failure = self._failure, None
-            if failure is not None:
+            if failure is not None and not self._running:
                 self._thread = None
             return failure
 
@@ -175,6 +180,15 @@ class HeartbeatDriver:
     def is_over(self) -> bool:
         """See Driver."""
         return self._must_end
+
+    def _try_to_serve(self, timeout_ms: int, seen: int | None = None) -> None:
+        """What goes wrong is raised in the call; but a close first does all that it has to."""
+        try:
+            self._serve(timeout_ms, seen)
+        except Exception as error:
+            if not self._closing:
+                raise
+            self._failure = error
 
     def _serve(self, timeout_ms: int, seen: int | None = None) -> None:
         """Timers and answers, then the network for at most `timeout_ms`, then what it has brought."""
@@ -214,7 +228,8 @@ class HeartbeatDriver:
         """See heartbeat_thread.Owner. In one step, or another thread could be started beside a failure."""
         with self._monitor:
             self._running = False
-            self._failure = None if self._closing else failure  # the calling thread leaves the group without it
+            if not self._closing:  # else the calling thread leaves the group without it
+                self._failure = failure
         self._client.nudge()
         if self._abandoned:
             self._transport.close(0)

@@ -28,6 +28,7 @@ class NetworkClient:
         self._completed: Queue[ResponseReceived] = Queue(runtime, "answers")
         self._turn = runtime.condition("turn in the network")
         self._busy = False  # a thread is in the transport
+        self._closed = False  # nobody may be in it any more: a close need not wait for another thread's call
         self._news = 0
 
     def post(self, output: NetworkOutput) -> None:
@@ -62,6 +63,8 @@ class NetworkClient:
         """Carry out what was posted, then wait for answers; not at all if there is news since `seen`."""
         with self._turn:
             self._turn.wait_for(lambda: not self._busy)
+            if self._closed:
+                return
             self._busy = True
             timeout_ms = timeout_ms if seen in (None, self._news) else 0
         with self._inside():
@@ -70,7 +73,7 @@ class NetworkClient:
     def poll_no_wakeup(self) -> None:
         """The same without waiting for anything. If another thread is in the network, it does that just now."""
         with self._turn:
-            if self._busy:
+            if self._busy or self._closed:
                 return
             self._busy = True
         with self._inside():
@@ -85,7 +88,7 @@ class NetworkClient:
         """Send what was posted, for at most `timeout_ms`, then close the network."""
         with self._turn:
             self._turn.wait_for(lambda: not self._busy)
-            self._busy = True
+            self._busy = self._closed = True
         with self._inside():
             try:
                 self._carry_out()

@@ -12,6 +12,7 @@ from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import ConsumerClosedError
 from groupspec.impl.core.events import SendRequest, Unsubscribe
 from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest
+from groupspec.impl.scripted import api_of
 from groupspec.impl.testing import Call, CallThread
 from groupspec.impl.threads.tests.scripted_consumer import ScriptedConsumer, partitions
 
@@ -347,3 +348,25 @@ def test_L4_the_thread_is_woken_and_joined_before_its_network_goes() -> None:
         driven.driver.shut_down(before_ms)
         assert running == [False]
         assert driven.runtime.now_ms() == before_ms
+
+
+@pytest.mark.parametrize("api", ["OffsetCommit", "LeaveGroup"])
+def test_a_request_that_cannot_be_sent_takes_neither_callback_nor_the_error_from_a_close(api: str) -> None:
+    with ScriptedConsumer(enable_auto_commit=True) as driven:
+        driven.stable(0)
+        driven.fetched(10)
+        assert driven.poll()
+        send = driven.transport.send
+
+        def broken(request: SendRequest, now_ms: int) -> None:
+            if api_of(request.request) == api:
+                driven.transport.send = send  # type: ignore[method-assign]
+                raise OSError("the network is gone")
+            send(request, now_ms)
+
+        driven.transport.send = broken  # type: ignore[method-assign]
+        close = begin_close(driven)
+        driven.advance(3_000)
+        with pytest.raises(OSError, match="the network is gone"):
+            close.outcome()
+        assert driven.callbacks() == [("revoked", partitions(0))]

@@ -12,7 +12,7 @@ import pytest
 
 from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import GroupAuthorizationError, KafkaError
-from groupspec.impl.core.events import InputEvent, Output, SendRequest, TimerExpired
+from groupspec.impl.core.events import InputEvent, Output, ResponseReceived, SendRequest, TimerExpired
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, HeartbeatResponse, OffsetAndMetadata
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.scripted import api_of
@@ -499,3 +499,31 @@ def test_Q3_what_waits_for_the_coordinator_holds_up_nothing() -> None:
         driven.poll()
         assert driven.is_waiting("Fetch")  # although nobody has found the coordinator
         assert driven.describe().connection == "COORDINATOR_DISCOVERY"
+
+
+def test_an_answer_that_is_out_of_the_network_counts_before_a_close_that_has_no_time() -> None:
+    with ScriptedConsumer(**SHORT) as driven:
+        driven.joining().joined()
+        driven.synced()
+        driven.poll()
+        driven.heartbeat("NOT_COORDINATOR")
+        lookup = driven.waiting("FindCoordinator")
+        driver = driven.driver
+        assert isinstance(driver, HeartbeatDriver)
+        driver._client._completed.put(
+            ResponseReceived(lookup.request_id, driven.coordinator.answer(lookup.request, ErrorCode.NONE))
+        )
+        driven.begin(lambda consumer: consumer.close(0)).outcome()
+        assert "LeaveGroup" in driven.sent()
+
+
+def test_nobody_is_in_the_network_after_its_end() -> None:
+    with ScriptedConsumer(**SHORT) as driven:
+        driven.stable(0)
+        driver, entered = driven.driver, list[int]()
+        assert isinstance(driver, HeartbeatDriver)
+        driver._client.close(0)
+        driven.transport.poll = lambda timeout_ms: entered.append(timeout_ms) or []  # type: ignore[method-assign,func-returns-value]
+        driver._client.poll(1_000)
+        driver._client.poll_no_wakeup()
+        assert not entered

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from groupspec.impl.consumer import ConcurrentUseError, Consumer, WakeupError
+from groupspec.impl.consumer import QUIET_MS, ConcurrentUseError, Consumer, WakeupError
 from groupspec.impl.core.errors import (
     ConfigError,
     IllegalStateError,
@@ -14,7 +14,7 @@ from groupspec.impl.core.errors import (
     NoOffsetForPartitionError,
     RetriableCommitFailedError,
 )
-from groupspec.impl.core.events import Poll
+from groupspec.impl.core.events import Poll, SendRequest
 from groupspec.impl.core.messages import (
     FetchedPartition,
     FetchResponse,
@@ -468,3 +468,33 @@ def test_settings_that_are_hardly_meant_are_doubted(caplog: pytest.LogCaptureFix
 def test_bootstrap_servers_that_are_none(servers: str) -> None:
     with pytest.raises(ConfigError, match="bootstrap_servers"):
         Consumer(bootstrap_servers=servers, group_id="billing")
+
+
+def test_a_member_that_keeps_its_partitions_joins_anew_though_there_are_always_records_at_hand() -> None:
+    with ScriptedConsumer(cooperative=True, enable_auto_commit=True, max_poll_records=1) as driven:
+        driven.stable(0)
+        driven.fetched(*range(10, 20))
+        assert driven.poll()
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        driven.advance(QUIET_MS)
+        assert driven.poll()
+        driven.error("OffsetCommit", "NONE")
+        driven.advance(QUIET_MS)
+        assert driven.poll()
+        assert driven.is_waiting("JoinGroup")
+
+
+def test_records_are_not_lost_when_the_fetch_of_the_next_ones_cannot_be_sent() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10)
+        send = driven.transport.send
+
+        def broken(request: SendRequest, now_ms: int) -> None:
+            driven.transport.send = send  # type: ignore[method-assign]
+            raise OSError("the network is gone")
+
+        driven.transport.send = broken  # type: ignore[method-assign]
+        assert [record.offset for record in driven.poll()] == [10]
+        with pytest.raises(OSError, match="the network is gone"):
+            driven.poll()

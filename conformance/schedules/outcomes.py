@@ -1,0 +1,135 @@
+"""How the calls of an application end: each with an outcome of its own, and nothing that is to be told is kept secret.
+
+C4   What a callback raises is raised by a call, and by one only.
+H4   What the group refuses for good is raised by a call; H6: so is what ends a thread, and by one call only.
+L2   A call is out of time when it says so, and where something keeps it from its outcome.
+M6   Each asynchronous commit has one outcome, in the order of the calls.
+T2   Errors are those that the API has for the call; T4: each wakeup interrupts at most one call.
+X2   Who is fenced by another process with its name hears of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
+from groupspec.conformance.schedules.requests import Requests
+from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.impl.consumer import WakeupError
+from groupspec.impl.core.errors import (
+    CommitFailedError,
+    ConsumerClosedError,
+    IllegalStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    ProtocolError,
+    RebalanceInProgressError,
+    RetriableCommitFailedError,
+)
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.scheduling import ScheduledRuntime
+
+WAITING: Final = (WakeupError, KafkaTimeoutError, ConsumerClosedError)
+MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
+    "commit": (*WAITING, CommitFailedError, RebalanceInProgressError),
+    "commit_async": (ConsumerClosedError,),
+    "committed": WAITING,
+    "position": (*WAITING, IllegalStateError),
+    "seek": (IllegalStateError,),
+    "pause": (IllegalStateError,),
+    "resume": (IllegalStateError,),
+    "unsubscribe": (KafkaTimeoutError, ConsumerClosedError),
+    "group_metadata": WAITING,
+    "enforce_rebalance": (ConsumerClosedError,),
+    "subscribe again": (ConsumerClosedError,),
+}
+"""What each call may raise of its own. `IllegalStateError`: a partition that it names has been lost meanwhile."""
+
+OF_A_COMMIT: Final = (
+    *(CommitFailedError, RebalanceInProgressError, RetriableCommitFailedError, KafkaTimeoutError, ConsumerClosedError),
+)
+"""With which errors an asynchronous commit may end."""
+
+
+class CallbackRaised(Exception):
+    """The application's callback raises this."""
+
+
+class Outcomes:
+    """Of all calls so far.
+
+    Attributes:
+        errors: What was raised, the oldest first.
+        raised: How often a callback has raised.
+        commits: How many commits were asked for that nobody waits for.
+    """
+
+    def __init__(
+        self, runtime: ScheduledRuntime, scenario: Scenario, group: RacingGroup, transport: RacingTransport
+    ) -> None:
+        self._runtime = runtime
+        self._scenario = scenario
+        self._group = group
+        self._transport = transport
+        self._ended: list[int] = []
+        self.errors: list[Exception] = []
+        self.raised = 0
+        self.commits = 0
+
+    @contextmanager
+    def of(self, call: str, requests: Requests) -> Iterator[None]:
+        """A call: whatever it raises is allowed to."""
+        try:
+            yield
+        except KafkaError as error:
+            if not isinstance(error, MAY_RAISE[call]) and not self._is_told(error, requests):
+                raise AssertionError(f"{call} raises {error!r} (rule T2)") from error
+            raise
+
+    def expect_of_poll(self, error: KafkaError, idle: bool, requests: Requests) -> None:
+        """Whatever the group answers here is for the consumer to get over, refusals apart."""
+        known = isinstance(error, WakeupError | ConsumerClosedError) or self._is_told(error, requests)
+        assert known or (idle and isinstance(error, IllegalStateError)), f"poll() raises {error!r} (rules M2, D3)"
+
+    def _is_told(self, error: KafkaError, requests: Requests) -> bool:
+        return isinstance(error, ProtocolError) and error.code in requests.refusals
+
+    def raises(self, error: Exception) -> None:
+        """A call has raised this. No call is out of time where nothing keeps it from its outcome."""
+        self.errors.append(error)
+        scenario = self._scenario
+        kept = scenario.has_faults or scenario.works_long or scenario.is_closed_by_others or self._runtime.timers_race
+        assert kept or not isinstance(error, KafkaTimeoutError), f"{error!r} (rule L2)"
+
+    def has_told(self, requests: Requests) -> bool:
+        """Whether everything was told that the group has refused this member."""
+        return requests.to_tell <= {error.code for error in self.errors if isinstance(error, ProtocolError)}
+
+    def commit_ended(
+        self, number: int, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
+    ) -> None:
+        """The callback of an asynchronous commit. AssertionError if it says what is not so."""
+        self._ended.append(number)
+        if error is None:
+            left = {tp: at.offset for tp, at in offsets.items() if (tp, at.offset) not in self._group.commits}
+            assert not left, f"a commit has ended without error, and {left} has not arrived (rule M6)"
+        elif not isinstance(error, OF_A_COMMIT):
+            assert isinstance(error, ProtocolError), f"a commit has ended with {error!r} (rule T2)"
+
+    def expect_all(self) -> None:
+        """The application is at its end."""
+        asked = [what for what, _ in self._scenario.others if what == "wakeup"]
+        assert self._count(WakeupError) <= len(asked), "a wakeup has interrupted two calls (rule T4)"
+        assert self._count(CallbackRaised) <= self.raised, "a callback's error was raised twice (rule C4)"
+        assert self._count(CannotSend) <= self._transport.broken, "what ended a thread was raised twice (rule H6)"
+        if self._scenario.is_closed_by_others:
+            return
+        assert self._count(CallbackRaised) or not self.raised, "a callback's error is lost (rule C4)"
+        assert self._count(CannotSend) or not self._transport.broken, "what ended a thread is kept secret (rule H6)"
+        assert self._ended == sorted(set(self._ended)), f"outcomes {self._ended} (rule M6)"
+        assert len(self._ended) == self.commits, f"{self.commits} commits, outcomes {self._ended} (rule M6)"
+
+    def _count(self, kind: type[Exception]) -> int:
+        return sum(isinstance(error, kind) for error in self.errors)
