@@ -84,7 +84,7 @@ class Application:
         with self._runtime.application("on_partitions_assigned"):
             twice = set(partitions) & self.ledger.owned
             assert not twice, f"assigned twice: {twice} (rule C1)"
-            late = self._had_left and self._requests.left
+            late = partitions and self._had_left and self._requests.left
             assert not late, f"told of {set(partitions)} in a poll() that began after LeaveGroup (rule C1)"
             self.ledger.assigned(partitions)
             self._during_callback(partitions)

@@ -523,7 +523,12 @@ def test_nobody_is_in_the_network_after_its_end() -> None:
         driver, entered = driven.driver, list[int]()
         assert isinstance(driver, HeartbeatDriver)
         driver._client.close(0)
-        driven.transport.poll = lambda timeout_ms: entered.append(timeout_ms) or []  # type: ignore[method-assign,func-returns-value]
+
+        def entering(timeout_ms: int) -> list[ResponseReceived]:
+            entered.append(timeout_ms)
+            return []
+
+        driven.transport.poll = entering  # type: ignore[method-assign]
         driver._client.poll(1_000)
         driver._client.poll_no_wakeup()
         assert not entered
