@@ -13,6 +13,7 @@ from typing import Final
 from groupspec.conformance.commands._common import Steps, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder
+from groupspec.conformance.reports.soak import html as soak_page
 from groupspec.conformance.stress import report
 from groupspec.conformance.stress.plan import draw
 from groupspec.conformance.stress.run import Run
@@ -54,6 +55,8 @@ def soak(minutes: float, seed: int | None, members: str | None, keep: Path | Non
 
         run = stack.enter_context(Run(plan, folder, now))
         outcome = run.execute()
+        if keep is not None:
+            (folder / "report.html").write_text(soak_page(outcome, replay), encoding="utf-8")
     say(*report.lines(outcome, replay))
     write_json("bench-soak", report.data(outcome, replay))
     return EXIT_CONFORMANCE_FAILURE if report.of_reference(outcome) else EXIT_OK

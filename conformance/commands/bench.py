@@ -20,7 +20,9 @@ from groupspec.conformance.errors import EXIT_OK, UsageProblem
 @click.option("--minutes", type=click.FloatRange(0.1, 24 * 60), default=1.0, help="Of soak: how long faults go on.")
 @click.option("--seed", type=click.IntRange(0), show_default="drawn, and printed", help="Of soak: draws its faults.")
 @click.option("--members", metavar="A,B", help="Of soak: which clients; a name may come several times.")
-@click.option("--keep", type=click.Path(path_type=Path, file_okay=False), help="Of soak: where its logs are to stay.")
+@click.option(
+    "--keep", type=click.Path(path_type=Path, file_okay=False), help="Of soak: where report.html and logs are to stay."
+)
 @json_option
 def command(
     chosen: Sequence[str],
@@ -37,8 +39,9 @@ def command(
 
     soak runs alone: one group on Apache Kafka, members of several clients, and faults that a seed draws: processes that
     stand still or are killed, work beyond the poll interval, slow callbacks, connections that break, stall or are slow,
-    a broker that restarts, more partitions, rolling restarts. What is lost, processed twice without an excuse, owned
-    twice, or hangs, is told with the client that did it. Exit code 1 if that is the reference.
+    brokers that are stopped or killed, a coordinator that moves, more partitions, rolling restarts. What is lost,
+    processed twice without an excuse, owned twice, or hangs, is told with the client that did it. Exit code 1 if that
+    is the reference.
 
     Example: groupspec bench step suite --json figures.json
 

@@ -8,5 +8,7 @@ member    a client's process behind the harness protocol, and what is done to it
 timeline  what happened, by one clock
 run       carries a plan out
 judging   the books: lost and doubled records, owners, hangs, each attributed to a member
-report    the result, for people and as JSON
+known     what such runs have found wrong with other clients
+report    the result, for people and as JSON; `conformance.reports.soak` makes a page of it
+lanes, picture  the timeline on that page
 """

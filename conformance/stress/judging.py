@@ -14,11 +14,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from groupspec.conformance.books import Books
-from groupspec.conformance.stress.plan import REQUEST_MS
+from groupspec.conformance.stress.plan import REQUEST_MS, SESSION_MS
 from groupspec.conformance.stress.timeline import TROUBLE, Happening, client_of
 
 COMMIT_TROUBLE_US: Final = (REQUEST_MS + 1_000) * 1000
@@ -39,18 +39,28 @@ LONG_STALL_US: Final = 1_000_000
 HANG_US: Final = 15_000_000
 """Nothing is heard for so long of a process that could poll: each poll() takes 100 ms, each slow callback 2.5 s."""
 
-Promise = Literal["lost", "doubled", "owners", "hang", "close", "crash", "unstable"]
+HEARD_WITHIN_US: Final = (SESSION_MS + 1_000) * 1000
+"""Who has been in no trouble for so long is not put out: six heartbeats go out in a session."""
+
+NO_STALL_US: Final = 500_000
+"""Less than that of a stall in this time keeps nobody from its heartbeats."""
+
+Promise = Literal["lost", "doubled", "owners", "hang", "expired", "close", "crash", "unstable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A promise that is broken. `process`: whose doing; "": nobody's in particular. `records`: how many it is about."""
+    """A promise that is broken.
+
+    `process`: whose doing; "": nobody's in particular. `records`: how many it is about. `partition`: -1: no single one.
+    """
 
     promise: Promise
     process: str
     at_us: int
     text: str
     records: int = 0
+    partition: int = -1
 
     @property
     def client(self) -> str:
@@ -66,6 +76,16 @@ class Verdict:
     processed: Mapping[str, int]
     excused: Mapping[str, int]
     longest_overlap_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Records of a partition that somebody has skipped: the first, after the last, by whose doing, and when."""
+
+    begin: int
+    end: int
+    blamed: str
+    at_us: int
 
 
 Span = tuple[int, int]
@@ -142,7 +162,7 @@ class Judge:
         self._before: dict[tuple[str, int], str] = {}
         self._last: dict[int, str] = {}
         self._has_read: set[tuple[str, int]] = set()
-        self._gaps: dict[int, list[tuple[int, int, str]]] = {}
+        self._gaps: dict[int, list[_Gap]] = {}
         self._overlaps: dict[tuple[str, int], int] = {}
         self._closing: set[str] = set()
         self._longest_overlap_us = 0
@@ -177,6 +197,7 @@ class Judge:
             case "stopped" | "disconnected" | "busy":
                 self._books.may_double(self._books.owned(one.process))
             case "expelled" | "left" | "joined":
+                self._expire(one)
                 self._standing[one.process] = one.kind
                 if one.kind != "joined":
                     self._books.may_double(self._books.owned(one.process))
@@ -229,7 +250,7 @@ class Judge:
         self._overlaps.setdefault((other, partition), one.at_us)
         if not self._was_out(other, partition, one.at_us):
             told = f"{one.process} is assigned {partition}, which {other} has; it is not out of the group by the log"
-            self._find("owners", other, one.at_us, told)
+            self._find("owners", other, one.at_us, told, partition)
 
     def _was_out(self, process: str, partition: int, at_us: int) -> bool:
         """Whether it was put out of the group, or left, between its assignment and that time."""
@@ -254,6 +275,14 @@ class Judge:
         self._books.forget(one.process)
         self._given.pop(one.process, None)
 
+    def _expire(self, one: Happening) -> None:
+        """A member whose session has expired had a reason to be silent, or has none."""
+        process = one.process
+        is_member = process in self._given and process not in self._closing and self._standing.get(process) == "joined"
+        free_us = self._troubles.free_us(process, one.at_us - HEARD_WITHIN_US, one.at_us, 0)
+        if one.text == "session_expired" and is_member and free_us > HEARD_WITHIN_US - NO_STALL_US:
+            self._find("expired", process, one.at_us, "its session expired, and nothing kept it from its heartbeats")
+
     def _fenced(self, one: Happening) -> None:
         """Nobody else has its instance id; but a coordinator that is new may take a process before it for it."""
         if self._coordinator_began_us < self._started_us.get(one.process, 0):
@@ -264,7 +293,8 @@ class Judge:
             self._last[partition] = process
             stale_us = self._stale.pop((process, partition), at_us)
             if self._troubles.running_us(stale_us, at_us) > SAME_POLL_US:
-                self._find("owners", process, at_us, f"it was assigned {partition} after it had left the group")
+                told = f"it was assigned {partition} after it had left the group"
+                self._find("owners", process, at_us, told, partition)
             begin_us = self._overlaps.pop((process, partition), None)
             if begin_us is None:
                 continue
@@ -277,6 +307,7 @@ class Judge:
                     at_us,
                     f"{process} has {partition} for {late_us / 1e6:.1f} s after it went to another, and could have "
                     "heard of it",
+                    partition,
                 )
 
     # Records ----------------------------------------------------------------------------------------------------------
@@ -288,12 +319,13 @@ class Judge:
         blamed = one.process if key in self._has_read else self._before.get(key, "") or one.process
         self._has_read.add(key)
         if self._stale.pop(key, 0):
-            self._find("owners", one.process, one.at_us, f"it reads {partition}, assigned after it had left the group")
+            told = f"it reads {partition}, assigned after it had left the group"
+            self._find("owners", one.process, one.at_us, told, partition)
         filled = self._fill(partition, one.first, one.last)
         taken = self._books.take(one.process, partition, one.first, one.last)
         self._processed[client] += one.last + 1 - one.first
         if taken.missing:
-            self._gaps.setdefault(partition, []).append((mark, one.first, blamed))
+            self._gaps.setdefault(partition, []).append(_Gap(mark, one.first, blamed, one.at_us))
         doubled = taken.doubled - filled
         if doubled > 0 and taken.excused:
             self._excused[client] += doubled
@@ -304,22 +336,20 @@ class Judge:
                 one.at_us,
                 f"{one.process} processes {one.first} to {one.last} of {partition}, of which {doubled} were processed "
                 f"before, though {blamed} had no trouble that would explain it",
+                partition,
                 doubled,
             )
 
     def _fill(self, partition: int, first: int, last: int) -> int:
         """How many of these were missing, and are not any more."""
-        filled, left = 0, []
-        for begin, end, blamed in self._gaps.get(partition, []):
-            if last < begin or first >= end:
-                left.append((begin, end, blamed))
+        filled, left = 0, list[_Gap]()
+        for gap in self._gaps.get(partition, []):
+            if last < gap.begin or first >= gap.end:
+                left.append(gap)
                 continue
-            filled += min(last + 1, end) - max(first, begin)
-            left += [
-                (low, high, blamed)
-                for low, high in ((begin, min(first, end)), (max(last + 1, begin), end))
-                if low < high
-            ]
+            filled += min(last + 1, gap.end) - max(first, gap.begin)
+            parts = ((gap.begin, min(first, gap.end)), (max(last + 1, gap.begin), gap.end))
+            left += [replace(gap, begin=low, end=high) for low, high in parts if low < high]
         if filled:
             self._gaps[partition] = left
         return filled
@@ -330,10 +360,10 @@ class Judge:
             mark = self._books.marks.get(partition, 0)
             gaps = list(self._gaps.get(partition, []))
             if mark < end:
-                gaps.append((mark, end, self._last.get(partition, "")))
-            for begin, until, blamed in gaps:
-                text = f"{begin} to {until - 1} of {partition} were never processed"
-                yield Finding("lost", blamed, last_us, text, until - begin)
+                gaps.append(_Gap(mark, end, self._last.get(partition, ""), last_us))
+            for gap in gaps:
+                text = f"{gap.begin} to {gap.end - 1} of {partition} were never processed"
+                yield Finding("lost", gap.blamed, gap.at_us, text, gap.end - gap.begin, partition)
 
     def _in_the_way(self, ends: Mapping[int, int], at_us: int) -> Iterator[Finding]:
         """Why the group is not stable: who was given nothing, by the leader; who has nothing; who does not read on."""
@@ -364,5 +394,7 @@ class Judge:
         if free_us > HANG_US:
             self._find("hang", one.process, one.at_us, f"nothing was heard of it for {free_us / 1e6:.1f} s")
 
-    def _find(self, promise: Promise, process: str, at_us: int, text: str, records: int = 0) -> None:
-        self._findings.append(Finding(promise, process, at_us, text, records))
+    def _find(
+        self, promise: Promise, process: str, at_us: int, text: str, partition: int = -1, records: int = 0
+    ) -> None:
+        self._findings.append(Finding(promise, process, at_us, text, records, partition))

@@ -7,17 +7,19 @@ from collections.abc import Iterator, Sequence
 from typing import Final, get_args
 
 from groupspec.conformance.stress.judging import Finding, Promise
+from groupspec.conformance.stress.known import Known, known_of
 from groupspec.conformance.stress.run import Outcome
 
 OURS: Final = "reference"
 """How the names of the reference's designs begin."""
 
 _PROMISES: Final[Sequence[Promise]] = get_args(Promise)
-_MEANS: Final = {
+MEANS: Final = {
     "lost": "records that nobody processed",
     "doubled": "records that were processed twice without an excuse",
     "owners": "a partition had two owners",
     "hang": "silent though it could poll",
+    "expired": "put out of the group for its silence, without a reason for that",
     "close": "close() did not end",
     "crash": "the process ended by itself",
     "unstable": "the group did not settle",
@@ -36,7 +38,8 @@ def lines(outcome: Outcome, replay: str) -> Iterator[str]:
     yield (
         f"seed {plan.seed}, {plan.rebalance}: {outcome.records:,} records, {len(plan.steps)} steps in "
         f"{plan.faults_end_ms / 1000:.0f} s of faults, {settled}; whoever was put out of the group let go "
-        f"of its partitions {verdict.longest_overlap_ms:,} ms after it could hear of it, or sooner"
+        f"of its partitions {verdict.longest_overlap_ms:,} ms after it could hear of it, or sooner; the machine stood "
+        f"still for {_longest_stall_ms(outcome):,} ms at most"
     )
     for client in _clients(outcome):
         counts = _counts(outcome, client)
@@ -48,7 +51,9 @@ def lines(outcome: Outcome, replay: str) -> Iterator[str]:
         )
     for one in verdict.findings:
         at_s = (one.at_us - outcome.began_us) / 1e6
-        yield f"FOUND {one.promise} ({_MEANS[one.promise]}): {one.process or 'nobody'} at {at_s:.1f} s: {one.text}"
+        yield f"FOUND {one.promise} ({MEANS[one.promise]}): {one.process or 'nobody'} at {at_s:.1f} s: {one.text}"
+    for known in _known(outcome):
+        yield f"known of {known.client} {known.version} ({known.promise}): {known.title}; {known.upstream}"
     yield f"replay: {replay}"
 
 
@@ -63,6 +68,7 @@ def data(outcome: Outcome, replay: str) -> dict[str, object]:
         "records": outcome.records,
         "settled_seconds": None if outcome.settled_s is None else round(outcome.settled_s, 1),
         "longest_overlap_ms": verdict.longest_overlap_ms,
+        "longest_stall_ms": _longest_stall_ms(outcome),
         "clients": {
             client: {
                 "processed": verdict.processed.get(client, 0),
@@ -78,13 +84,24 @@ def data(outcome: Outcome, replay: str) -> dict[str, object]:
                 "client": one.client,
                 "process": one.process,
                 "at_seconds": round((one.at_us - outcome.began_us) / 1e6, 2),
+                "partition": None if one.partition < 0 else one.partition,
                 "records": one.records,
                 "text": one.text,
+                "known": [known.id for known in known_of(one)],
             }
             for one in verdict.findings
         ],
         "replay": replay,
     }
+
+
+def _longest_stall_ms(outcome: Outcome) -> int:
+    return max((end - begin for begin, end in outcome.stalls_us), default=0) // 1000
+
+
+def _known(outcome: Outcome) -> list[Known]:
+    """What is known of the clients that did what was found, each once."""
+    return list({one.id: one for finding in outcome.verdict.findings for one in known_of(finding)}.values())
 
 
 def _clients(outcome: Outcome) -> list[str]:

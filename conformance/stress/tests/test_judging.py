@@ -158,6 +158,24 @@ def test_silence_counts_where_nothing_explains_it() -> None:
     assert silent(30, stopped=True).found() == []
 
 
+def expired(trouble: str = "", end: str = "", end_s: float = 0) -> Story:
+    """A is put out at 20 s."""
+    story = Story().add(0, "started", A).add(0.1, "joined", A)
+    if trouble:
+        story.add(end_s - 3, trouble, A).add(end_s, end, A)
+    return story.add(20, "expelled", A, text="session_expired")
+
+
+def test_H1_a_session_expires_for_a_reason() -> None:
+    assert expired().found() == [("expired", A, 0)]
+    assert expired("stopped", "resumed", 19).found() == []
+    assert expired("busy", "polls again", 21).found() == []
+    assert expired("stopped", "resumed", 10).found() == [("expired", A, 0)]
+    assert expired().add(18, "killed", A).found() == []
+    stalled = expired()
+    assert not Judge(stalled.happenings, stalled.log, [(17_000_000, 17_600_000)]).verdict({}).findings
+
+
 def test_a_process_that_ends_by_itself_and_a_close_that_does_not_end() -> None:
     assert Story().add(1, "ended", A, text="exit code 1").found() == [("crash", A, 0)]
     assert Story().add(1, "closing", A).add(2, "ended", A).found() == []

@@ -9,12 +9,31 @@ import pytest
 from groupspec.conformance.cli import main
 from groupspec.conformance.commands._common import write_json
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE
+from groupspec.conformance.reports.soak import html
 from groupspec.conformance.stress import report
 from groupspec.conformance.stress.judging import Finding, Verdict
+from groupspec.conformance.stress.lanes import lanes
 from groupspec.conformance.stress.plan import draw
 from groupspec.conformance.stress.run import Outcome
+from groupspec.conformance.stress.timeline import Happening
 
 CLIENTS = ("reference", "kafka-python")
+
+
+HAPPENINGS = (
+    Happening(0, "started", "reference-0-1"),
+    Happening(100_000, "started", "kafka-python-1-2"),
+    Happening(500_000, "assigned", "kafka-python-1-2", (2,)),
+    Happening(1_000_000, "stopped", "kafka-python-1-2"),
+    Happening(2_000_000, "broker down", text="broker 1"),
+    Happening(3_000_000, "broker up", text="broker 1"),
+    Happening(3_500_000, "loaded", text="broker-2"),
+    Happening(3_800_000, "expelled", "kafka-python-1-2", text="session_expired"),
+    Happening(3_900_000, "assigned", "reference-0-1", (2,)),
+    Happening(4_000_000, "resumed", "kafka-python-1-2"),
+    Happening(4_500_000, "lost", "kafka-python-1-2", (2,)),
+    Happening(5_500_000, "callback returned", "kafka-python-1-2", text="partitions_lost"),
+)
 
 
 def outcome(*findings: Finding, settled_s: float | None = 1.5) -> Outcome:
@@ -28,7 +47,7 @@ def outcome(*findings: Finding, settled_s: float | None = 1.5) -> Outcome:
         verdict,
         [(0, 40_000)],
         {"kafka-python": Counter(OSError=3)},
-        [],
+        HAPPENINGS,
     )
 
 
@@ -55,7 +74,7 @@ def test_a_result_is_told_by_client_with_each_finding_and_the_command_that_runs_
     told = list(report.lines(outcome(found), "groupspec bench soak --seed 5"))
     assert told[0].startswith(f"seed 5, {outcome().plan.rebalance}: 993 records, ")
     assert "stable 1.5 s after the last; " in told[0]
-    assert told[0].endswith("120 ms after it could hear of it, or sooner")
+    assert told[0].endswith("120 ms after it could hear of it, or sooner; the machine stood still for 40 ms at most")
     assert told[1:] == [
         "  reference: 600 processed, 0 of them again with an excuse; nothing wrong",
         "  kafka-python: 400 processed, 7 of them again with an excuse; 7 doubled; raised OSError 3x",
@@ -63,6 +82,23 @@ def test_a_result_is_told_by_client_with_each_finding_and_the_command_that_runs_
         "reference-0-1 processes 3 to 9 of 2",
         "replay: groupspec bench soak --seed 5",
     ]
+
+
+def test_a_page_shows_faults_owners_and_findings_and_what_came_before_each() -> None:
+    found = Finding("doubled", "kafka-python-1-2", 4_500_000, "it is so", 7, partition=2)
+    page = html(outcome(found), "groupspec bench soak --seed 5")
+    for shown in (
+        "broker 1 down",
+        "in partitions_lost",
+        "partition 2",
+        "4.5 s, partition 2: records that were processed twice",
+    ):
+        assert shown in page
+    assert "4.00 s  kafka-python-1-2: resumed" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    owners, members = lanes(outcome().plan, HAPPENINGS, [found])[-1], lanes(outcome().plan, HAPPENINGS, [found])[1:3]
+    assert [[bar.place for bar in row] for row in owners.rows] == [[1], [0]]  # two owners at once are two rows
+    assert [[mark.text for mark in lane.marks] for lane in members] == [[], ["expelled", "1"]]
 
 
 @pytest.mark.parametrize("settled_s", [None, 2.0])

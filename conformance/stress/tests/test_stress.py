@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.reports.soak import html
 from groupspec.conformance.stress import member
 from groupspec.conformance.stress.plan import draw
 from groupspec.conformance.stress.report import lines, of_reference
@@ -25,6 +26,7 @@ def test_the_reference_keeps_its_promises_beside_other_clients_under_faults(seed
     BUILDS["java"].install()
     with Run(draw(seed, CLIENTS, FAULTS_MS), tmp_path) as run:
         outcome = run.execute()
+    (tmp_path / "report.html").write_text(html(outcome, f"seed {seed}"), encoding="utf-8")
     assert of_reference(outcome) == [], "\n".join(lines(outcome, str(tmp_path)))
     assert sum(outcome.verdict.processed.values()) >= outcome.records > 5_000
 
