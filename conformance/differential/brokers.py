@@ -50,6 +50,7 @@ class Kind(Enum):
 
     REQUEST = "a request comes to the node that has the group"
     ASTRAY = "a request comes to another node"
+    UNREAD = "a request comes to the node that reads the group yet"
     PHASE_OVER = "the timer of the join phase or the sync phase"
     TIMER = "another timer: of a session or a pending id"
     MOVE = "the group has moved"
@@ -153,7 +154,8 @@ def _is_commit_into_no_group(moment: Moment) -> bool:
 
 def _is_join_refused_unseen(moment: Moment) -> bool:
     request, answer = moment.sent.request if moment.sent else None, moment.answer
-    refused = isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.NOT_COORDINATOR
+    unseen = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    refused = isinstance(answer, messages.JoinGroupResponse) and answer.error in unseen
     return refused and isinstance(request, messages.JoinGroupRequest) and bool(request.member_id)
 
 
@@ -166,11 +168,16 @@ def _is_old_fetch_refused(moment: Moment) -> bool:
 def _is_join_astray_without_a_session(moment: Moment) -> bool:
     answer = moment.answer
     refused = isinstance(answer, messages.JoinGroupResponse) and answer.error is ErrorCode.INVALID_SESSION_TIMEOUT
-    return refused and moment.kind is Kind.ASTRAY
+    return refused and moment.kind in (Kind.ASTRAY, Kind.UNREAD)
 
 
 def _is_move_before_a_generation(moment: Moment) -> bool:
     return moment.kind is Kind.MOVE and moment.after.generation == 0
+
+
+def _is_sync_refused_unseen(moment: Moment) -> bool:
+    answer = moment.answer
+    return isinstance(answer, messages.SyncGroupResponse) and answer.error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 BROKERS: Final = {
@@ -234,10 +241,17 @@ BROKERS: Final = {
                 _is_commit_into_no_group,
             ),
             Deviation(
-                "NOT_COORDINATOR names the member",
+                "who is refused unseen is named",
                 "GroupCoordinator.handleJoinGroup, instead of GroupCoordinatorService.joinGroup",
-                "A JoinGroup that another node should have got is answered with its member id. In Kafka 4 without.",
+                "JoinGroup is answered NOT_COORDINATOR and COORDINATOR_LOAD_IN_PROGRESS with its member id. In Kafka 4 "
+                "without.",
                 _is_join_refused_unseen,
+            ),
+            Deviation(
+                "SyncGroup while the groups are read",
+                "GroupCoordinator.handleSyncGroup, instead of GroupCoordinatorService.syncGroup",
+                "REBALANCE_IN_PROGRESS, so that the member joins again. In Kafka 4 COORDINATOR_LOAD_IN_PROGRESS.",
+                _is_sync_refused_unseen,
             ),
             Deviation(
                 "the session timeout is looked at by the coordinator",
@@ -257,8 +271,8 @@ BROKERS: Final = {
             Deviation(
                 "OffsetFetch 1 is refused without an error",
                 "GroupCoordinatorAdapter.handleFetchOffset, instead of OffsetFetchResponse.groupError",
-                "NOT_COORDINATOR is an error of the whole answer, which version 1 has no field for: what arrives is an "
-                "answer without partitions. In Kafka 4 each partition has the error.",
+                "What keeps a node from answering is an error of the whole answer. Version 1 has no field for it, and "
+                "an answer without partitions arrives. In Kafka 4 each partition has the error.",
                 _is_old_fetch_refused,
             ),
         ),

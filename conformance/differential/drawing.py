@@ -165,9 +165,9 @@ class Drawer:
         )  # fmt: skip
 
     def _sync(self, actor: Actor) -> GroupRequest:
-        protocol = actor.protocol or "range"
+        protocol: str | None = actor.protocol or "range"
         if self._random.random() < 0.03:
-            protocol = "sticky"
+            protocol = self._random.choice(("sticky", "", None))
         chosen = [each for each in actor.members if self._random.random() < 0.9]
         assignments = tuple((each, bytes((number, actor.generation % 256))) for number, each in enumerate(chosen))
         return messages.SyncGroupRequest(

@@ -21,11 +21,12 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From request number `before` (the first is 0) on, this node has the group."""
+    """From request number `before` (the first is 0) on, this node has the group. `is_loading`: it only reads it yet."""
 
     before: int
     at_ms: int
     node: int
+    is_loading: bool = False
 
 
 @dataclass

@@ -63,7 +63,7 @@ class _Replay:
         self._slack_ms = slack_ms
         self._chance = _Chance(history, broker)
         self._reference = ReferenceGroup(group_id, settings, _Ids(history).new_id, self._chance.choose)
-        self._node = 1
+        self._node, self._is_loading = 1, False
         self._explained = ""  # the latest of the broker's deviations that held
 
     def verdict(self) -> Verdict:
@@ -94,12 +94,14 @@ class _Replay:
                 self._advance(move.at_ms, 0)
                 with self._noted(Kind.MOVE):
                     self._reference.begin_move(move.node, move.at_ms)
-                    self._reference.end_move(move.at_ms)
+                    if not move.is_loading:
+                        self._reference.end_move(move.at_ms)
                 self._chance.moves += 1
-                self._node = move.node
+                self._node, self._is_loading = move.node, move.is_loading
 
     def _send(self, sent: Sent) -> None:
-        with self._noted(Kind.REQUEST if sent.node == self._node else Kind.ASTRAY, sent):
+        kind = Kind.ASTRAY if sent.node != self._node else Kind.UNREAD if self._is_loading else Kind.REQUEST
+        with self._noted(kind, sent):
             self._reference.send(sent)
 
     def _run_timer(self, deadline_ms: int) -> None:

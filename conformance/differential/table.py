@@ -146,7 +146,7 @@ class TableGroup:
         records = self.records
         self._about(request)
         named = sent.caller.version >= 5
-        if named and not (request.protocol_name and request.protocol_type):
+        if named and (request.protocol_name is None or request.protocol_type is None):
             self._answer(sent.handle, messages.SyncGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
             return
         chosen = request.protocol_name == records.protocol or records.protocol is None

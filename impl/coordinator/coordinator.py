@@ -206,7 +206,7 @@ class Coordinator:
         if (
             isinstance(request, messages.SyncGroupRequest)
             and caller.version >= PROTOCOL_NAMED_FROM
-            and not (request.protocol_type and request.protocol_name)
+            and (request.protocol_type is None or request.protocol_name is None)
         ):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         of_offsets = isinstance(request, messages.OffsetCommitRequest | messages.OffsetFetchRequest)

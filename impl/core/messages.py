@@ -117,9 +117,9 @@ class SyncGroupRequest:
     generation: int
     member_id: str
     group_instance_id: str | None
-    protocol_name: str
+    protocol_name: str | None
     assignments: tuple[tuple[str, bytes], ...] = ()
-    protocol_type: str = "consumer"
+    protocol_type: str | None = "consumer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from groupspec.conformance.differential import loading
 from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.differential.drawing import PLACE, Drawer, Pace
 from groupspec.conformance.differential.replay import Verdict, replay
@@ -29,6 +32,7 @@ MOVING = Pace(astray=0.1)
 SHORT_TIMEOUTS = Pace(1_000, (2_100, 3_100, 4_100), (2_640, 3_640), 80)
 """Sums of a few of these times stay away from whole seconds, when the requests are sent."""
 SLACK_MS = 50
+MOST_MOVES = 20
 LAST_MS = 4_000
 
 
@@ -108,15 +112,33 @@ def differences(found: Sequence[Verdict]) -> list[str]:
     return [f"group g{number}: {each.difference}" for number, each in enumerate(found) if is_unexplained(each)]
 
 
-def moved(directory: Path, version: str, groups: int, moves: int, seed: int) -> Sequence[Verdict]:
-    """What the comparison of each group says when all of them move between two brokers, so often."""
-    wired = {number: WireGroup(Drawer(f"moving-{number}", number, MOVING)) for number in range(seed, seed + groups)}
+@contextmanager
+def two_brokers(directory: Path, version: str) -> Iterator[TwoBrokers]:
+    """Node 1 has all groups at first."""
     with TwoBrokers(directory, settings=_of_broker(UNTIMED), version=version) as brokers:
         brokers.first.create_topic(PLACE.topic, 1)
         brokers.begin_move(1)
         brokers.end_move(1)
-        asyncio.run(_moving(brokers, list(wired.values()), 8, moves))
+        yield brokers
+
+
+def moved(brokers: TwoBrokers, version: str, groups: int, moves: int, seed: int) -> Sequence[Verdict]:
+    """What the comparison of each group says when all of them move between two brokers, so often."""
+    wired = {number: WireGroup(Drawer(f"moving-{number}", number, MOVING)) for number in range(seed, seed + groups)}
+    asyncio.run(_moving(brokers, list(wired.values()), 8, moves))
     return list(_replayed("moving", wired, version, UNTIMED, 0).values())
+
+
+def while_loading(brokers: TwoBrokers, version: str) -> Sequence[Verdict]:
+    """What the comparison says of each request that is made while a node reads the groups."""
+    for number in range(MOST_MOVES):
+        node = 1 + number % 2
+        brokers.begin_move(node)
+        found = loading.histories(partial(brokers.ask, node))
+        brokers.end_move(node)
+        if found:
+            return [replay(loading.GROUP, history, BROKERS[version], UNTIMED, 0) for history in found]
+    raise AssertionError(f"in {MOST_MOVES} moves the groups were never read slowly enough to ask meanwhile")
 
 
 def test_the_reference_answers_as_the_former_coordinator_does(tmp_path: Path) -> None:
@@ -132,8 +154,10 @@ def test_the_reference_answers_as_kafka_does_when_time_passes(tmp_path: Path) ->
 
 
 def test_the_reference_answers_as_two_brokers_do_between_which_groups_move(tmp_path: Path) -> None:
-    found = moved(tmp_path, KAFKA_VERSION, groups=60, moves=3, seed=60_000)
-    assert differences(found) == []
+    with two_brokers(tmp_path, KAFKA_VERSION) as brokers:
+        found = moved(brokers, KAFKA_VERSION, groups=60, moves=3, seed=60_000)
+        meanwhile = while_loading(brokers, KAFKA_VERSION)
+    assert differences([*found, *meanwhile]) == []
     assert sum(each.steps for each in found) == 60 * 4 * 8
 
 
@@ -142,7 +166,8 @@ def test_the_reference_answers_as_two_brokers_do_between_which_groups_move(tmp_p
 def test_the_reference_answers_as_kafka_does_at_length(tmp_path: Path, version: str) -> None:
     untimed = verdicts(tmp_path / "untimed", version, UNTIMED, NO_HURRY, groups=400, steps=60, seed=30_000)
     timed = verdicts(tmp_path / "timed", version, TIMED, SHORT_TIMEOUTS, groups=250, steps=20, seed=40_000)
-    moving = moved(tmp_path / "moving", version, groups=200, moves=5, seed=50_000)
+    with two_brokers(tmp_path / "moving", version) as brokers:
+        moving = [*moved(brokers, version, groups=200, moves=5, seed=50_000), *while_loading(brokers, version)]
     assert differences([*untimed, *timed, *moving]) == []
     assert sum(each.steps for each in untimed) >= 20_000
     assert sum(each.steps for each in timed) >= 1_000

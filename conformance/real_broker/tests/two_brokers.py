@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -112,9 +112,13 @@ class TwoBrokers:
         return answer.error
 
     def _ask(self, node: int, request: bytes) -> bytes:
-        frames = FrameReader()
+        return self.ask(node, [request])[0]
+
+    def ask(self, node: int, requests: Sequence[bytes]) -> list[bytes]:
+        """Send requests to this node, one right after the other; the answers."""
+        frames, answers = FrameReader(), list[bytes]()
         with socket.create_connection(("127.0.0.1", self.ports[node - 1]), MOVE_LIMIT_S) as connection:
-            connection.sendall(framed(request))
-            while True:
-                for frame in frames.feed(connection.recv(65_536)):
-                    return frame
+            connection.sendall(b"".join(framed(request) for request in requests))
+            while len(answers) < len(requests):
+                answers += frames.feed(connection.recv(65_536))
+        return answers
