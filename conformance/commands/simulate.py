@@ -12,9 +12,11 @@ import click
 from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import write_text
-from groupspec.conformance.simulation.campaign import Campaign, Failure, failure, load, results, save
+from groupspec.conformance.simulation.campaign import Campaign, load, results, save
 from groupspec.conformance.simulation.picture import sequence
 from groupspec.conformance.simulation.plan import MOST_MEMBERS
+from groupspec.conformance.simulation.run import Driver
+from groupspec.conformance.simulation.shrinking import Failure, failure
 from groupspec.conformance.simulation.situations import SITUATIONS
 
 SAVED_EVERY = 10
@@ -37,6 +39,12 @@ def _numbers(_: click.Context, option: click.Parameter, text: str | None) -> tup
 @click.option("--seed", type=click.IntRange(0), show_default="drawn, and printed", help="Of the first run.")
 @click.option("--members", type=click.IntRange(1, MOST_MEMBERS), help="How many members each group has; else drawn.")
 @click.option(
+    "--driver",
+    type=click.Choice(["core", "background", "heartbeat"]),
+    default="core",
+    help="What members are: the core alone, or a whole consumer, threads and all, in one of its two designs.",
+)
+@click.option(
     "--years", type=click.FloatRange(0, min_open=True), help="Stop when groups have lived that long together."
 )
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="one each processor")
@@ -49,6 +57,7 @@ def command(
     seeds: int,
     seed: int | None,
     members: int | None,
+    driver: Driver,
     years: float | None,
     jobs: int,
     resume: Path | None,
@@ -56,7 +65,7 @@ def command(
     only_faults: tuple[int, ...] | None,
     picture: Path | None,
 ) -> int:
-    """Let whole groups live in virtual time: members with the reference's core, and the reference coordinator.
+    """Let whole groups live in virtual time: members of the reference, and the reference coordinator.
 
     Each run is drawn from its seed: members, settings, the network, and what goes wrong. Judged are records (none lost,
     none twice but where the protocol can't help it), owners, callbacks, commits, the members' traces, and that the
@@ -64,26 +73,30 @@ def command(
 
     Example: groupspec simulate --seeds 50 --seed 1
 
+    Example: groupspec simulate --seeds 20 --driver heartbeat
+
     Example: groupspec simulate --seeds 1000000 --years 1 --resume campaign.json
     """
     chosen = random.SystemRandom().randrange(2**32) if seed is None else seed
     if only_members is not None or only_faults is not None:
-        return _replay(chosen, members, (only_members, only_faults), picture)
-    campaign = Campaign(chosen, members)
+        return _replay(chosen, members, driver, (only_members, only_faults), picture)
+    campaign = Campaign(chosen, members, driver)
     if resume is not None and resume.exists():
         campaign = load(resume)
-        if seed not in (None, campaign.next_seed) or members != campaign.members:
+        if seed not in (None, campaign.next_seed) or (members, driver) != (campaign.members, campaign.driver):
             raise UsageProblem(
-                f"{resume} goes on with --seed {campaign.next_seed} and --members {campaign.members or 'drawn'}",
-                next_step="leave --seed out and repeat --members as it was, or name a new file",
+                f"{resume} goes on with --seed {campaign.next_seed}, --members {campaign.members or 'drawn'} "
+                f"and --driver {campaign.driver}",
+                next_step="leave --seed out and repeat --members and --driver as they were, or name a new file",
             )
     first = campaign.next_seed
     _run(campaign, seeds, years, jobs, resume)
     with Steps("making the first failures small") as steps:
-        found = [failure(number, members, tried=steps.done) for number in list(campaign.failed)[:MOST_SHOWN]]
+        found = [failure(number, members, driver, tried=steps.done) for number in list(campaign.failed)[:MOST_SHOWN]]
     failures = [each for each in found if each is not None]
     _show(campaign, failures, picture)
-    say(f"replay: groupspec simulate --seed {first} --seeds {campaign.next_seed - first}")
+    kind = "" if driver == "core" else f" --driver {driver}"
+    say(f"replay: groupspec simulate --seed {first} --seeds {campaign.next_seed - first}{kind}")
     write_json("simulate", {**campaign.data(), "years": campaign.years, "failures": [f.data() for f in failures]})
     return EXIT_CONFORMANCE_FAILURE if campaign.failed else EXIT_OK
 
@@ -91,7 +104,7 @@ def command(
 def _run(campaign: Campaign, seeds: int, years: float | None, jobs: int, resume: Path | None) -> None:
     before_seconds, began = campaign.seconds, time.perf_counter()
     with Steps("simulating", total=seeds) as steps:
-        for result in results(campaign.next_seed, seeds, campaign.members, min(jobs, seeds)):
+        for result in results(campaign.next_seed, seeds, campaign.members, min(jobs, seeds), campaign.driver):
             campaign.add(result)
             campaign.seconds = before_seconds + time.perf_counter() - began
             steps.done()
@@ -107,10 +120,11 @@ def _run(campaign: Campaign, seeds: int, years: float | None, jobs: int, resume:
 def _replay(
     seed: int,
     members: int | None,
+    driver: Driver,
     only: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
     picture: Path | None,
 ) -> int:
-    found = failure(seed, members, only)
+    found = failure(seed, members, driver, only)
     if found is None:
         say(f"seed {seed}: nothing is broken")
         return EXIT_OK

@@ -1,4 +1,4 @@
-"""Whole groups in virtual time: members with the reference's core, its coordinator, and faults drawn from one seed.
+"""Whole groups in virtual time: members of the reference, its coordinator, and faults drawn from one seed.
 
 From the bottom:
 
@@ -8,10 +8,14 @@ cluster       The brokers: coordinator, metadata, records that come by the clock
 network       Connections that break, delay, lose and are silent.
 member        What the parts of a run see of one process.
 ledger        What must hold of records, commits, owners and callbacks.
-application   What an application does with a consumer.
-process       A core with its application.
 situations    The rare situations that a campaign has to meet, and whether it did.
 tracing       The members' traces, judged by the project's checker.
+application   An application and its consumer, for the ledger: whatever it runs on.
+stepped       The same on a core alone, without threads.
+threaded      The same with a whole consumer, in a thread.
+process       What all processes of members have in common; `core_process` and `consumer_process` are the two kinds.
 run           One run.
-campaign      Many runs; a failure is made small.
+campaign      Many runs.
+shrinking     A failure made small.
+picture       A run as a sequence diagram.
 """

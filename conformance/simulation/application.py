@@ -1,31 +1,22 @@
-"""What an application does with a consumer, step by step, without threads: a generator that waits by `yield`.
-
-Calls are made as `groupspec.impl.consumer` makes them: poll() settles what was returned before, runs callbacks, asks
-for records, and waits for news.
-"""
+"""An application and its consumer: what is the same whether it runs in steps or in a thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Final
 
 from groupspec.conformance.simulation.ledger import Ledger
-from groupspec.conformance.simulation.loop import Event
 from groupspec.conformance.simulation.member import Calls, Member
 from groupspec.conformance.simulation.plan import TOPICS
 from groupspec.conformance.simulation.situations import Watch
-from groupspec.impl.core import events
 from groupspec.impl.core.errors import FencedInstanceIdError, KafkaError
-from groupspec.impl.core.events import CallbackKind
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.records import ConsumerRecord
 
-Wait = tuple[int | None, Callable[[], bool] | None]
-Steps = Generator[Wait, None, None]
 COMMIT_LIMIT_MS: Final = 10_000
 CLOSE_LIMIT_MS: Final = 30_000
 BETWEEN_POLLS_MS: Final = 1_000
-"""How long an application rests whose poll() does not wait."""
+"""How long an application rests whose poll() does not wait, or has raised an error."""
 
 CALLBACK_MS: Final = 3
 MOST_SOUGHT: Final = 3
@@ -33,10 +24,11 @@ MOST_SOUGHT: Final = 3
 
 
 class Application(Calls):
-    """One loop around poll().
+    """A loop around poll().
 
     Attributes:
         wanted: What it is to do before its next poll.
+        topics: What it subscribes to.
         slow_callback_ms, slow_work_ms: How long the next callback, and the next work, take besides.
         raises_next: The next callback raises: then so does the poll() that has run it.
         is_closing, is_unsubscribing: It has called, or is to call, close(); it is in unsubscribe().
@@ -49,27 +41,48 @@ class Application(Calls):
         self._ledger = ledger
         self._watch = watch
         self._plan = process.plan
-        self._subscription = process.subscription
-        self._steps: Steps | None = None
-        self._is_running = False
-        self._until: Event | None = None
-        self._condition: Callable[[], bool] | None = None
-        self._batch: list[ConsumerRecord] = []
         self.poll_ms = process.plan.poll_ms
         self.topics: tuple[str, ...] = TOPICS
         self.wanted: list[str] = []
         self.close_limit_ms = CLOSE_LIMIT_MS
         self.slow_callback_ms = self.slow_work_ms = 0
-        self.raises_next = self._has_raised = False
+        self.raises_next = False
         self.paused: set[TopicPartition] = set()
         self.is_in_callback = False
-        self.leaves_from_ms = None
-        self._close_deadline_ms: int | None = None
+        self.leaves_from_ms = self.closes_from_ms = None
         self.is_closing = self.is_unsubscribing = False
         self.is_polling = False
-        self.in_callbacks_ms = 0
         self.poll_began_ms = 0
         self.errors: list[KafkaError] = []
+        self._has_failed = False  # in the last poll()
+        self._close_deadline_ms: int | None = None
+        self._callback_began_ms = 0
+        self._in_callbacks_ms = 0
+        self._in_callbacks_before_ms = 0
+
+    # What a run has it do --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def start(self) -> None:
+        """The first step."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """No more steps."""
+
+    @abstractmethod
+    def hurry(self) -> None:
+        """Whatever takes long is over now."""
+
+    @abstractmethod
+    def want(self, what: str) -> None:
+        """Something to do before the next poll."""
+
+    @abstractmethod
+    def close(self, limit_ms: int | None = None) -> None:
+        """Have it end: a poll() that waits is interrupted."""
+
+    # What is so ------------------------------------------------------------------------------------------------------
 
     @property
     def is_fenced(self) -> bool:
@@ -82,261 +95,72 @@ class Application(Calls):
         is_late = self._close_deadline_ms is not None and self._loop.now_ms >= self._close_deadline_ms
         return self.is_unsubscribing or is_late
 
-    # Steps -----------------------------------------------------------------------------------------------------------
+    def rests(self) -> bool:
+        """Whether it waits before it polls again: its poll() does not wait, or has just raised an error."""
+        has_failed, self._has_failed = self._has_failed, False
+        return has_failed or not self.poll_ms
 
-    def start(self) -> None:
-        """The first step."""
-        self._steps = self._work()
-        self._step()
+    # What it does, for the ledger and the watch ----------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """No more steps."""
-        self._condition = self._steps = None
-        if self._until is not None:
-            self._until.cancel()
+    def change_topics(self) -> None:
+        """One topic instead of all, or all again."""
+        self.topics = TOPICS[:1] if self.topics == TOPICS else TOPICS
 
-    def nudge(self) -> None:
-        """Something has happened: maybe what it waits for."""
-        if not self._is_running and self._condition is not None and self._condition():
-            self._go_on()
-
-    def hurry(self) -> None:
-        """Whatever takes long is over now."""
-        self.slow_callback_ms = self.slow_work_ms = 0
-        self.want("resume")
-        if self._until is not None and self._condition is None and not self._is_running:
-            self._process.happens(self._go_on)
-
-    def want(self, what: str) -> None:
-        """Something to do before the next poll."""
-        self.wanted.append(what)
-        self.nudge()
-
-    def close(self, limit_ms: int | None = None) -> None:
-        """Have it end: a poll() that waits is interrupted."""
-        self.is_closing = True
-        if limit_ms is not None:
-            self.close_limit_ms = limit_ms
-        self.nudge()
-
-    def _go_on(self) -> None:
-        if self._until is not None:
-            self._until.cancel()
-            self._until = None
-        self._step()
-
-    def _step(self) -> None:
-        self._is_running = True
-        try:
-            while self._steps is not None:
-                self._condition = None
-                wait = next(self._steps, None)
-                if wait is None:
-                    self._steps = None
-                    self._process.end()
-                    return
-                until_ms, condition = wait
-                if (condition is not None and condition()) or (until_ms is not None and until_ms <= self._loop.now_ms):
-                    continue
-                self._condition = condition
-                self._until = None
-                if until_ms is not None:
-                    self._until = self._loop.at(until_ms, lambda: self._process.happens(self._go_on))
-                return
-        finally:
-            self._is_running = False
-
-    def _sleep(self, duration_ms: int) -> Steps:
-        if duration_ms:
-            yield self._loop.now_ms + duration_ms, None
-
-    # The loop --------------------------------------------------------------------------------------------------------
-
-    def _work(self) -> Steps:
-        process = self._process
-        process.give(events.Start())
-        process.give(events.Subscribe(self.topics))
-        while True:
-            yield from self._do_what_is_wanted()
-            if self.is_closing:
-                yield from self._close()
-                return
-            yield from self._poll(self.poll_ms)
-            if self.is_fenced:
-                self.is_closing = True
-            elif self._batch:
-                yield from self._use()
-            elif not self.poll_ms:
-                yield from self._sleep(BETWEEN_POLLS_MS)
-
-    def _do_what_is_wanted(self) -> Steps:
-        process = self._process
-        while self.wanted:
-            what = self.wanted.pop(0)
-            if what == "other topics":
-                self.topics = TOPICS[:1] if self.topics == TOPICS else TOPICS
-                process.give(events.Subscribe(self.topics))
-            elif what == "rebalance wanted":
-                process.give(events.EnforceRebalance("the application wants it"))
-            elif what == "pause":
-                self.paused |= set(self._subscription.assignment())
-                self._subscription.pause(self.paused)
-            elif what == "resume":
-                self._subscription.resume(self.paused)
-                self.paused.clear()
-            elif what == "seek back":
-                self._seek_back()
-            elif what == "unsubscribe":
-                self.is_unsubscribing, self.leaves_from_ms = True, self.leaves_from_ms or self._loop.now_ms
-                number = process.call(events.Unsubscribe)
-                yield from self._serve_until(number)
-                self.is_unsubscribing = False
-                yield from self._sleep(BETWEEN_POLLS_MS)
-                process.give(events.Subscribe(self.topics))
-
-    def _seek_back(self) -> None:
-        """Some records of the first partition that has a position are to be processed again."""
-        for partition, position in self._subscription.returned_positions().items():
-            self._subscription.seek(partition, offset := max(0, position.offset - MOST_SOUGHT))
+    def goes_back(self) -> tuple[TopicPartition, int] | None:
+        """Where to seek: some records of the first partition that has a position are to be processed again."""
+        for partition, position in self._process.subscription.returned_positions().items():
+            offset = max(0, position.offset - MOST_SOUGHT)
             self._ledger.sought(self._process, partition, offset)
-            return
+            return partition, offset
+        return None
 
-    def _use(self) -> Steps:
-        """Work on what poll() has returned; then it is processed, and may be committed."""
-        extra_ms, self.slow_work_ms = self.slow_work_ms, 0
-        yield from self._sleep(self._plan.work_ms + extra_ms)
-        self._ledger.processed(self._process, self._batch)
-        self._batch = []
-        if self._plan.commits != "auto":
-            self._watch.commits(self._process)
-        if self._plan.commits == "sync":
-            deadline_ms = self._loop.now_ms + COMMIT_LIMIT_MS
-            offsets = self._subscription.returned_positions()
-            number = self._process.call(lambda future: events.Commit(offsets, future, deadline_ms))
-            yield None, lambda: number in self._process.outcomes
-            self._note_commit(number)
-        elif self._plan.commits == "async":
-            offsets = self._subscription.returned_positions()
-            self._process.call(lambda future: events.Commit(offsets, future))
+    def raised(self, error: KafkaError) -> None:
+        """poll() has raised this."""
+        self._ledger.raised(self._process, error)
+        self.errors.append(error)
+        self._has_failed = True
 
-    def _note_commit(self, number: int) -> None:
-        error = self._process.outcomes.pop(number)
-        assert error is None or isinstance(error, KafkaError), f"a commit ended with {error!r}"
+    def assigned(self, partitions: Iterable[TopicPartition]) -> None:
+        """The assigned callback begins."""
+        self._ledger.assigned(self._process, partitions)
+        for partition in partitions:
+            self._watch.assigned(self._process, partition)
 
-    # poll() ----------------------------------------------------------------------------------------------------------
+    def released(self, partitions: Iterable[TopicPartition]) -> None:
+        """The revoked or lost callback is over."""
+        self._ledger.release(self._process, partitions)
+        self.paused.difference_update(partitions)
 
-    def _poll(self, timeout_ms: int) -> Steps:
-        process, self.is_polling, self.poll_began_ms = self._process, True, self._loop.now_ms
-        self._subscription.poll_started()
-        process.give(events.Poll(raises=self._has_error()))
-        if not self._raises():
-            yield from self._poll_until(self._loop.now_ms + timeout_ms)
-        self.is_polling = False
-
-    def _poll_until(self, deadline_ms: int) -> Steps:
-        process = self._process
-        interval_ms = max(1, self._plan.config.max_poll_interval_ms // 3)
-        while not self.is_closing and not self.wanted:
-            yield from self._serve()
-            if self._raises() or self._has_raised:
-                self._has_raised = False
-                return
-            process.give(events.Fetch())
-            self._batch = process.records.take(self._plan.config.max_poll_records)
-            if self._batch and not self._subscription.returnable():
-                process.give(events.Fetch())
-            if self._batch or self._loop.now_ms >= deadline_ms:
-                self._ledger.returned(process, self._batch)
-                return
-            while not self._has_news():
-                if self._loop.now_ms >= deadline_ms:
-                    return
-                again_ms = self._loop.now_ms + interval_ms
-                yield min(deadline_ms, again_ms), self._has_news
-                if self._loop.now_ms >= again_ms:
-                    process.give(events.Poll())
-
-    def _has_news(self) -> bool:
-        return (
-            self.is_closing
-            or bool(self.wanted)
-            or bool(self._process.consumer_events)
-            or self._subscription.next_buffered() is not None
-        )
-
-    def _has_error(self) -> bool:
-        return any(isinstance(event, events.Error) for event in self._process.consumer_events)
-
-    def _raises(self) -> bool:
-        """Whether poll() raises an error: then it is the application's."""
-        for event in self._process.consumer_events:
-            if isinstance(event, events.Error):
-                self._process.consumer_events.remove(event)
-                self._ledger.raised(self._process, event.error)
-                assert isinstance(event.error, KafkaError)
-                self.errors.append(event.error)
-                return True
-        return False
-
-    # Callbacks -------------------------------------------------------------------------------------------------------
-
-    def _serve(self) -> Steps:
-        waiting = self._process.consumer_events
-        while (event := next((one for one in waiting if not isinstance(one, events.Error)), None)) is not None:
-            waiting.remove(event)
-            if isinstance(event, events.RevokePartitions):
-                yield from self._revoke()
-            elif isinstance(event, events.AssignPartitions):
-                self._ledger.assigned(self._process, event.partitions)
-                for partition in event.partitions:
-                    self._watch.assigned(self._process, partition)
-                yield from self._run_callback()
-                self._process.give(events.PartitionsAssigned())
-
-    def _revoke(self) -> Steps:
-        callback = self._subscription.start_callback()
-        if callback is None:
-            return
-        self._process.give(events.CallbackStarted())
-        is_lost = callback.kind is CallbackKind.LOST
-        self._ledger.release_begins(self._process, callback.partitions, is_lost)
-        yield from self._run_callback()
-        self._ledger.release(self._process, callback.partitions)
-        self.paused.difference_update(callback.partitions)
-        self._process.give(events.PartitionsRevoked())
-
-    def _run_callback(self) -> Steps:
+    def callback_begins(self) -> int:
+        """A callback begins; how long it takes, in milliseconds."""
         self.is_in_callback = True
         extra_ms, self.slow_callback_ms = self.slow_callback_ms, 0
-        began_ms = self._loop.now_ms
-        yield from self._sleep(CALLBACK_MS + extra_ms)
-        self.in_callbacks_ms += self._loop.now_ms - began_ms
-        self._watch.callback_ran(self._process, self._loop.now_ms - began_ms)
-        self._has_raised, self.raises_next = self._has_raised or self.raises_next, False
+        self._callback_began_ms = self._loop.now_ms
+        return CALLBACK_MS + extra_ms
+
+    def callback_ends(self) -> bool:
+        """It ends; whether it raises."""
+        took_ms = self._loop.now_ms - self._callback_began_ms
+        self._in_callbacks_ms += took_ms
+        self._watch.callback_ran(self._process, took_ms)
+        raises, self.raises_next = self.raises_next, False
         self.is_in_callback = False
+        return raises
 
-    # The end ---------------------------------------------------------------------------------------------------------
+    def unsubscribe_begins(self) -> None:
+        """unsubscribe() is called."""
+        self.is_unsubscribing, self.leaves_from_ms = True, self.leaves_from_ms or self._loop.now_ms
 
-    def _serve_until(self, number: int) -> Steps:
-        """Run callbacks until this call has its outcome; errors are for poll()."""
-        process = self._process
-        while number not in process.outcomes:
-            yield from self._serve()
-            yield (
-                None,
-                lambda: (
-                    number in process.outcomes
-                    or any(not isinstance(event, events.Error) for event in process.consumer_events)
-                ),
-            )
-
-    def _close(self) -> Steps:
-        """close(): nothing that the network does keeps it from its end."""
+    def close_begins(self) -> int:
+        """close() is called; when it has to be over."""
         self.leaves_from_ms = self.leaves_from_ms or self._loop.now_ms
-        self._close_deadline_ms = deadline_ms = self._loop.now_ms + self.close_limit_ms
-        before_ms = self.in_callbacks_ms
+        self.closes_from_ms = self._loop.now_ms
+        self._close_deadline_ms = self._loop.now_ms + self.close_limit_ms
+        self._in_callbacks_before_ms = self._in_callbacks_ms
         self._watch.closes(self._process)
-        number = self._process.call(lambda future: events.Close(future, deadline_ms))
-        yield from self._serve_until(number)
-        late_ms = self._loop.now_ms - deadline_ms - (self.in_callbacks_ms - before_ms)
-        self._ledger.closed(self._process, late_ms)
+        return self._close_deadline_ms
+
+    def close_ends(self) -> None:
+        """close() has returned."""
+        in_callbacks_ms = self._in_callbacks_ms - self._in_callbacks_before_ms
+        self._ledger.closed(self._process, self._loop.now_ms - (self._close_deadline_ms or 0) - in_callbacks_ms)

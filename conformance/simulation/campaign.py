@@ -1,11 +1,11 @@
-"""Many runs, on all processors; a failure is made small, and told with what replays it."""
+"""Many runs, on all processors."""
 
 from __future__ import annotations
 
 import gc
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,12 @@ from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.simulation.plan import Plan, draw
-from groupspec.conformance.simulation.run import Outcome, Run
+from groupspec.conformance.simulation.run import Driver, Run
 from groupspec.conformance.simulation.situations import SITUATIONS
 
 MS_OF_A_YEAR: Final = 31_557_600_000
 SHORT_QUIET_MS: Final = 60_000
-MOST_TRIES: Final = 150
-"""How many shorter runs are tried to make a failure small."""
+"""How long a group is watched at the end that is made of whole consumers, or whose failure is made small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,7 @@ class Campaign:
 
     next_seed: int
     members: int | None = None
+    driver: Driver = "core"
     runs: int = 0
     virtual_ms: int = 0
     seconds: float = 0.0
@@ -70,6 +70,7 @@ class Campaign:
         return {
             "next_seed": self.next_seed,
             "members": self.members,
+            "driver": self.driver,
             "runs": self.runs,
             "virtual_seconds": self.virtual_ms / 1_000,
             "seconds": round(self.seconds, 3),
@@ -91,6 +92,7 @@ def load(file: Path) -> Campaign:
         return Campaign(
             data["next_seed"],
             data["members"],
+            data.get("driver", "core"),
             data["runs"],
             round(data["virtual_seconds"] * 1_000),
             data["seconds"],
@@ -114,10 +116,16 @@ def save(campaign: Campaign, file: Path) -> None:
     new.replace(file)
 
 
-def run_seed(seed: int, members: int | None = None) -> Result:
+def planned(seed: int, members: int | None = None, driver: Driver = "core") -> Plan:
+    """The plan of this seed; a group of whole consumers is not watched for hours, since it is much slower."""
+    plan = draw(seed, members)
+    return plan if driver == "core" else replace(plan, quiet_ms=min(plan.quiet_ms, SHORT_QUIET_MS))
+
+
+def run_seed(seed: int, members: int | None = None, driver: Driver = "core") -> Result:
     """One run, from its seed."""
     with no_garbage_collection():
-        outcome = Run(draw(seed, members)).execute()
+        outcome = Run(planned(seed, members, driver), driver=driver).execute()
         return Result(seed, outcome.promise, outcome.virtual_ms, outcome.records, outcome.doubles, dict(outcome.seen))
 
 
@@ -133,11 +141,11 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def results(first: int, count: int, members: int | None, jobs: int) -> Iterator[Result]:
+def results(first: int, count: int, members: int | None, jobs: int, driver: Driver = "core") -> Iterator[Result]:
     """The runs of so many seeds, in the order of the seeds."""
     seeds = iter(range(first, first + count))
     if jobs == 1:
-        yield from (run_seed(seed, members) for seed in seeds)
+        yield from (run_seed(seed, members, driver) for seed in seeds)
         return
     with ProcessPoolExecutor(jobs) as pool:
         ahead: dict[Future[Result], int] = {}
@@ -146,7 +154,7 @@ def results(first: int, count: int, members: int | None, jobs: int) -> Iterator[
         try:
             while wanted < first + count:
                 while len(ahead) < 2 * jobs and (seed := next(seeds, None)) is not None:
-                    ahead[pool.submit(run_seed, seed, members)] = seed
+                    ahead[pool.submit(run_seed, seed, members, driver)] = seed
                 for future in wait(ahead, return_when=FIRST_COMPLETED).done:
                     done[ahead.pop(future)] = future.result()
                 while wanted in done:
@@ -154,108 +162,3 @@ def results(first: int, count: int, members: int | None, jobs: int) -> Iterator[
                     wanted += 1
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-# Making a failure small ----------------------------------------------------------------------------------------------
-
-
-def shrink(plan: Plan, promise: str, tried: Callable[[], None] = lambda: None) -> Plan:
-    """A plan with fewer members and faults that breaks the same promise: as small as `MOST_TRIES` runs can find."""
-    left = MOST_TRIES
-
-    def still_fails(smaller: Plan) -> bool:
-        nonlocal left
-        left -= 1
-        tried()
-        return bool(smaller.members) and Run(smaller).execute().promise == promise
-
-    quiet_ms = plan.quiet_ms
-    if still_fails(shorter := replace(plan, quiet_ms=min(quiet_ms, SHORT_QUIET_MS))):
-        plan = shorter
-    for number in [member.number for member in reversed(plan.members)]:
-        smaller = plan.only([m.number for m in plan.members if m.number != number], None)
-        if left and still_fails(smaller):
-            plan = smaller
-    size = max(1, len(plan.faults) // 2)
-    while left and plan.faults:
-        plan, is_smaller = _without_some(plan, size, still_fails, lambda: left > 0)
-        if not is_smaller:
-            if size == 1:
-                break
-            size = max(1, size // 2)
-        size = min(size, max(1, len(plan.faults) // 2))
-    return replace(plan, quiet_ms=quiet_ms)
-
-
-def _without_some(
-    plan: Plan, size: int, still_fails: Callable[[Plan], bool], may_go_on: Callable[[], bool]
-) -> tuple[Plan, bool]:
-    """One pass: leave out each part of this size, the latest first; whether one could be left out."""
-    is_smaller = False
-    numbers = [fault.number for fault in plan.faults]
-    for end in range(len(numbers), 0, -size):
-        if not may_go_on():
-            break
-        left_out = set(numbers[max(0, end - size) : end])
-        smaller = plan.only(None, [fault.number for fault in plan.faults if fault.number not in left_out])
-        if still_fails(smaller):
-            plan, is_smaller = smaller, True
-    return plan, is_smaller
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A seed whose run breaks a promise, made small. `members`: how many were drawn, if that was given."""
-
-    seed: int
-    members: int | None
-    drawn: Plan
-    plan: Plan
-    outcome: Outcome
-
-    @property
-    def replay(self) -> str:
-        """The command that shows it again."""
-        command = f"groupspec simulate --seeds 1 --seed {self.seed}"
-        if self.members is not None:
-            command += f" --members {self.members}"
-        if len(self.plan.members) < len(self.drawn.members):
-            command += f" --only-members {_numbers([member.number for member in self.plan.members])}"
-        if len(self.plan.faults) < len(self.drawn.faults):
-            command += f" --only-faults {_numbers([fault.number for fault in self.plan.faults]) or 'none'}"
-        return command
-
-    def __str__(self) -> str:
-        """The failure in words."""
-        return f"{self.outcome.error}\n{self.plan}"
-
-    def data(self) -> dict[str, object]:
-        """In the shape of the JSON Schema."""
-        return {
-            "seed": self.seed,
-            "promise": self.outcome.promise,
-            "error": self.outcome.error,
-            "plan": str(self.plan),
-            "replay": self.replay,
-        }
-
-
-def failure(
-    seed: int,
-    members: int | None = None,
-    only: tuple[Sequence[int] | None, Sequence[int] | None] = (None, None),
-    tried: Callable[[], None] = lambda: None,
-) -> Failure | None:
-    """The run of this seed, or of a part of its plan, made small if it breaks a promise; None if it does not."""
-    drawn = draw(seed, members)
-    plan = drawn.only(*only)
-    first = Run(plan).execute()
-    if not first.promise:
-        return None
-    if only == (None, None):
-        plan = shrink(plan, first.promise, tried)
-    return Failure(seed, members, drawn, plan, Run(plan, is_recording=True).execute())
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers))

@@ -70,16 +70,18 @@ class Ledger(Books[Member, TopicPartition]):
     def check_owners(self, process: Member) -> None:
         """In one generation a partition has one owner among those that live, run, and are members.
 
-        Who was replaced by another process with its instance id is no member, and learns it by its next request.
+        Who was replaced by another process with its instance id is no member, and learns it by its next request; its
+        callback may begin before that.
         """
         generation = process.core.context.identity.generation
         if generation < 0:
             return
         mine = self.owned(process)
+        is_in = self._is_member(process.core.context.identity.member_id)
         for other, theirs in self._owned.items():
             if other is process or other.is_standing_still or not mine & theirs:
                 continue
-            if not self._is_member(other.core.context.identity.member_id):
+            if not (is_in and self._is_member(other.core.context.identity.member_id)):
                 self.may_double(mine & theirs)
                 continue
             expect(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from groupspec.conformance.simulation.loop import Loop
 from groupspec.conformance.simulation.network import Link
 from groupspec.conformance.simulation.plan import MemberPlan
+from groupspec.conformance.traces.schema import SourceName
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.events import ConsumerEvent, InputEvent
 from groupspec.impl.core.messages import TopicPartition
@@ -23,7 +24,7 @@ class Calls(ABC):
     Attributes:
         is_in_callback: A rebalance callback runs.
         is_polling, poll_began_ms: It is in poll(), and since when.
-        leaves_from_ms: When it first called close() or unsubscribe().
+        leaves_from_ms, closes_from_ms: When it first called close() or unsubscribe(), and close().
         paused: What it has paused, of what it owns.
     """
 
@@ -31,6 +32,7 @@ class Calls(ABC):
     is_polling: bool
     poll_began_ms: int
     leaves_from_ms: int | None
+    closes_from_ms: int | None
     paused: set[TopicPartition]
 
     @property
@@ -45,11 +47,10 @@ class Member(ABC):
     Attributes:
         name: The member's and, after a dot, which process of the member's this is.
         application: What its application is at.
-        consumer_events: What waits for the application.
-        outcomes: Of calls, by their numbers.
         is_standing_still: It does nothing, and does not know it (SIGSTOP, a virtual machine that moves).
         has_stood_still: It did so at some time.
         trace: What the core has told.
+        trace_source: How its trace is judged.
     """
 
     name: str
@@ -57,22 +58,12 @@ class Member(ABC):
     loop: Loop
     core: Core
     subscription: SubscriptionState
-    records: Records
     link: Link
     application: Calls
-    consumer_events: deque[ConsumerEvent]
-    outcomes: dict[int, Exception | None]
     is_standing_still: bool
     has_stood_still: bool
     trace: list[TraceEvent]
-
-    @abstractmethod
-    def give(self, event: InputEvent) -> None:
-        """An event for the core, now."""
-
-    @abstractmethod
-    def call(self, make_event: Callable[[int], InputEvent]) -> int:
-        """An event with an outcome, which is in `outcomes` then by the number that is returned."""
+    trace_source: SourceName = "reference"
 
     @abstractmethod
     def happens(self, what: Callable[[], None]) -> None:
@@ -81,3 +72,25 @@ class Member(ABC):
     @abstractmethod
     def end(self) -> None:
         """It is no more."""
+
+
+class CoreMember(Member):
+    """A process without threads: its application speaks to the core.
+
+    Attributes:
+        records: What was fetched.
+        consumer_events: What waits for the application.
+        outcomes: Of calls, by their numbers.
+    """
+
+    records: Records
+    consumer_events: deque[ConsumerEvent]
+    outcomes: dict[int, Exception | None]
+
+    @abstractmethod
+    def give(self, event: InputEvent) -> None:
+        """An event for the core, now."""
+
+    @abstractmethod
+    def call(self, make_event: Callable[[int], InputEvent]) -> int:
+        """An event with an outcome, which is in `outcomes` then by the number that is returned."""

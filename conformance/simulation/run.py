@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from groupspec.conformance.simulation.cluster import Cluster
+from groupspec.conformance.simulation.consumer_process import ConsumerProcess
+from groupspec.conformance.simulation.core_process import CoreProcess
 from groupspec.conformance.simulation.ledger import Broken, Ledger, expect
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.network import Peer, error_of
-from groupspec.conformance.simulation.plan import GROUP, Fault, Plan
+from groupspec.conformance.simulation.plan import GROUP, Fault, MemberPlan, Plan
 from groupspec.conformance.simulation.process import Process
 from groupspec.conformance.simulation.situations import Watch
 from groupspec.conformance.simulation.tracing import check_traces
@@ -21,7 +23,11 @@ from groupspec.impl.core import messages
 from groupspec.impl.core.events import COORDINATOR, SendRequest
 from groupspec.impl.core.messages import ErrorCode, Response, TopicPartition
 from groupspec.impl.scripted import api_of
+from groupspec.impl.threads.designs import Design
 from groupspec.impl.trace import TraceEvent
+
+Driver = Literal["core"] | Design
+"""What members are made of: a core and an application in steps, or a whole consumer in one of its threading designs."""
 
 WINDOW_MS: Final = 10_000
 MOST_REQUESTS: Final = 400
@@ -53,6 +59,7 @@ class Outcome:
         promise: Which promise is broken, in a word; empty: none.
         error: What was broken, and by what.
         virtual_ms: How much time has passed in it.
+        ended_ms: When it ended, on its clock.
         seen: How often each rare situation occurred.
         processes: All that there were; their traces tell what happened.
     """
@@ -60,6 +67,7 @@ class Outcome:
     promise: str
     error: str
     virtual_ms: int
+    ended_ms: int
     seen: Counter[str]
     records: int
     doubles: int
@@ -75,8 +83,9 @@ class Outcome:
 class Run:
     """A group's life."""
 
-    def __init__(self, plan: Plan, is_recording: bool = False) -> None:
+    def __init__(self, plan: Plan, is_recording: bool = False, driver: Driver = "core") -> None:
         self.plan = plan
+        self._driver = driver
         self.loop = Loop()
         self.cluster = Cluster(self.loop, plan)
         self.ledger = Ledger(self.cluster.is_member, self.cluster.has_forgotten)
@@ -132,10 +141,14 @@ class Run:
             promise, error = "livelock", str(livelock)
         except Exception as raised:  # whatever the core or the coordinator raises is what the run has found
             promise, error = f"{type(raised).__name__} raised", "".join(traceback.format_exception(raised))
+        finally:
+            for process in self.alive():
+                process.unwind()
         return Outcome(
             promise,
             error,
             self.loop.now_ms - began_ms,
+            self.loop.now_ms,
             self.watch.seen,
             self.ledger.processed_count,
             self.ledger.doubles,
@@ -238,10 +251,15 @@ class Run:
 
     def _start(self, number: int) -> None:
         self._incarnations[number] += 1
-        process = Process(self, self._plans[number], self._incarnations[number])
+        process = self._process(self._plans[number], self._incarnations[number])
         self.processes.append(process)
         self.note(f"m{number}", "", "starts", process.name)
         process.start()
+
+    def _process(self, plan: MemberPlan, incarnation: int) -> Process:
+        if self._driver == "core":
+            return CoreProcess(self, plan, incarnation)
+        return ConsumerProcess(self, plan, incarnation, self._driver)
 
     def ended(self, process: Process) -> None:
         """It is no more; if it is to come again, it does."""

@@ -17,12 +17,14 @@ from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation import campaign
 from groupspec.conformance.simulation.application import MOST_SOUGHT
 from groupspec.conformance.simulation.cluster import Cluster
-from groupspec.conformance.simulation.ledger import Broken
+from groupspec.conformance.simulation.ledger import Broken, Ledger
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.picture import sequence
 from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
+from groupspec.conformance.simulation.shrinking import failure
 from groupspec.conformance.simulation.situations import _ANSWERS, _TOLD, SITUATIONS
+from groupspec.impl.core.context import Identity
 from groupspec.impl.core.messages import (
     ErrorCode,
     HeartbeatRequest,
@@ -37,6 +39,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.threads.designs import Design
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
 NOTICED = {
@@ -75,6 +78,10 @@ SELDOM = {
 
 SEEDS = (1, 2, 4, 5, 8)
 
+DRIVERS: tuple[Design, ...] = ("background", "heartbeat")
+SEEDS_OF_CONSUMERS: dict[Design, int] = {"background": 8, "heartbeat": 5}
+"""How many groups of whole consumers `make check` runs: about ten seconds for each design."""
+
 
 def quick(seed: int) -> Plan:
     """The plan of this seed, without the hours at its end in which nothing happens."""
@@ -86,6 +93,22 @@ def test_no_promise_is_broken(seed: int) -> None:
     outcome = Run(quick(seed)).execute()
     assert outcome.error == ""
     assert outcome.records > 50
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_whole_consumers_keep_the_promises_too(driver: Design) -> None:
+    outcome = Run(campaign.planned(8, driver=driver), driver=driver).execute()
+    assert outcome.error == ""
+    assert outcome.records > 50
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_campaign_of_whole_consumers_breaks_no_promise(driver: Design) -> None:
+    found = campaign.Campaign(0, driver=driver)
+    for result in campaign.results(0, SEEDS_OF_CONSUMERS[driver], None, 2, driver):
+        found.add(result)
+    assert found.failed == {}
 
 
 @pytest.mark.exhaustive
@@ -111,7 +134,7 @@ def test_a_mutant_of_the_reference_is_noticed(identifier: str) -> None:
 def test_a_failure_is_made_small_and_its_command_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:
     with Seam() as seam:
         find("J7-joins-before-callback").change(seam)
-        found = campaign.failure(NOTICED["J7-joins-before-callback"])
+        found = failure(NOTICED["J7-joins-before-callback"])
         assert found is not None
         assert len(found.plan.faults) <= 5
         picture = sequence(found.outcome, "it")
@@ -210,6 +233,25 @@ def test_a_commit_of_what_was_sought_may_arrive_when_all_is_given_up() -> None:
     ledger.commit_stored(process, {partition: OffsetAndMetadata(2)}, is_stale=False)
     with pytest.raises(Broken, match="commit goes back"):
         ledger.commit_stored(process, {partition: OffsetAndMetadata(1)}, is_stale=False)
+
+
+def test_who_was_replaced_owns_for_a_moment_what_its_successor_has() -> None:
+    run = Run(written(group_instance_id="one"))
+    run._start(1)
+    run._start(1)
+    members, partition = set[str](), TopicPartition("orders", 0)
+    ledger = Ledger(members.__contains__, lambda instance_id: False)
+    for process in run.processes:
+        process.core.context.identity = Identity(process.name, 3, "range")
+        ledger.assign(process, partition)
+    replaced, successor = run.processes
+    members.add(successor.name)
+    ledger.check_owners(replaced)
+    ledger.check_owners(successor)
+    members.add(replaced.name)
+    for process in run.processes:
+        with pytest.raises(Broken, match="K1"):
+            ledger.check_owners(process)
 
 
 def test_every_kind_of_fault_is_carried_out() -> None:
