@@ -17,7 +17,7 @@ class Known(Record, frozen=True):
         id: Lower case with hyphens.
         client: A built-in client's name.
         version: Of that client, as it was read.
-        promise: What a run finds of it.
+        promises: What a run finds of it.
         rule: The rule that it breaks.
         title: One line.
         where: The classes and methods, or files and functions, that do it.
@@ -29,7 +29,7 @@ class Known(Record, frozen=True):
     id: str
     client: str
     version: str
-    promise: Promise
+    promises: tuple[Promise, ...]
     rule: str
     title: str
     where: str
@@ -44,4 +44,4 @@ KNOWN: Final[Mapping[str, Known]] = read_entries(Path(__file__).with_suffix(".to
 
 def known_of(finding: Finding) -> list[Known]:
     """What a finding may be an instance of: the same promise, broken by the same client."""
-    return [one for one in KNOWN.values() if (one.client, one.promise) == (finding.client, finding.promise)]
+    return [one for one in KNOWN.values() if one.client == finding.client and finding.promise in one.promises]

@@ -53,7 +53,8 @@ def lines(outcome: Outcome, replay: str) -> Iterator[str]:
         at_s = (one.at_us - outcome.began_us) / 1e6
         yield f"FOUND {one.promise} ({MEANS[one.promise]}): {one.process or 'nobody'} at {at_s:.1f} s: {one.text}"
     for known in _known(outcome):
-        yield f"known of {known.client} {known.version} ({known.promise}): {known.title}; {known.upstream}"
+        promises = " or ".join(known.promises)
+        yield f"known of {known.client} {known.version} ({promises}): {known.title}; {known.upstream}"
     yield f"replay: {replay}"
 
 

@@ -1,14 +1,19 @@
-"""What is known of other clients is about what there is; and what can be shown without a broker is shown."""
+"""What is known of other clients is about what there is; and what can be shown without a whole run is shown."""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka import KafkaConsumer
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
+from groupspec.conformance.real_broker.tests.fixture import RealBroker
 from groupspec.conformance.stress.judging import Finding
 from groupspec.conformance.stress.known import KNOWN, Known, known_of
 from groupspec.conformance.tests.repository import ROOT
@@ -29,7 +34,7 @@ def test_an_entry_is_about_what_there_is(known: Known) -> None:
     assert known.rule in RULES
     assert known.upstream.startswith("https://")
     assert re.match(r"groupspec bench soak|pytest ", known.reproduction)
-    assert known_of(Finding(known.promise, f"{known.client}-0-1", 0, "")) != []
+    assert all(known in known_of(Finding(promise, f"{known.client}-0-1", 0, "")) for promise in known.promises)
 
 
 def test_nothing_is_known_of_the_reference() -> None:
@@ -64,3 +69,33 @@ def test_kafka_python_s_assignors_take_members_unsorted_and_give_some_nothing(as
 
 def _partitions(assignment: Any) -> list[int]:
     return [number for _, partitions in assignment.assigned_partitions for number in partitions]
+
+
+@pytest.mark.real_broker
+def test_kafka_python_as_leader_forgets_a_round_that_a_poll_has_not_waited_for(tmp_path: Path) -> None:
+    """The topic grows, and each poll() is shorter than a round: its member is put out, and never joins again."""
+    with RealBroker(tmp_path / "broker", lifetime_s=120) as broker:
+        broker.create_topic("orders", 2)
+        consumer = KafkaConsumer(
+            "orders",
+            bootstrap_servers=broker.bootstrap,
+            group_id="billing",
+            session_timeout_ms=2_000,
+            heartbeat_interval_ms=200,
+            metadata_max_age_ms=500,
+        )
+        _poll(consumer, lambda: len(consumer.assignment()) == 2)
+        broker.add_partitions("orders", 4)
+        _poll(consumer, lambda: "has failed, removing it from the group" in broker.coordinator_log.read_text())
+        assert not consumer._coordinator.need_rejoin()
+        assert consumer._coordinator._join_task.is_done  # SyncGroup's answer is in it, and nobody looks
+        assert len(consumer.assignment()) == 2
+        consumer.close(autocommit=False, timeout_ms=1_000)
+
+
+def _poll(consumer: Any, until: Callable[[], bool]) -> None:
+    """Poll for a millisecond at a time, until it is so."""
+    end_s = time.monotonic() + 30
+    while not until():
+        assert time.monotonic() < end_s
+        consumer.poll(timeout_ms=1)
