@@ -166,7 +166,7 @@ class Coordinator:
                 self._rebalancing.answer_join(member, refused(ErrorCode.NOT_COORDINATOR, member.member_id))
             self._rebalancing.fail_syncs(group, ErrorCode.NOT_COORDINATOR)
             group.state = GroupState.DEAD
-        self._context.timers.stop_if(lambda key: isinstance(key, tuple) and key[1] in groups)
+        self._context.timers.stop_if(lambda key: key[1] in groups)
         return self._context.take_outputs()
 
     def group(self, group_id: str) -> Group | None:
@@ -177,7 +177,8 @@ class Coordinator:
     def phase_deadline_ms(self, group_id: str) -> int | None:
         """When the timer of a group's join phase or sync phase is due; None: neither runs."""
         timers = self._context.timers
-        return timers.deadline_ms(("join", group_id)) or timers.deadline_ms(("sync", group_id))
+        deadlines = (timers.deadline_ms(("join", group_id)), timers.deadline_ms(("sync", group_id)))
+        return next((deadline_ms for deadline_ms in deadlines if deadline_ms is not None), None)
 
     def delete(self, group_id: str) -> list[Output]:
         """DeleteGroups, of an Empty group. Raises ValueError for one with members."""
@@ -186,8 +187,8 @@ class Coordinator:
             raise ValueError(f"group {group_id!r} is {group.state} and cannot be deleted; only an Empty one can")
         if group is not None:
             del self._partitions[self._partition_of(group_id)].groups[group_id]
-            self._context.timers.stop_if(lambda key: isinstance(key, tuple) and key[1] == group_id)
-            self._context.write(GroupDeleted(group_id), lambda error: None)
+            self._context.timers.stop_if(lambda key: key[1] == group_id)
+            self._context.write(GroupDeleted(group_id), nothing)
         return self._context.take_outputs()
 
     def _partition_of(self, group_id: str) -> int:
@@ -234,7 +235,7 @@ class Coordinator:
                 return
             group = partition.groups[request.group_id] = Group(request.group_id, self._context.choose)
             if isinstance(request, messages.JoinGroupRequest):
-                self._context.write(group.record({}), lambda error: None)
+                self._context.write(group.record({}), nothing)
         if isinstance(request, messages.JoinGroupRequest):
             self._joining.join(group, request, caller, handle)
         elif isinstance(request, messages.SyncGroupRequest):

@@ -93,39 +93,31 @@ class Joining:
     ) -> None:
         """It keeps its assignment without a rebalance if the group is Stable and its protocol stays (rule G11)."""
         led_before = group.leader or ""
-        old_id = group.static_ids[str(request.group_instance_id)]
-        member = self._rebalancing.fence(group, old_id, new_id)
-        before = (member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
+        old = group.members[group.static_ids[str(request.group_instance_id)]]
+        member = self._rebalancing.fence(group, old.member_id, new_id)
         self._rebalancing.update(member, request, handle)
         if group.state is GroupState.STABLE and group.elected_protocol() == group.protocol_name:
             assignments = {each.member_id: each.assignment for each in group.members.values()}
-            then = partial(self._static_member_stored, group, member, old_id, led_before, caller.version, before)
+            then = partial(self._static_member_stored, group, old, member, led_before, caller)
             self._context.write(group.record(assignments), then)
         else:
             self._rebalancing.rebalance_or_complete(group)
 
     def _static_member_stored(
-        self,
-        group: Group,
-        member: Member,
-        old_id: str,
-        led_before: str,
-        version: int,
-        before: tuple[tuple[tuple[str, bytes], ...], int, int],
-        error: ErrorCode,
+        self, group: Group, old: Member, member: Member, led_before: str, caller: Caller, error: ErrorCode
     ) -> None:
         """Answer it. Before version 9 a leader that returns is told the old leader's id: it must not assign anew."""
         if member.join is None:
             return
         if error is not ErrorCode.NONE:
-            self._revert(group, member, old_id, before)
+            self._revert(group, old, member)
             answer = JoinGroupResponse(
                 error, group.generation, group.protocol_name or "", led_before, protocol_type=group.protocol_type
             )
             self._context.answer(member.join, answer)
             return
         leads = group.leader == member.member_id
-        new = version >= SKIP_ASSIGNMENT_FROM
+        new = caller.version >= SKIP_ASSIGNMENT_FROM
         answer = JoinGroupResponse(
             ErrorCode.NONE,
             group.generation,
@@ -138,13 +130,12 @@ class Joining:
         )
         self._rebalancing.answer_join(member, answer)
 
-    def _revert(
-        self, group: Group, member: Member, old_id: str, before: tuple[tuple[tuple[str, bytes], ...], int, int]
-    ) -> None:
+    def _revert(self, group: Group, old: Member, member: Member) -> None:
         """The log refused the new id: the old one is the member's again."""
-        old = group.replace(member.member_id, old_id)
-        old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms = before
-        self._rebalancing.keep_alive(group, old)
+        again = group.replace(member.member_id, old.member_id)
+        again.protocols = old.protocols
+        again.rebalance_timeout_ms, again.session_timeout_ms = old.rebalance_timeout_ms, old.session_timeout_ms
+        self._rebalancing.keep_alive(group, again)
 
     # With a member's id ----------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from groupspec.impl.coordinator.context import Context, Handle
+from groupspec.impl.coordinator.context import Context, Handle, nothing
 from groupspec.impl.coordinator.group import Group, GroupState, Member
 from groupspec.impl.core.messages import ErrorCode, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 
@@ -118,7 +118,7 @@ class Rebalancing:
             self._begin_sync_phase(group)
         else:
             group.state = GroupState.EMPTY
-            self._context.write(group.record({}), lambda error: None)
+            self._context.write(group.record({}), nothing)
 
     def _begin_sync_phase(self, group: Group) -> None:
         group.state = GroupState.COMPLETING_REBALANCE
@@ -181,19 +181,18 @@ class Rebalancing:
 
     def _session_expired(self, group: Group, member_id: str) -> None:
         """No sign of life (rule G5), or an id that was handed out and never used (rule G4)."""
+        member = group.members.get(member_id)
         if member_id in group.pending_joins:
             group.remove(member_id)
-        elif member_id in group.members and not group.members[member_id].is_awaiting:
-            silent_ms = group.members[member_id].session_timeout_ms
-            self._context.note(
-                f"group {group.group_id}: member {member_id} is gone: {NO_SIGN_OF_LIFE} for {silent_ms} ms"
-            )
+        elif member is None or member.is_awaiting:
+            return
+        else:
+            silent = f"{NO_SIGN_OF_LIFE} for {member.session_timeout_ms} ms"
+            self._context.note(f"group {group.group_id}: member {member_id} is gone: {silent}")
             self.remove(group, member_id)
-            if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+            if group.state is not GroupState.PREPARING_REBALANCE:
                 self.prepare(group)
                 return
-        else:
-            return
         # Kafka 4 does not ask here whether the initial delay is still on; in 3.9 InitialDelayedJoin waits in any case.
         if group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
             self.complete(group)
