@@ -25,8 +25,10 @@ This file is what deployed clients do. What the threading refactor proposal, tak
 interval that ran out, take the identity away at once. Partitions still owned are then *lost*: nothing is committed for
 them (rule C2), the callback is onPartitionsLost, and only after it does the member join again. If the callback
 onPartitionsRevoked is queued but not begun, it becomes onPartitionsLost (rule P3); once begun it stays what it is, and
-what is still owned afterwards is lost in a second one. The member id outlives a lost generation, to join again with;
-until it has, there is nothing to leave, and who leaves forgets the id without a LeaveGroup (rule L1).
+what is still owned afterwards is lost in a second one. If onPartitionsAssigned is queued but not begun, the listener is
+not called (Kafka AbstractCoordinator.joinGroupIfNeeded), and `partitions_assigned` comes all the same. The member id
+outlives a lost generation, to join again with; until it has, there is nothing to leave, and who leaves forgets the id
+without a LeaveGroup (rule L1).
 
 **Which thread gets which event.** Answers and timers come to the background thread, the ends of callbacks from the
 polling thread. Of its neighbours the machine reads `coordinator_known`, which holds back JoinGroup and commits, and
