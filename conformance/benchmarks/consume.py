@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from groupspec.conformance.benchmarks.figures import Figure
+from groupspec.conformance.benchmarks.figures import Figure, no_more
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.real_broker import instance
 
@@ -67,7 +66,7 @@ Reads = dict[str, list[Read]]
 def measure(now: Callable[[str], None], loads: tuple[Load, ...] = LOADS, rounds: int = ROUNDS) -> list[Figure]:
     """Every load, by every client, in every round."""
     figures = []
-    with _broker(now) as bootstrap:
+    with broker(now, "consume") as bootstrap:
         for number, load in enumerate(loads):
             topic = f"load-{number}"
             now(f"consume: writing {load.name}")
@@ -82,9 +81,10 @@ def measure(now: Callable[[str], None], loads: tuple[Load, ...] = LOADS, rounds:
 
 
 @contextmanager
-def _broker(now: Callable[[str], None]) -> Iterator[str]:
-    now("consume: starting a broker")
-    with tempfile.TemporaryDirectory(prefix="groupspec-consume-") as folder:
+def broker(now: Callable[[str], None], benchmark: str) -> Iterator[str]:
+    """An Apache Kafka for the length of a benchmark: where it is."""
+    now(f"{benchmark}: starting a broker")
+    with tempfile.TemporaryDirectory(prefix=f"groupspec-{benchmark}-") as folder:
         started = instance.start(Path(folder), lifetime_s=BROKER_LIFETIME_S, owned=True)
         try:
             yield started.running.bootstrap
@@ -95,10 +95,15 @@ def _broker(now: Callable[[str], None]) -> Iterator[str]:
             started.keeper.wait(ANSWER_LIMIT_S)
 
 
-def _write(bootstrap: str, topic: str, load: Load) -> None:
+def create_topic(bootstrap: str, topic: str) -> None:
+    """An empty one."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(topic, PARTITIONS, 1)]).values():
         future.result(ANSWER_LIMIT_S)
+
+
+def _write(bootstrap: str, topic: str, load: Load) -> None:
+    create_topic(bootstrap, topic)
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": load.count + 1}
     )
@@ -136,14 +141,10 @@ def _figures(load: Load, reads: Reads) -> list[Figure]:
             for peer in PEERS
         ]
         cpu = {client: [read.cpu_s * 1e6 / load.count for read in found] for client, found in reads.items()}
-        figures.append(_no_more(f"CPU, {load.name}, {own}", "s for 1 M records", cpu[own], cpu["aiokafka"]))
+        name = f"CPU, {load.name}, {own}"
+        figures.append(no_more(name, "s for 1 M records", cpu[own], "aiokafka", cpu["aiokafka"]))
         if load.then_idle:
             idle = {client: [1_000 * (read.idle_cpu or 0.0) for read in found] for client, found in reads.items()}
-            figures.append(_no_more(f"idle CPU with poll(1000), {own}", "ms in a second", idle[own], idle["aiokafka"]))
+            name = f"idle CPU with poll(1000), {own}"
+            figures.append(no_more(name, "ms in a second", idle[own], "aiokafka", idle["aiokafka"]))
     return figures
-
-
-def _no_more(name: str, unit: str, own: list[float], peer: list[float]) -> Figure:
-    """A figure of which less is better."""
-    reached = statistics.median(own) <= statistics.median(peer)
-    return Figure(name, unit, own, "aiokafka", peer, "<= 1x", reached=reached)

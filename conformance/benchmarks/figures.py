@@ -69,6 +69,20 @@ class Figure:
         }
 
 
+def no_more(
+    name: str,
+    unit: str,
+    own: Sequence[float],
+    against: str,
+    peer: Sequence[float],
+    is_goal: bool = True,
+    note: str = "",
+) -> Figure:
+    """A figure of which less is better: the median is to be no more than the peer's, if that is a goal."""
+    reached = statistics.median(own) <= statistics.median(peer)
+    return Figure(name, unit, own, against, peer, "<= 1x" if is_goal else "", reached=reached, note=note)
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """One module of this folder.

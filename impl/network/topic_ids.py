@@ -6,9 +6,16 @@ Here an id follows from the name, so that every run gives the same ones. The way
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 _UNKNOWN = "?"
+
+
+@lru_cache(4096)
+def _id(name: str) -> UUID:
+    """A hash, which every fetch would compute anew."""
+    return uuid5(NAMESPACE_OID, name)
 
 
 class TopicIds:
@@ -21,7 +28,7 @@ class TopicIds:
 
     def add(self, name: str) -> UUID:
         """Learn a name; returns its id."""
-        topic_id = uuid5(NAMESPACE_OID, name)
+        topic_id = _id(name)
         self._names[topic_id] = name
         return topic_id
 
@@ -29,7 +36,7 @@ class TopicIds:
         """The id of a topic."""
         if name.startswith(_UNKNOWN):
             return UUID(hex=name[len(_UNKNOWN) :])
-        return uuid5(NAMESPACE_OID, name)
+        return _id(name)
 
     def name_of(self, topic_id: UUID | None) -> str:
         """The name behind an id."""

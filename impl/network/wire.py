@@ -13,9 +13,10 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Any, get_args, get_origin
 
-from kio.index import load_request_schema, load_response_schema
+from kio import index
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 
@@ -26,6 +27,9 @@ Fields = Mapping[str, object]
 
 # kio's classes are looked up by API and version at run time, so here and only here their types are not known.
 EntityType = type[Any]
+
+load_request_schema = cache(index.load_request_schema)  # kio itself goes by the module's name, each time
+load_response_schema = cache(index.load_response_schema)
 
 _DEFAULTS: Fields = {"throttle_time": 0}
 Plan = tuple[tuple[str, Callable[[Any], object], bool], ...]

@@ -29,7 +29,7 @@ from groupspec.impl.core import events
 from groupspec.impl.core.core import Core
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
 from groupspec.impl.core.events import ConsumerEvent, Output, ResponseReceived, SendRequest, ServerEvent
-from groupspec.impl.core.messages import ErrorCode, NoAnswer
+from groupspec.impl.core.messages import ErrorCode, FetchResponse, NoAnswer
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import EventCount, Queue, Runtime, Thread, wait_until
 from groupspec.impl.threads.futures import Future, Futures
@@ -220,7 +220,7 @@ class BackgroundDriver:
             self._taken += 1
 
     def _give(self, event: ServerEvent | ResponseReceived) -> None:
-        self._changed = True
+        self._changed = self._changed or not _is_nobodys_news(event)
         try:
             self._outputs += self.core.handle(event, self._runtime.now_ms())
         except Exception as error:
@@ -233,13 +233,14 @@ class BackgroundDriver:
     def _carry_out(self) -> None:
         """What the core wants done, in its order."""
         while self._outputs:
-            self._changed = True
             self._do(self._outputs.popleft())
 
     def _do(self, output: Output) -> None:
+        if isinstance(output, SendRequest):
+            self._send(output)
+            return
+        self._changed = True
         match output:
-            case SendRequest():
-                self._send(output)
             case events.ConnectCoordinator(node_id, host, port):
                 self._transport.connect_coordinator(node_id, host, port)
             case events.DisconnectCoordinator():
@@ -271,3 +272,15 @@ class BackgroundDriver:
     def _fail_waiting(self) -> None:
         self.left_over += self._server_events.close()
         self._futures.fail_all(ConsumerClosedError("The consumer was closed before this could be answered"))
+
+
+def _is_nobodys_news(event: ServerEvent | ResponseReceived) -> bool:
+    """Whether the polling thread has nothing to look for after it, but what comes as an output.
+
+    A consumer with nothing to read spends its time on little else: each look takes both threads a turn. (After a Poll
+    it may wait until that was taken: `settle`.)
+    """
+    if isinstance(event, ResponseReceived):
+        fetched = event.response
+        return isinstance(fetched, FetchResponse) and not any(f.record_bytes for f in fetched.partitions.values())
+    return isinstance(event, events.Fetch)

@@ -1,0 +1,146 @@
+"""How long a group takes to be stable again when a second member joins: the reference's designs beside other clients.
+
+One group for each client: member A has all four partitions and polls, member B subscribes and polls; what counts is the
+time from B's subscribe() to the callback of whichever is told of its part last. Then B unsubscribes, and A gets all
+again. Both members are processes behind the harness protocol, with the range assignor and the same settings: a
+heartbeat every 200 ms, which is how A hears of the rebalance. The broker is Kafka's, without a delay before the first
+rebalance. All clients take turns, so that what else the machine does meets all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Final
+
+from groupspec.conformance.benchmarks.consume import PARTITIONS, broker, create_topic
+from groupspec.conformance.benchmarks.figures import Figure, no_more
+from groupspec.conformance.errors import InternalProblem
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.clients import find_client
+from groupspec.conformance.wire.harness_process import HarnessProcess
+from groupspec.conformance.wire.log import Log, now_us
+
+OURS: Final = ("reference", "reference-heartbeat")
+GOALS: Final = ("kafka-python", "aiokafka")
+"""No slower than these."""
+
+OTHERS: Final = ("confluent-kafka", "java")
+"""For comparison; the Java client takes a JDK and Maven."""
+
+ROUNDS: Final = 50
+TOPIC: Final = "orders"
+HEARTBEAT_MS: Final = 200
+SESSION_MS: Final = 3_000
+"""How long a group waits for who gives up its subscription without a word."""
+
+POLL_MS: Final = 100
+LIMIT_S: Final = 30.0
+
+
+class Member:
+    """One process, and which partitions it was told of."""
+
+    def __init__(self, client: str, name: str, bootstrap: str) -> None:
+        self.log = Log()
+        self._process = HarnessProcess(find_client(client).command, self.log, events_per_second=100_000)
+        self._name = f"{client} {name}"
+        self._process.send(
+            protocol.Configure(
+                bootstrap=bootstrap,
+                group_id=f"rebalance-{client}",
+                client_id=name,
+                rebalance="eager",
+                session_timeout_ms=SESSION_MS,
+                heartbeat_interval_ms=HEARTBEAT_MS,
+                max_poll_interval_ms=60_000,
+                request_timeout_ms=15_000,
+                retry_backoff_ms=100,
+                auto_commit=False,
+                auto_commit_interval_ms=5_000,
+                auto_offset_reset="earliest",
+                fetch_max_wait_ms=100,
+                callback_ms=0,
+                more={},
+            )
+        )
+
+    def join(self) -> None:
+        """Subscribe, and poll from now on."""
+        self._process.send(protocol.Subscribe(topics=[TOPIC]))
+        self._process.send(protocol.Poll(poll_ms=POLL_MS))
+
+    def leave(self) -> None:
+        """Give up the subscription."""
+        self._process.send(protocol.Unsubscribe())
+
+    def told_us(self, partitions: int | None, since_us: int) -> int:
+        """When it was told, after that time, that it has so many partitions (None: whatever it has).
+
+        Raises:
+            InternalProblem: it was not, in half a minute.
+        """
+        found = self.log.wait(
+            lambda entry: (
+                isinstance(entry.event, protocol.PartitionsAssigned)
+                and entry.at_us > since_us
+                and partitions in (None, len(entry.event.partitions))
+            ),
+            LIMIT_S,
+        )
+        if found is None:
+            why = self.log.ended or self._process.stderr_tail()[-500:]
+            raise InternalProblem(f"{self._name} was not assigned {partitions} partitions in {LIMIT_S} s: {why}")
+        return found.at_us
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+
+
+class Pair:
+    """Two members of one client's group."""
+
+    def __init__(self, client: str, bootstrap: str, stack: ExitStack) -> None:
+        self._first, self._second = (Member(client, name, bootstrap) for name in "AB")
+        for member in (self._first, self._second):
+            stack.callback(member.end)
+        begun_us = now_us()
+        self._first.join()
+        self._first.told_us(PARTITIONS, begun_us)
+
+    def round_ms(self) -> float:
+        """The second joins, and leaves: how long the join takes."""
+        begun_us = now_us()
+        self._second.join()
+        half = PARTITIONS // 2
+        done_us = max(self._first.told_us(half, begun_us), self._second.told_us(half, begun_us))
+        self._second.leave()
+        self._first.told_us(PARTITIONS, done_us)
+        return (done_us - begun_us) / 1_000
+
+
+def measure(now: Callable[[str], None], rounds: int = ROUNDS) -> list[Figure]:
+    """Every client, in every round."""
+    clients = [*OURS, *GOALS, *(other for other in OTHERS if other != "java" or shutil.which("mvn"))]
+    took: dict[str, list[float]] = {client: [] for client in clients}
+    with broker(now, "rebalance") as bootstrap, ExitStack() as stack:
+        create_topic(bootstrap, TOPIC)
+        pairs = {}
+        for client in clients:
+            now(f"rebalance: starting two members of {client}")
+            pairs[client] = Pair(client, bootstrap, stack)
+            pairs[client].round_ms()  # the first one loads classes and modules
+        for done in range(rounds):
+            now(f"rebalance: round {done + 1} of {rounds}")
+            for client, pair in pairs.items():
+                took[client].append(pair.round_ms())
+    note = f"a heartbeat every {HEARTBEAT_MS} ms; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    return [
+        no_more(f"second member's join to both stable, {own}", "ms", took[own], peer, took[peer], peer in GOALS, note)
+        for own in OURS
+        for peer in clients
+        if peer not in OURS
+    ]
