@@ -146,12 +146,12 @@ class Cluster:
 
     def stop(self, broker: int) -> None:
         """This one ends, and hands over what it leads."""
-        self._timeline.note("broker down", text=f"broker {broker}")
+        self._timeline.note("broker down", text=f"broker {broker} stopped")
         self._brokers[broker - 1].stop()
 
     def kill(self, broker: int) -> None:
         """This one is no more."""
-        self._timeline.note("broker down", text=f"broker {broker}")
+        self._timeline.note("broker down", text=f"broker {broker} killed")
         self._brokers[broker - 1].kill()
 
     def start(self, broker: int) -> None:
@@ -191,6 +191,7 @@ class Cluster:
     def grow(self, partitions: int) -> None:
         """Give the topic so many partitions."""
         self._have(partitions, lambda admin: admin.create_partitions([NewPartitions(TOPIC, partitions)]))
+        self._timeline.note("grown", text=f"{partitions} partitions")
 
     def standings(self, processes: Sequence[Happening], instances: dict[str, str]) -> Iterator[Happening]:
         """When the coordinator's log says that a process became a member, was none any more, or led a rebalance.

@@ -16,7 +16,7 @@ from groupspec.conformance.stress.plan import Plan
 from groupspec.conformance.stress.timeline import TROUBLE, Happening, place_of
 
 SLOW_CALLBACK_US: Final = 500_000
-MARKED: Final = {"expelled": "expelled", "fenced": "fenced off", "loaded": "new coordinator"}
+MARKED: Final = {"expelled": "expelled", "fenced": "fenced off", "loaded": "new coordinator:", "grown": "now"}
 """What happens in a moment, and is worth a mark."""
 
 
@@ -67,7 +67,7 @@ def lanes(plan: Plan, happenings: Sequence[Happening], findings: Sequence[Findin
     for one in happenings:
         if one.kind in MARKED:
             lane = members[place_of(one.process)] if one.process else brokers
-            lane.marks.append(Mark(one.at_us, one.kind, MARKED[one.kind]))
+            lane.marks.append(Mark(one.at_us, one.kind, f"{MARKED[one.kind]} {one.text}"))
     partitions: dict[int, Lane] = {}
     for partition, bar in _owners(happenings, end_us):
         partitions.setdefault(partition, Lane(f"partition {partition}")).add(bar)
@@ -108,7 +108,7 @@ def _troubles(happenings: Iterable[Happening], end_us: int) -> Iterator[Bar]:
 
 
 def _trouble(begin: Happening, end_us: int) -> Bar:
-    text = {"disconnected": begin.text, "broker down": f"{begin.text} down"}.get(begin.kind, begin.kind)
+    text = begin.text if begin.kind in ("disconnected", "broker down") else begin.kind
     if begin.kind == "coordinator moves":
         text = f"coordinator {begin.text}"
     place = place_of(begin.process) if begin.process else -1

@@ -110,7 +110,7 @@ class _Picture:
                 yield from self._bar(bar, y + number * ROW)
         for mark in lane.marks:
             if mark.kind != "finding":
-                x, colour = self._x(mark.at_us), "" if mark.kind == "loaded" else "m"
+                x, colour = self._x(mark.at_us), "m" if mark.kind in ("expelled", "fenced") else ""
                 title = f"<title>{escape(mark.text)} at {(mark.at_us - self._zero_us) / 1e6:.1f} s</title>"
                 yield f'<text class="{colour}" x="{x - 4:.1f}" y="{y + 12}">{title}{_SIGNS[mark.kind]}</text>'
         for at_us, text in _together([mark for mark in lane.marks if mark.kind == "finding"]):
@@ -147,5 +147,5 @@ def _together(findings: Sequence[Mark]) -> Iterator[tuple[int, str]]:
         yield near[0].at_us, ",".join(one.text for one in near)
 
 
-_SIGNS: Final = {"expelled": "✕", "fenced": "⊘", "loaded": "◆"}
+_SIGNS: Final = {"expelled": "✕", "fenced": "⊘", "loaded": "◆", "grown": "+"}
 """What stands for a mark."""

@@ -47,8 +47,8 @@ class Happening:
         at_us: When.
         kind: Of a process: started, killed, ended, closing, closed; assigned, revoked, lost, callback returned;
             consumed, raised, fenced; silence (nothing was heard of it since `first`, in microseconds). Of the run: the
-            keys and values of `TROUBLE`. Of the coordinator's log: joined, expelled, left, led; loaded (another broker
-            is the coordinator now).
+            keys and values of `TROUBLE`; grown (the topic has more partitions). Of the coordinator's log: joined,
+            expelled, left, led; loaded (another broker is the coordinator now).
         process: Whose; "" for everybody.
         partitions: Of a callback; of consumed records one.
         first, last: Offsets of consumed records.

@@ -25,8 +25,8 @@ HAPPENINGS = (
     Happening(100_000, "started", "kafka-python-1-2"),
     Happening(500_000, "assigned", "kafka-python-1-2", (2,)),
     Happening(1_000_000, "stopped", "kafka-python-1-2"),
-    Happening(2_000_000, "broker down", text="broker 1"),
-    Happening(3_000_000, "broker up", text="broker 1"),
+    Happening(2_000_000, "broker down", text="broker 1 killed"),
+    Happening(3_000_000, "broker up", text="broker 1 killed"),
     Happening(3_500_000, "loaded", text="broker-2"),
     Happening(3_800_000, "expelled", "kafka-python-1-2", text="session_expired"),
     Happening(3_900_000, "assigned", "reference-0-1", (2,)),
@@ -88,7 +88,7 @@ def test_a_page_shows_faults_owners_and_findings_and_what_came_before_each() -> 
     found = Finding("doubled", "kafka-python-1-2", 4_500_000, "it is so", 7, partition=2)
     page = html(outcome(found), "groupspec bench soak --seed 5")
     for shown in (
-        "broker 1 down",
+        "broker 1 killed",
         "in partitions_lost",
         "partition 2",
         "4.5 s, partition 2: records that were processed twice",
@@ -98,7 +98,7 @@ def test_a_page_shows_faults_owners_and_findings_and_what_came_before_each() -> 
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     owners, members = lanes(outcome().plan, HAPPENINGS, [found])[-1], lanes(outcome().plan, HAPPENINGS, [found])[1:3]
     assert [[bar.place for bar in row] for row in owners.rows] == [[1], [0]]  # two owners at once are two rows
-    assert [[mark.text for mark in lane.marks] for lane in members] == [[], ["expelled", "1"]]
+    assert [[mark.text for mark in lane.marks] for lane in members] == [[], ["expelled session_expired", "1"]]
 
 
 @pytest.mark.parametrize("settled_s", [None, 2.0])
