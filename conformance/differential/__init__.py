@@ -2,7 +2,8 @@
 
 drawing.py    what the members of a group send, drawn from a seed
 history.py    what was sent, when, and what was answered
-table.py, table_records.py    the group's table as a coordinator: it decides, the records carry out
+table.py      the group's table as a coordinator: it decides, and
+table_records.py, table_answers.py    carry out
 reference.py  the reference coordinator, from history to history
 compare.py    reference against table: what differs, and which differences have an explanation
 wire.py       hundreds of groups at once on a real broker, or on two between which they move

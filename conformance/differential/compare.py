@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 
 from groupspec.conformance.differential.drawing import Drawer, Pace
 from groupspec.conformance.differential.history import Sent
-from groupspec.conformance.differential.reference import ReferenceGroup, next_sent
+from groupspec.conformance.differential.reference import NODES, ReferenceGroup, next_sent
 from groupspec.conformance.differential.table import TableGroup, UnknownInput
 from groupspec.impl.coordinator.context import GroupResponse, Handle
 from groupspec.impl.coordinator.settings import Settings
@@ -30,6 +31,9 @@ class Has:
     pending: tuple[str, ...]
     deadline_ms: int | None
     phase_deadline_ms: int | None
+
+
+_NOTHING = Has("Empty", 0, (), (), None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,73 +204,106 @@ class Tally:
     unexplained: list[str] = field(default_factory=list)
 
 
-def compare(seed: int, settings: Settings, pace: Pace, steps: int, tally: Tally) -> None:
-    """One group: requests drawn from the seed go to both, until they go different ways."""
-    drawer = Drawer("drawn", seed, pace)
-    reference, table = ReferenceGroup("drawn", settings), TableGroup(settings)
+def compare(seed: int, settings: Settings, pace: Pace, steps: int, tally: Tally, moves: float = 0.0) -> None:
+    """One group: requests drawn from the seed go to both, until they go different ways.
+
+    `moves`: how often the group moves to another node between two steps; meanwhile a request finds it being read.
+    """
+    chance = Random(seed)
+    pair = _Pair(seed, Drawer("drawn", seed, pace), ReferenceGroup("drawn", settings), TableGroup(settings), tally)
     for number in range(1, steps + 1):
         now_ms = number * pace.step_ms
         tally.steps += 1
-        if not _same(seed, None, reference, table, now_ms, drawer, tally):
+        if not (pair.wait(now_ms) and pair.send(now_ms)):
             break
-        if not _same(seed, next_sent(drawer, now_ms), reference, table, now_ms, drawer, tally):
+        if chance.random() < moves and not (pair.begin_move(now_ms) and pair.send(now_ms) and pair.end_move(now_ms)):
             break
-    tally.cells += table.cells
-    tally.rows += table.rows
+    tally.cells += pair.table.cells
+    tally.rows += pair.table.rows
 
 
-def _same(
-    seed: int,
-    sent: Sent | None,
-    reference: ReferenceGroup,
-    table: TableGroup,
-    now_ms: int,
-    drawer: Drawer,
-    tally: Tally,
-) -> bool:
-    """Whether both go on together after this request, or after the time until now."""
-    before, quirks = table.state.name, _quirks(reference, table)
-    answered = (reference.send(sent) if sent else []) + reference.advance(now_ms)
-    try:
-        in_table = (table.send(sent) if sent else []) + table.advance(now_ms)
-    except UnknownInput as problem:
-        tally.unexplained.append(f"seed {seed}: {sent}: {problem}")
+@dataclass
+class _Pair:
+    """The reference and the table, which hear the same. Each method tells whether both go on together."""
+
+    seed: int
+    drawer: Drawer
+    reference: ReferenceGroup
+    table: TableGroup
+    tally: Tally
+    node: int = 1
+
+    def wait(self, now_ms: int) -> bool:
+        """Until now."""
+        return self._same(None, lambda: self.reference.advance(now_ms), lambda: self.table.advance(now_ms))
+
+    def send(self, now_ms: int) -> bool:
+        """The next request."""
+        sent = next_sent(self.drawer, now_ms, self.node)
+        return self._same(
+            sent,
+            lambda: self.reference.send(sent) + self.reference.advance(now_ms),
+            lambda: self.table.send(sent) + self.table.advance(now_ms),
+        )
+
+    def begin_move(self, now_ms: int) -> bool:
+        """The other node begins to read the group."""
+        self.node = NODES + 1 - self.node
+        return self._same(
+            None, lambda: self.reference.begin_move(self.node, now_ms), lambda: self.table.begin_move(now_ms)
+        )
+
+    def end_move(self, now_ms: int) -> bool:
+        """It has read it."""
+        return self._same(None, lambda: self.reference.end_move(now_ms), lambda: self.table.end_move(now_ms))
+
+    def _same(
+        self, sent: Sent | None, reference: Callable[[], list[Handle]], table: Callable[[], list[Handle]]
+    ) -> bool:
+        before, quirks = self.table.state.name, _quirks(self.reference, self.table)
+        answered = reference()
+        try:
+            in_table = table()
+        except UnknownInput as problem:
+            self.tally.unexplained.append(f"seed {self.seed}: {sent}: {problem}")
+            return False
+        if self.table.is_tied:
+            self.tally.ties += 1
+            return False
+        for handle in answered:
+            self.drawer.learn(handle, self.reference.history.answers[handle])
+        step = Step(
+            sent,
+            before,
+            {handle: self.reference.history.answers[handle] for handle in answered},
+            {handle: self.table.history.answers[handle] for handle in in_table},
+            _has(self.reference),
+            _has_table(self.table),
+            quirks,
+        )
+        if step.reference == step.table and step.reference_has == step.table_has:
+            return True
+        for explanation in EXPLANATIONS:
+            if explanation.explains(step):
+                self.tally.explained[explanation.name] += 1
+                return not explanation.ends
+        self.tally.unexplained.append(f"seed {self.seed}: {step}")
         return False
-    if table.is_tied:
-        tally.ties += 1
-        return False
-    for handle in answered:
-        drawer.learn(handle, reference.history.answers[handle])
-    step = Step(
-        sent,
-        before,
-        {handle: reference.history.answers[handle] for handle in answered},
-        {handle: table.history.answers[handle] for handle in in_table},
-        _has(reference),
-        Has(
-            table.state.name,
-            table.records.generation,
-            tuple(sorted(table.records.rows)),
-            tuple(sorted(table.records.pending)),
-            table.next_deadline_ms(),
-            table.phase_deadline_ms(),
-        ),
-        quirks,
-    )
-    if step.reference == step.table and step.reference_has == step.table_has:
-        return True
-    for explanation in EXPLANATIONS:
-        if explanation.explains(step):
-            tally.explained[explanation.name] += 1
-            return not explanation.ends
-    tally.unexplained.append(f"seed {seed}: {step}")
-    return False
+
+
+def _has_table(table: TableGroup) -> Has:
+    if table.state.name == "Loading":
+        return _NOTHING
+    records = table.records
+    members, pending = tuple(sorted(records.rows)), tuple(sorted(records.pending))
+    deadlines = table.next_deadline_ms(), table.phase_deadline_ms()
+    return Has(table.state.name, records.generation, members, pending, *deadlines)
 
 
 def _has(reference: ReferenceGroup) -> Has:
     group = reference.group
     if group is None:
-        return Has("Empty", 0, (), (), None, None)
+        return _NOTHING
     members, pending = tuple(sorted(group.members)), tuple(sorted(group.pending_joins))
     return Has(str(group.state), group.generation, members, pending, *_deadlines(reference))
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from groupspec.conformance.differential.history import History, Sent, as_received
 from groupspec.conformance.differential.reference import smallest
+from groupspec.conformance.differential.table_answers import fetched, left, plain
 from groupspec.conformance.differential.table_records import Records, Row
 from groupspec.impl.coordinator.context import Choose, GroupRequest, GroupResponse, Handle
 from groupspec.impl.coordinator.settings import Settings
@@ -74,20 +75,32 @@ class TableGroup:
             case messages.OffsetCommitRequest() as request:
                 self._commit(request)
             case messages.OffsetFetchRequest() as request:
-                fetched = {place: self._offsets.get(place) for place in request.partitions}
-                offsets = {
-                    place: messages.FetchedOffset(-1)
-                    if found is None
-                    else messages.FetchedOffset(found.offset, found.metadata, found.leader_epoch)
-                    for place, found in fetched.items()
-                }
-                self._answer(sent.handle, messages.OffsetFetchResponse(offsets))
+                away = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._is_away else ErrorCode.NONE
+                self._answer(sent.handle, fetched(request, self._offsets, away, sent.caller.version))
             case messages.LeaveGroupRequest() as request:
                 leavers = (messages.LeavingMember(request.member_id, request.group_instance_id), *request.others)
         if leavers:
             self._leave(leavers, sent)
         self._current = None
         return self._answered
+
+    def begin_move(self, now_ms: int) -> list[Handle]:
+        """The node that has the group gives it up, and the next one begins to read it; who is answered by it."""
+        self._now_ms, self._answered = now_ms, []
+        self._fire("group_unloaded", {})
+        self._fire("group_loading", {})
+        return self._answered
+
+    def end_move(self, now_ms: int) -> list[Handle]:
+        """The next one has read it; who is answered by it."""
+        self._now_ms, self._answered = now_ms, []
+        stored = self.records.stored
+        self._fire("group_loaded", {"members_stored": stored is not None and bool(stored.rows)})
+        return self._answered
+
+    @property
+    def _is_away(self) -> bool:
+        return self.state.name == "Loading"
 
     def _who(self, request: GroupRequest) -> str:
         """Of a request that only members send: without an id it names nobody, or, by its instance id, another."""
@@ -115,7 +128,9 @@ class TableGroup:
             accepted = True  # an unknown group does not look at protocols
         changes = self.state.name == "Stable" and replaces and accepted
         self._led_before = records.leader or ""
-        if not request.member_id and in_range:
+        if not request.member_id and in_range and not self._is_away:
+            if not self._is_known:
+                self.records.store()
             self._is_known = True
         self._fire(
             "group_join",
@@ -181,7 +196,7 @@ class TableGroup:
     def _leave(self, leavers: tuple[messages.LeavingMember, ...], sent: Sent) -> None:
         """One event for each member; the answer is of all of them."""
         errors = []
-        for leaver in leavers:
+        for leaver in leavers[:1] if self._is_away else leavers:
             holder = self.records.instance_holder(leaver.group_instance_id)
             who = self.records.requester(leaver.member_id, leaver.group_instance_id, True)
             replaces = who == "none" and holder is not None
@@ -190,13 +205,7 @@ class TableGroup:
             emitted = self._fire("group_leave", inputs, answers=False)
             word = next(each for each in emitted if each in ANSWERS)
             errors.append(ErrorCode[word.removeprefix(_ANSWER)])
-        if len(leavers) == 1:
-            response = messages.LeaveGroupResponse(errors[0])
-        else:
-            left = (messages.LeftMember(each.member_id, each.group_instance_id, error)
-                    for each, error in zip(leavers, errors, strict=True))  # fmt: skip
-            response = messages.LeaveGroupResponse(ErrorCode.NONE, tuple(left))
-        self._answer(sent.handle, response)
+        self._answer(sent.handle, left(leavers, errors))
 
     # Time ------------------------------------------------------------------------------------------------------------
 
@@ -368,6 +377,7 @@ class TableGroup:
         assignments = dict(self._current.request.assignments)
         for row in self.records.rows.values():
             row.assignment = assignments.get(row.member_id, b"")
+        self.records.store()
         self._fire("group_assignment_stored", {"generation_matches": True})
 
     def _answer_syncs(self) -> None:
@@ -378,6 +388,17 @@ class TableGroup:
         for row in self.records.rows.values():
             row.assignment = b""
             self._end_sync(row, messages.SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+
+    def _fail_awaiting_not_coordinator(self) -> None:
+        error = ErrorCode.NOT_COORDINATOR
+        for row in self.records.rows.values():
+            if row.join is not None:
+                self._answer(row.join, messages.JoinGroupResponse(error, member_id=row.member_id))
+                row.join = None
+            self._end_sync(row, messages.SyncGroupResponse(error))
+
+    def _restore(self) -> None:
+        self.records.restore(self._now_ms)
 
     def _end_sync(self, row: Row, response: messages.SyncGroupResponse) -> None:
         if row.sync is not None:
@@ -396,6 +417,7 @@ class TableGroup:
         self.records.rows.clear()
         self.records.generation += 1
         self.records.protocol = self.records.leader = None
+        self.records.store()
 
     def _start_initial_delay(self) -> None:
         """Begun, or begun again."""
@@ -432,7 +454,7 @@ class TableGroup:
             self._stop_if_all_synced()
             self._answer(handle, self.records.synced(self._row))
         else:
-            self._answer(handle, _plain(request, ErrorCode[what], self._subject))
+            self._answer(handle, plain(request, ErrorCode[what], self._subject))
 
     def _current_generation(self) -> messages.JoinGroupResponse:
         """Of who joins again without news, or of a static member that is back."""
@@ -440,6 +462,7 @@ class TableGroup:
         answer = self.records.joined(self._row)
         if self._request.member_id:
             return answer
+        self.records.store()
         if self._current.caller.version >= 9:
             leads = self.records.leader == self._subject
             return messages.JoinGroupResponse(
@@ -457,20 +480,3 @@ class TableGroup:
             response = messages.JoinGroupResponse(response.error, member_id=response.member_id, protocol_type=None)
         self.history.answer(handle, as_received(sent.request, response, sent.caller), self._now_ms)
         self._answered.append(handle)
-
-
-def _plain(request: GroupRequest, error: ErrorCode, subject: str) -> GroupResponse:
-    """An answer with an error only, or with NONE."""
-    match request:
-        case messages.JoinGroupRequest():
-            full = error is ErrorCode.GROUP_MAX_SIZE_REACHED
-            named = subject if error is ErrorCode.MEMBER_ID_REQUIRED else "" if full else request.member_id
-            return messages.JoinGroupResponse(error, member_id=named)
-        case messages.SyncGroupRequest():
-            return messages.SyncGroupResponse(error)
-        case messages.HeartbeatRequest():
-            return messages.HeartbeatResponse(error)
-        case messages.OffsetCommitRequest():
-            return messages.OffsetCommitResponse(dict.fromkeys(request.offsets, error))
-        case _:
-            raise AssertionError(f"{request} is answered by other words")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from groupspec.impl.coordinator.context import Handle
 from groupspec.impl.core.messages import ErrorCode, JoinedMember, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
@@ -49,6 +49,32 @@ class Records:
     generation: int = 0
     protocol_type: str | None = None
     protocol: str | None = None
+    stored: Records | None = None
+
+    # The log ---------------------------------------------------------------------------------------------------------
+
+    def store(self) -> None:
+        """The group's record in the log is that of now: of its protocols each member has the chosen one in it."""
+        rows = {
+            row.member_id: replace(
+                row, protocols=self._in_the_log(row), join=None, sync=None, is_new=False, is_synced=True
+            )
+            for row in self.rows.values()
+        }
+        self.stored = replace(self, rows=rows, pending={}, stored=None)
+
+    def _in_the_log(self, row: Row) -> tuple[tuple[str, bytes], ...]:
+        return tuple(each for each in row.protocols if each[0] == self.protocol)[:1]
+
+    def restore(self, now_ms: int) -> None:
+        """What is in the log holds again, and every session begins anew."""
+        found = self.stored or Records(self.choose)
+        self.rows = {
+            each.member_id: replace(each, deadline_ms=now_ms + each.session_ms) for each in found.rows.values()
+        }
+        self.pending = {}
+        self.leader, self.generation = found.leader, found.generation
+        self.protocol_type, self.protocol = found.protocol_type, found.protocol
 
     # What guards ask -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +16,15 @@ from groupspec.impl.core.events import (
     Closed,
     Commit,
     CompleteFuture,
+    DescribeMember,
+    DescribeMetrics,
     EnforceRebalance,
     Fetch,
     FetchCommitted,
+    InputEvent,
+    ListOffsets,
+    ListTopics,
+    MetadataUpdate,
     Output,
     PartitionsAssigned,
     PartitionsRevoked,
@@ -30,9 +37,13 @@ from groupspec.impl.core.events import (
 )
 from groupspec.impl.core.messages import (
     ErrorCode,
+    FetchRequest,
     JoinGroupRequest,
     JoinGroupResponse,
+    ListOffsetsRequest,
+    MetadataRequest,
     OffsetAndMetadata,
+    OffsetForLeaderEpochRequest,
     Response,
 )
 from groupspec.impl.core.tests.scene import Scene, partitions
@@ -54,6 +65,16 @@ GROUP_ERRORS = [
     "GROUP_AUTHORIZATION_FAILED",
     "UNKNOWN_SERVER_ERROR",
 ]
+DATA_ERRORS = [
+    *GROUP_ERRORS[:5],
+    "NOT_LEADER_OR_FOLLOWER",
+    "LEADER_NOT_AVAILABLE",
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    "TOPIC_AUTHORIZATION_FAILED",
+    "OFFSET_OUT_OF_RANGE",
+    "UNKNOWN_SERVER_ERROR",
+]
+DATA_REQUESTS = (FetchRequest, ListOffsetsRequest, MetadataRequest, OffsetForLeaderEpochRequest)
 
 
 class Chaos(Scene):
@@ -67,6 +88,11 @@ class Chaos(Scene):
         self.callbacks: list[RevokePartitions | AssignPartitions] = []
         self.told: set[object] = set()  # what the application believes that it has
         self.completed: list[int] = []
+        self.metadata_waits = False
+
+    def reactions(self, output: Output) -> list[InputEvent]:
+        """Metadata is answered at once, or as everything else."""
+        return [] if self.metadata_waits else super().reactions(output)
 
     def heard(self, output: Output) -> None:
         super().heard(output)
@@ -126,9 +152,10 @@ class Chaos(Scene):
             return JoinGroupResponse(ErrorCode.NONE, self.generation, name, "other", f"m{self.generation % 3}")
         return self.coordinator.answer(sent.request, ErrorCode[error], partitions(*share))
 
-    def answer_any(self, index: int, error: str, share: list[int]) -> None:
+    def answer_any(self, index: int, error: str, share: list[int], data_error: str = "NONE") -> None:
         if self.unanswered:
             sent = self.unanswered.pop(index % len(self.unanswered))
+            error = data_error if isinstance(sent.request, DATA_REQUESTS) else error
             self.do(ResponseReceived(sent.request_id, self.any_answer(sent, error, share)))
 
     def settle(self) -> None:
@@ -196,13 +223,16 @@ BEGINNINGS: tuple[Callable[[Chaos], object], ...] = (
 shares = st.lists(st.integers(0, 3), unique=True, max_size=4)
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("answer"), st.integers(0, 5), st.sampled_from(GROUP_ERRORS), shares),
+        st.tuples(
+            st.just("answer"), st.integers(0, 5), st.sampled_from(GROUP_ERRORS), shares, st.sampled_from(DATA_ERRORS)
+        ),
         st.tuples(st.sampled_from(["poll", "callback", "fetch", "commit", "async", "committed", "enforce"])),
         st.tuples(st.just("subscribe"), st.sampled_from([("orders",), ("bills", "orders"), ("bills",)])),
         st.tuples(st.just("timer"), st.sampled_from(ORDER)),
         st.tuples(st.just("pass"), st.sampled_from([1, 100, 3_000, 50_000])),
         st.tuples(st.just("seek"), st.integers(0, 3), st.integers(0, 99)),
         st.tuples(st.just("unsubscribe")),
+        st.tuples(st.sampled_from(["ends", "topics", "all topics", "who", "metrics", "metadata", "pattern"])),
     ),
     max_size=40,
 )
@@ -211,6 +241,7 @@ configs = st.fixed_dictionaries(
         "partition_assignment_strategy": st.sampled_from([("range",), ("cooperative-sticky",)]),
         "enable_auto_commit": st.booleans(),
         "group_instance_id": st.sampled_from([None, "one"]),
+        "auto_offset_reset": st.sampled_from(["earliest", "none"]),
     }
 )
 
@@ -218,8 +249,8 @@ configs = st.fixed_dictionaries(
 def take_step(scene: Chaos, kind: str, *rest: object) -> None:
     offsets = {partitions(0)[0]: OffsetAndMetadata(1)}
     match kind, rest:
-        case "answer", (int(index), str(error), list(share)):
-            scene.answer_any(index, error, share)
+        case "answer", (int(index), str(error), list(share), str(data_error)):
+            scene.answer_any(index, error, share, data_error)
         case "poll", _:
             scene.poll()
         case "callback", _:
@@ -246,16 +277,43 @@ def take_step(scene: Chaos, kind: str, *rest: object) -> None:
                 scene.subscription.seek(partitions(number)[0], offset)
         case "unsubscribe", _:
             scene.do(Unsubscribe(scene.next_future()))
+        case "pattern", _:
+            if not scene.describe().leaving:
+                scene.do(Subscribe((), re.compile("orders|bills")))
+        case _:
+            ask(scene, kind)
+
+
+def ask(scene: Chaos, what: str) -> None:
+    """A question of the application's."""
+    deadline_ms = scene.now_ms + 1_000
+    match what:
+        case "ends":
+            scene.do(ListOffsets(dict.fromkeys(partitions(0, 1), -1), scene.next_future(), deadline_ms))
+        case "topics":
+            scene.do(ListTopics(("orders", "missing"), scene.next_future(), deadline_ms))
+        case "all topics":
+            scene.do(ListTopics(None, scene.next_future(), deadline_ms))
+        case "who":
+            scene.do(DescribeMember(scene.next_future()))
+        case "metrics":
+            scene.do(DescribeMetrics(scene.next_future()))
+        case "metadata":
+            scene.do(MetadataUpdate(("orders",)))
 
 
 @settings(max_examples=200)
-@given(config=configs, beginning=st.sampled_from(BEGINNINGS), steps=steps)
+@given(config=configs, beginning=st.sampled_from(BEGINNINGS), steps=steps, metadata_waits=st.booleans())
 def test_nothing_breaks_the_member_recovers_and_closes(
-    config: dict[str, Any], beginning: Callable[[Chaos], object], steps: list[tuple[str, object]]
+    config: dict[str, Any],
+    beginning: Callable[[Chaos], object],
+    steps: list[tuple[str, object]],
+    metadata_waits: bool,
 ) -> None:
     scene = Chaos(**config)
     scene.start()
     beginning(scene)
+    scene.metadata_waits = metadata_waits
     for step in steps:
         take_step(scene, *step)
     while scene.callbacks:
