@@ -157,6 +157,7 @@ _TABLE: dict[Key, Handler] = {
     ("ListOffsets", "NONE"):
         full(messages.ListOffsetsResponse, lambda core, r, a: core.offsets.listed(a.sent, r, a.partitions)),
     ("ListOffsets", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
+                    "REPLICA_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
                     "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.offsets.leader_moved(a.sent, a.partitions)),
     ("ListOffsets", "TOPIC_AUTHORIZATION_FAILED other"):
@@ -168,6 +169,7 @@ _TABLE: dict[Key, Handler] = {
     ("OffsetForLeaderEpoch", "UNSUPPORTED_VERSION"):
         on(Answer, lambda core, a: core.validation.unsupported(a.sent, a.partitions)),
     ("OffsetForLeaderEpoch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
+                             "REPLICA_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
                              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT other"):
         on(Answer, lambda core, a: core.validation.leader_moved(a.sent, a.partitions)),
     ("OffsetForLeaderEpoch", "TOPIC_AUTHORIZATION_FAILED"):
@@ -176,6 +178,7 @@ _TABLE: dict[Key, Handler] = {
     ("Fetch", "NONE"): full(messages.FetchResponse, lambda core, r, a: core.fetching.received(a.sent, r, a.partitions)),
     ("Fetch", "OFFSET_OUT_OF_RANGE"): on(Answer, lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
     ("Fetch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
+              "REPLICA_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
               "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"):
         on(Answer, lambda core, a: core.fetching.leader_moved(a.sent, a.partitions)),
     ("Fetch", "DISCONNECTED TIMED_OUT"): on(Answer, lambda core, a: core.fetching.unanswered(a.sent)),
