@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 FOLDERS := spec impl diagrams conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo book test check nightly lint style types imports unit format doctor clean
+.PHONY: help install demo book test check nightly coverage lint style types imports unit format doctor clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -59,6 +59,9 @@ check: install  ## what takes long, and what needs SPIN, Go, Maven and a JDK: th
 nightly: install  ## what takes longer still: twenty runs of everything, and what is committed computed anew to the end
 	@echo "==> the longest tests"
 	@$(BIN)/pytest -m nightly $(PYTEST_ARGS)
+
+coverage: install  ## which branches of impl/core and impl/coordinator the general checks reach (half an hour)
+	@.ci/measure-coverage $(VENV)
 
 format: install  ## rewrite the sources in the project's style
 	@$(BIN)/ruff check --fix .

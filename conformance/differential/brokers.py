@@ -188,7 +188,7 @@ BROKERS: Final = {
         (
             Deviation(
                 "the join phase may end with a refusal",
-                "GroupCoordinator.doJoinGroup, instead of GroupMetadataManager.classicGroupJoinToClassicGroup",
+                "GroupCoordinator.handleJoinGroup, instead of GroupMetadataManager.classicGroupJoinToClassicGroup",
                 "After every JoinGroup, also one that is refused for the group's size and so removes its member, it "
                 "is asked whether all have joined. Kafka 4 asks after those that are accepted.",
                 _is_complete_when_one_is_refused,
