@@ -50,6 +50,8 @@ class Cluster:
     Attributes:
         coordinator: The node that has the group.
         down: Nodes that do not run.
+        undone: Generations that a coordinator had begun, and that the next one has not found in the log. Source: Kafka
+            GroupMetadataManager writes a generation when it has its leader's assignment, not before.
         partitions: How many each topic has.
     """
 
@@ -63,8 +65,10 @@ class Cluster:
         self.coordinators = Coordinators(NODES, settings, lambda topic: self.partitions.get(topic, 0))
         self.coordinator = 1
         self.down: set[int] = set()
+        self.undone: set[int] = set()
         self._loading: Event | None = None
         self._ids_before: dict[str, str] = {}
+        self._generation_before = 0
         self._forgotten: set[str] = set()
         self._named = 1  # by lookups
         self._timer: Event | None = None
@@ -108,7 +112,7 @@ class Cluster:
         """The group goes to this node, which reads its log first; lookups name the old node as long."""
         if self._loading is not None:
             return
-        self._ids_before = self._static_ids()
+        self._ids_before, self._generation_before = self._static_ids(), self._generation()
         self._reply(self.coordinators.begin_move(node, self._loop.now_ms))
         self.coordinator = node
         self._loading = self._loop.after(load_ms, self._moved)
@@ -117,8 +121,13 @@ class Cluster:
         self._loading = None
         self._named = self.coordinator
         self._reply(self.coordinators.end_move(self._loop.now_ms))
+        self.undone |= set(range(self._generation() + 1, self._generation_before + 1))
         ids = self._static_ids()
         self._forgotten |= {i for i, member_id in self._ids_before.items() if ids.get(i, member_id) != member_id}
+
+    def _generation(self) -> int:
+        group = self.coordinators.group(GROUP)
+        return 0 if group is None else group.generation
 
     def _static_ids(self) -> dict[str, str]:
         group = self.coordinators.group(GROUP)

@@ -134,7 +134,7 @@ class Run:
         began_ms = self.loop.now_ms
         try:
             self._live()
-            check_traces(self.processes)
+            check_traces(self.processes, self.cluster.undone)
         except Broken as broken:
             promise, error = broken.promise, str(broken)
         except Livelock as livelock:

@@ -295,6 +295,7 @@ def judge(  # type: ignore[no-untyped-def]
             r.active = r.lost = NO
             r.asked_to_leave = YES
         elif e == Event.POLL_EXPIRED:
+            registers.give_up_requests(r)
             r.active = NO
             r.lost = YES
             r.lost_at = now

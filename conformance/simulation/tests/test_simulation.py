@@ -220,6 +220,7 @@ def test_a_coordinator_that_moves_in_a_round_may_fence_the_newer_process() -> No
     ask(HeartbeatRequest("billing", newer.generation, newer.member_id, "one"))
     assert answers[-1] == HeartbeatResponse(ErrorCode.FENCED_INSTANCE_ID)
     assert cluster.has_forgotten("one")
+    assert cluster.undone == {2, 3}  # no leader has brought an assignment for them: they are in no record
 
 
 def test_a_commit_of_what_was_sought_may_arrive_when_all_is_given_up() -> None:

@@ -395,14 +395,19 @@ class ReferenceMember:
         self.life_at, self.life_hole = self.now, 0
 
     def _on_unsubscribed(self) -> None:
-        # Without a coordinator nothing shows when the identity goes, or that a request is given up.
-        self.join_out = UNKNOWN if self.join_out else NO
-        self.sync_out = UNKNOWN if self.sync_out else NO
+        # Without a coordinator nothing shows when the identity goes.
+        self._give_up_requests()
         self.generation = self.generation_before = self.joined = UNKNOWN_GENERATION
         self.active = self.lost = NO
         self.asked_to_leave = YES
 
+    def _give_up_requests(self) -> None:
+        """Who leaves waits for neither; a static member has no LeaveGroup that would show it."""
+        self.join_out = UNKNOWN if self.join_out else NO
+        self.sync_out = UNKNOWN if self.sync_out else NO
+
     def _on_poll_expired(self) -> None:
+        self._give_up_requests()
         self.active = NO
         self.lost, self.lost_at = YES, self.now
         self.generation = self.generation_before = UNKNOWN_GENERATION
