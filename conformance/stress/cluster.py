@@ -207,7 +207,7 @@ class Cluster:
             if kind := STANDING.get(event.kind):
                 for member_id in event.member_ids:
                     if process := _process(member_id, at_us, processes, instances):
-                        yield Happening(at_us, kind, process, text=event.kind)
+                        yield Happening(at_us, kind, process, text=f"{event.kind} {member_id}")
 
     def _coordinator_events(self) -> list[LogEvent]:
         """What the coordinators have written of the group, in the order of time."""

@@ -152,6 +152,7 @@ class Judge:
             if one.kind in ("expelled", "left"):
                 self._out.setdefault(one.process, []).append(one.at_us)
         self._standing: dict[str, str] = {}
+        self._member_id: dict[str, str] = {}  # the last one by which it joined, where the log says it
         self._given: dict[str, int | None] = {}  # process -> how many partitions it was given last; None: no assignment
         self._leader = ""
         self._started_us: dict[str, int] = {}
@@ -276,11 +277,18 @@ class Judge:
         self._given.pop(one.process, None)
 
     def _expire(self, one: Happening) -> None:
-        """A member whose session has expired had a reason to be silent, or has none."""
+        """A member whose session has expired had a reason to be silent, or has none.
+
+        Not so an id that was given for a JoinGroup whose answer never came: its process joined by another one.
+        """
         process = one.process
+        what, _, member_id = one.text.partition(" ")
+        if one.kind == "joined":
+            self._member_id[process] = "" if what == "static_replaced" else member_id  # that line has the former id
         is_member = process in self._given and process not in self._closing and self._standing.get(process) == "joined"
         free_us = self._troubles.free_us(process, one.at_us - HEARD_WITHIN_US, one.at_us, 0)
-        if one.text == "session_expired" and is_member and free_us > HEARD_WITHIN_US - NO_STALL_US:
+        is_its_own = what == "session_expired" and bool(member_id) and member_id == self._member_id.get(process)
+        if is_its_own and is_member and free_us > HEARD_WITHIN_US - NO_STALL_US:
             self._find("expired", process, one.at_us, "its session expired, and nothing kept it from its heartbeats")
 
     def _fenced(self, one: Happening) -> None:

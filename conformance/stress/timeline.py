@@ -48,7 +48,8 @@ class Happening:
         kind: Of a process: started, killed, ended, closing, closed; assigned, revoked, lost, callback returned;
             consumed, raised, fenced; silence (nothing was heard of it since `first`, in microseconds). Of the run: the
             keys and values of `TROUBLE`; grown (the topic has more partitions). Of the coordinator's log: joined,
-            expelled, left, led; loaded (another broker is the coordinator now).
+            expelled, left, led, with the line's kind and the member id as text; loaded (another broker is the
+            coordinator now).
         process: Whose; "" for everybody.
         partitions: Of a callback; of consumed records one.
         first, last: Offsets of consumed records.

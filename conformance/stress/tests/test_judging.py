@@ -160,10 +160,10 @@ def test_silence_counts_where_nothing_explains_it() -> None:
 
 def expired(trouble: str = "", end: str = "", end_s: float = 0) -> Story:
     """A is put out at 20 s."""
-    story = Story().add(0, "started", A).add(0.1, "joined", A)
+    story = Story().add(0, "started", A).add(0.1, "joined", A, text="joining a-1")
     if trouble:
         story.add(end_s - 3, trouble, A).add(end_s, end, A)
-    return story.add(20, "expelled", A, text="session_expired")
+    return story.add(20, "expelled", A, text="session_expired a-1")
 
 
 def test_H1_a_session_expires_for_a_reason() -> None:
@@ -172,6 +172,7 @@ def test_H1_a_session_expires_for_a_reason() -> None:
     assert expired("busy", "polls again", 21).found() == []
     assert expired("stopped", "resumed", 10).found() == [("expired", A, 0)]
     assert expired().add(18, "killed", A).found() == []
+    assert expired().add(18, "joined", A, text="joining a-2").found() == []
     stalled = expired()
     assert not Judge(stalled.happenings, stalled.log, [(17_000_000, 17_600_000)]).verdict({}).findings
 
