@@ -376,6 +376,8 @@ class Run:
         is_news = isinstance(request.request, messages.HeartbeatRequest) and error is ErrorCode.REBALANCE_IN_PROGRESS
         if request.node == COORDINATOR and error not in FAIR and not is_news:
             self.ledger.trouble(peer, self.loop.now_ms)
+        if isinstance(request.request, messages.JoinGroupRequest) and isinstance(response, messages.NoAnswer):
+            self.ledger.may_be_fenced.add(peer.plan.number)  # it may reach the group yet, after the next one
         self.watch.received(peer, request, response, error)
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"
