@@ -111,7 +111,7 @@ class Core(Parts):
                 dispatch(self, sent.api, part.error.name, part)
         self.fetching.ended(sent)
         self.offsets.reset_ended(sent)
-        self.validation.ended(sent)
+        self.validation.ended(sent, response)
 
     def _note_answer(self, sent: Sent, answers: list[Answer], late: bool) -> None:
         if sent.api not in TRACED:

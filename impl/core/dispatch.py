@@ -171,7 +171,7 @@ _TABLE: dict[Key, Handler] = {
     ("OffsetForLeaderEpoch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
                              "REPLICA_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
                              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT other"):
-        on(Answer, lambda core, a: core.validation.leader_moved(a.sent, a.partitions)),
+        on(Answer, lambda core, a: core.validation.leader_moved()),
     ("OffsetForLeaderEpoch", "TOPIC_AUTHORIZATION_FAILED"):
         on(Answer, lambda core, a: core.validation.refused(a.sent, a.error, a.partitions)),
     # Fetch

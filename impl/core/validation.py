@@ -22,6 +22,7 @@ from groupspec.impl.core.messages import (
     OffsetAndMetadata,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    Response,
     TopicPartition,
 )
 from groupspec.impl.core.metadata import Metadata
@@ -112,7 +113,7 @@ class Validation:
         for partition, position in self._asked(sent, partitions or self._all(sent)).items():
             self._subscription.position_is_right(partition, position, self._leader(sent, partition))
 
-    def leader_moved(self, sent: Sent, partitions: Partitions) -> None:
+    def leader_moved(self) -> None:
         """Not this node, or not now, or another epoch: look the leader up again, and ask it."""
         self._metadata.refresh()
         self._context.arm("fetch_backoff", self._context.config.retry_backoff_ms)
@@ -123,9 +124,11 @@ class Validation:
         what = ", ".join(map(str, partitions or self._all(sent)))
         self._context.report(error_for(code, f"Comparison of {what} with the log of its leader refused"))
 
-    def ended(self, sent: Sent) -> None:
-        """All of this request has been dealt with."""
-        self._under_way.pop(sent.request_id, None)
+    def ended(self, sent: Sent, response: Response) -> None:
+        """All of this request has been dealt with. What the answer leaves out is asked about again, but not at once."""
+        asked = self._under_way.pop(sent.request_id, {})
+        if isinstance(response, OffsetForLeaderEpochResponse) and asked.keys() - response.ends.keys():
+            self.leader_moved()
 
     def _all(self, sent: Sent) -> Partitions:
         return tuple(self._under_way.get(sent.request_id, ()))

@@ -188,6 +188,14 @@ def test_a_shorter_log_is_read_on_from_where_it_parts() -> None:
     assert scene.errors() == []
 
 
+def test_a_log_that_ends_where_the_reader_is_lacks_nothing() -> None:
+    scene = reading(3, auto_offset_reset="none")
+    elected(scene, 4)
+    ended(scene, EpochEnd(3, 20))
+    assert scene.errors() == []
+    assert fetched_from(scene) == [{P0: 20}]
+
+
 @pytest.mark.parametrize("end", [EpochEnd(-1, -1), EpochEnd(-1, 15), EpochEnd(3, -1)])
 def test_a_log_that_knows_nothing_of_the_epoch_is_read_from_where_the_policy_says(end: EpochEnd) -> None:
     scene = reading(3, auto_offset_reset="latest")
@@ -239,6 +247,16 @@ def test_a_leader_that_does_not_say_is_looked_up_and_asked_again(error: str) -> 
     scene.pass_ms(100)
     assert compared(scene) == [({P0: 3}, {P0: 4}), ({P0: 3}, {P0: 4}), ({P0: 3}, {P0: 5})]
     assert fetched_from(scene) == []
+
+
+def test_what_the_answer_leaves_out_is_asked_about_again_after_the_backoff() -> None:
+    scene = reading(3, 3)
+    elected(scene, 4, 4)
+    ended(scene, EpochEnd(3, 20))
+    assert len(compared(scene)) == 1
+    scene.pass_ms(100)
+    metadata(scene, 4, 4)
+    assert compared(scene)[1:] == [({P1: 3}, {P1: 4})]
 
 
 def test_a_broker_that_has_no_words_for_it_is_fetched_from() -> None:
