@@ -8,6 +8,7 @@ requests      What each request must contain, and when it may be sent.
 group         The coordinator and the brokers, a thread for each connection, so that answers race.
 ledger        What the application was given, and what may come next.
 outcomes      How its calls end.
+questions     What it asks besides records, and whether the answers are true.
 application   What the application does, and what it may rely on: the oracle.
 campaign      Runs scenarios under schedules, and makes a failure short.
 """

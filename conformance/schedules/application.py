@@ -21,22 +21,22 @@ from typing import Final
 from groupspec.conformance.schedules.group import TOPIC, CannotSend, RacingGroup, RacingTransport
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CallbackRaised, Outcomes
+from groupspec.conformance.schedules.questions import CALL_MS, Questions
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import REFUSED, Scenario
 from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, KafkaTimeoutError
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.runtime import Thread
 from groupspec.impl.scheduling import ScheduledRuntime
 
 POLL_MS: Final = 2_000
-CALL_MS: Final = 5_000
 WORK_MS: Final = 1_000
 WHILE_MS: Final = 8_000
 LONG_WORK_MS: Final = 25_000
 """Longer than the poll interval."""
 
-STABLE_MS: Final = 15_000
+STABLE_MS: Final = 30_000
 STABLE_AFTER_FAULTS_MS: Final = 60_000
 """Virtual times after which a member that nothing disturbs any more must have read of every partition that it owns: two
 requests that time out and a poll interval fit in the second.
@@ -67,12 +67,13 @@ class Application:
         self._others: list[tuple[int, str, Thread]] = []
         self._closed_meanwhile = False  # another thread has begun to close, maybe without time for a commit
         self._outcomes = Outcomes(runtime, scenario, group, transport)
+        self._wakeups_due = False  # another thread has called wakeup() before the last polls began
         self._enforced = 0  # how many JoinGroups there are when it has enforced the last rebalance
-        self._in_callbacks_ms = 0
         self._polls = False
         self._had_left = False  # the group, when the last poll() began
         self._consumer: Consumer | None = None
         self.ledger = Ledger(scenario, group)
+        self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
         self.closed = False
         requests.owned = self.ledger.owned
 
@@ -145,7 +146,7 @@ class Application:
         except (KafkaError, CannotSend) as error:
             self._outcomes.raises(error)
         finally:
-            self._in_callbacks_ms += self._runtime.now_ms() - began_ms
+            self._questions.in_callbacks_ms += self._runtime.now_ms() - began_ms
 
     def _expect_refusal(self, consumer: Consumer, what: str) -> None:
         calls: dict[str, Callable[[], object]] = {
@@ -170,8 +171,9 @@ class Application:
             self._try(call)
         self._start_others(len(calls))
         self._try(lambda: self._read_all(consumer))
+        before = len(self._outcomes.errors)
         self._try(lambda: self._close(consumer))
-        self._expect_the_end()
+        self._expect_the_end(close_raised=len(self._outcomes.errors) > before)
 
     def races_with(self, thread: Thread, what: str, call: int) -> None:
         """Start that thread, which does this, just before this call of the application, the first being number 0."""
@@ -206,7 +208,7 @@ class Application:
     def _spend_time(self, consumer: Consumer, name: str) -> None:
         match name:
             case "poll":
-                self._read(consumer, POLL_MS)
+                self._read(consumer, self._scenario.poll_ms)
             case "poll for long":
                 self._read(consumer, LONG_WORK_MS)
             case "poll for nothing":
@@ -220,34 +222,18 @@ class Application:
 
     def _ask(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         match name:
-            case "commit":
-                self._commit(consumer)
-            case "commit_async":
-                self._commit_async(consumer)
-            case "committed":
-                self._ask_committed(consumer, TopicPartition(TOPIC, 0))
-            case "position" if partitions:
-                self._ask_position(consumer, partitions[0])
-            case "seek" if partitions:
-                self._seek(consumer, partitions[self._runtime.steps % len(partitions)], 500 + self._runtime.steps % 100)
-            case "pause":
-                consumer.pause(partitions)
-                self.ledger.paused |= set(partitions)
-            case "resume":
-                consumer.resume(partitions)
-                self.ledger.paused -= set(partitions)
             case "subscribe again" if consumer.subscription():
                 consumer.subscribe([TOPIC], self)
             case "unsubscribe":
                 self._unsubscribe(consumer)
                 consumer.subscribe([TOPIC], self)
-            case "group_metadata":
-                self._ask_who_it_is(consumer)
             case "enforce_rebalance" if consumer.subscription():
                 follows = not (self._requests.in_round() or self._runtime.timers_race)
                 enforced = self._requests.joins + follows
                 consumer.enforce_rebalance()
                 self._enforced = enforced
+            case _:
+                self._questions.ask(consumer, name, partitions)
 
     def _unsubscribe(self, consumer: Consumer) -> None:
         self._requests.doing = "unsubscribe"
@@ -274,7 +260,7 @@ class Application:
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
         joins = self._requests.joins
         limit_ms = 0 if ending == "close at once" else CALL_MS
-        with self._limited("close()", limit_ms, waits=ending.startswith("close")), self._leaving("close()"):
+        with self._questions.limited("close()", limit_ms, waits=ending.startswith("close")), self._leaving("close()"):
             endings[ending]()
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
@@ -302,66 +288,9 @@ class Application:
         kept = scenario.static or scenario.timers_race or scenario.has_faults or scenario.is_closed_by_others
         assert kept or not name or self._requests.named != name, f"{call} has not taken {name} out of the group (L1)"
 
-    @contextmanager
-    def _limited(self, call: str, limit_ms: int = CALL_MS, waits: bool = True) -> Iterator[None]:
-        """A call that ends in time, and for a reason of its own: it is over time when it says so, and not before."""
-        began_ms = self._runtime.now_ms() - self._in_callbacks_ms
-        timed_out = False
-        try:
-            yield
-        except KafkaTimeoutError:
-            timed_out = True
-            raise
-        finally:
-            took_ms = self._runtime.now_ms() - self._in_callbacks_ms - began_ms
-            if waits and not self._runtime.timers_race:
-                assert took_ms <= limit_ms, f"{call} took {took_ms} ms of {limit_ms} ms (rule L2)"
-                assert not timed_out or took_ms == limit_ms, f"{call} is out of time after {took_ms} of {limit_ms} ms"
-
-    def _commit(self, consumer: Consumer) -> None:
-        wanted = self.ledger.known()
-        with self._limited("commit()"):
-            consumer.commit(timeout_ms=CALL_MS)
-        for partition, offset in wanted.items():
-            found = self._group.committed.get(partition)
-            assert found == offset or self._scenario.is_closed_by_others, (
-                f"commit() says that {partition} is committed at {offset}, and it is at {found} (rule T3)"
-            )
-
-    def _commit_async(self, consumer: Consumer) -> None:
-        number = self._outcomes.commits
-        consumer.commit_async(callback=lambda offsets, error: self._outcomes.commit_ended(number, offsets, error))
-        self._outcomes.commits += 1
-
-    def _ask_who_it_is(self, consumer: Consumer) -> None:
-        with self._limited("group_metadata()"):
-            found = consumer.group_metadata()
-        told = (found.member_id, found.generation_id)
-        assert found.generation_id < 0 or self._requests.may_be(told), (
-            f"group_metadata() says {told}, which the group has not (rule C6)"
-        )
-
-    def _ask_committed(self, consumer: Consumer, partition: TopicPartition) -> None:
-        before, count = self._group.known(partition), len(self._group.commits)
-        with self._limited("committed()"):
-            found = consumer.committed([partition], timeout_ms=CALL_MS)[partition]
-        possible = {before, *(offset for one, offset in self._group.commits[count:] if one == partition)}
-        told = None if found is None else found.offset
-        assert told in possible, f"committed() says {told} for {partition}, where it was one of {possible} (rule T3)"
-
-    def _ask_position(self, consumer: Consumer, partition: TopicPartition) -> None:
-        with self._limited("position()"):
-            found = consumer.position(partition, timeout_ms=CALL_MS)
-        self.ledger.expect_position(partition, found)
-
-    def _seek(self, consumer: Consumer, partition: TopicPartition, offset: int) -> None:
-        self.ledger.seek(partition, offset)
-        consumer.seek(partition, offset)
-        self.ledger.goes_on(partition, offset)
-
     def _read(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
         """Poll, and check every record; which partitions they were of."""
-        began_ms = self._runtime.now_ms() - self._in_callbacks_ms
+        began_ms = self._runtime.now_ms() - self._questions.in_callbacks_ms
         self._polls, self._had_left = True, self._requests.left
         self._before_last_poll = dict(self.ledger.next)
         self._requests.times.poll_begins(self._runtime.now_ms())
@@ -374,7 +303,7 @@ class Application:
             self._polls = False
             self._requests.times.poll_ends(self._runtime.now_ms())
             self.ledger.sought.clear()
-            late_ms = self._runtime.now_ms() - self._in_callbacks_ms - began_ms - timeout_ms
+            late_ms = self._runtime.now_ms() - self._questions.in_callbacks_ms - began_ms - timeout_ms
             assert self._runtime.timers_race or late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
         return self.ledger.take(records)
 
@@ -385,6 +314,7 @@ class Application:
             return
         read: set[TopicPartition] = set()
         known = self.ledger.known()
+        self._wakeups_due = any(what == "wakeup" and not thread.is_alive() for _, what, thread in self._others)
         self._try(lambda: self._call(consumer, "resume", sorted(self.ledger.paused)))
         disturbed = self._scenario.has_faults or self._scenario.timers_race or self._scenario.works_long
         end_ms = self._runtime.now_ms() + (STABLE_AFTER_FAULTS_MS if disturbed else STABLE_MS)
@@ -429,7 +359,9 @@ class Application:
 
     def _expect_fenced(self, consumer: Consumer) -> None:
         """Nothing can be done about it: every poll says so."""
+        self._wakeups_due = False
         for _ in range(3):  # one error a call, and others may be waiting
+            self._runtime.sleep_ms(POLL_MS)  # records may be at hand, and nobody has told the member yet
             before = len(self._outcomes.errors)
             self._try(lambda: consumer.poll(POLL_MS))
             assert self._outcomes.errors[before:] or self.closed, "fenced, and poll() says nothing (rule X2)"
@@ -437,7 +369,7 @@ class Application:
         told = [error for error in errors if "FENCED_INSTANCE_ID" in str(error)]
         assert told or self._scenario.is_closed_by_others, f"fenced, and poll() says {errors} (rule X2)"
 
-    def _expect_the_end(self) -> None:
-        self._outcomes.expect_all()
+    def _expect_the_end(self, close_raised: bool) -> None:
+        self._outcomes.expect_all(self._wakeups_due, close_raised)
         if not self._scenario.is_closed_by_others:
             assert not self.ledger.owned, f"closed, and {self.ledger.owned} were never revoked (rules C1, C7)"

@@ -178,6 +178,8 @@ class RacingGroup:
             self._issued = {(name, generation) for name, generation in self._issued if name != sent.request.member_id}
         if error == NEVER:
             return None
+        if self._scenario.latency_ms:
+            self._runtime.sleep_ms(self._scenario.latency_ms)
         if error == SLOW:
             self._runtime.sleep_ms(SLOW_MS)
         if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
@@ -236,12 +238,14 @@ class RacingGroup:
 
     def known(self, partition: TopicPartition) -> int | None:
         """What is committed for it."""
-        return self.committed.get(partition, None if self._scenario.fresh else FIRST_COMMITTED)
+        return self.committed.get(partition, None if partition.partition in self._scenario.fresh else FIRST_COMMITTED)
 
     def _listed(self, request_id: int, timestamps: Mapping[TopicPartition, int]) -> Response:
         found = {partition: ENDS[timestamp] for partition, timestamp in timestamps.items()}
         for partition, offset in found.items():
-            assert self._scenario.fresh, f"{partition} is reset although an offset is committed (rule O1)"
+            assert partition.partition in self._scenario.fresh, (
+                f"{partition} is reset although an offset is committed (rule O1)"
+            )
             assert offset == RESETS[self._scenario.reset], f"{partition} is reset to the wrong end (rule O6)"
             self._may_begin(request_id, partition, offset)
         return ListOffsetsResponse({partition: ListedOffset(offset) for partition, offset in found.items()})

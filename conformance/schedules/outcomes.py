@@ -34,12 +34,13 @@ from groupspec.impl.scheduling import ScheduledRuntime
 WAITING: Final = (WakeupError, KafkaTimeoutError, ConsumerClosedError)
 MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
     "commit": (*WAITING, CommitFailedError, RebalanceInProgressError),
+    "commit one": (*WAITING, CommitFailedError, RebalanceInProgressError),
     "commit_async": (ConsumerClosedError,),
+    "commit_async that raises": (ConsumerClosedError,),
     "committed": WAITING,
     "position": (*WAITING, IllegalStateError),
     "seek": (IllegalStateError,),
-    "pause": (IllegalStateError,),
-    "resume": (IllegalStateError,),
+    **dict.fromkeys(("pause", "pause one", "resume", "resume one"), (IllegalStateError,)),
     "unsubscribe": (KafkaTimeoutError, ConsumerClosedError),
     "group_metadata": WAITING,
     "enforce_rebalance": (ConsumerClosedError,),
@@ -108,7 +109,11 @@ class Outcomes:
         return requests.to_tell <= {error.code for error in self.errors if isinstance(error, ProtocolError)}
 
     def commit_ended(
-        self, number: int, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
+        self,
+        number: int,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        error: Exception | None,
+        raises: bool = False,
     ) -> None:
         """The callback of an asynchronous commit. AssertionError if it says what is not so."""
         self._ended.append(number)
@@ -117,19 +122,32 @@ class Outcomes:
             assert not left, f"a commit has ended without error, and {left} has not arrived (rule M6)"
         elif not isinstance(error, OF_A_COMMIT):
             assert isinstance(error, ProtocolError), f"a commit has ended with {error!r} (rule T2)"
+        if raises:
+            self.raised += 1
+            raise CallbackRaised
 
-    def expect_all(self) -> None:
-        """The application is at its end."""
+    def expect_all(self, wakeups_due: bool, close_raised: bool) -> None:
+        """The application is at its end.
+
+        Args:
+            wakeups_due: wakeup() was called before its last polls; else nobody knows.
+            close_raised: close() has raised one error; there may have been others, and no call after it raises them.
+        """
         asked = [what for what, _ in self._scenario.others if what == "wakeup"]
         assert self._count(WakeupError) <= len(asked), "a wakeup has interrupted two calls (rule T4)"
         assert self._count(CallbackRaised) <= self.raised, "a callback's error was raised twice (rule C4)"
         assert self._count(CannotSend) <= self._transport.broken, "what ended a thread was raised twice (rule H6)"
+        assert self._scenario.is_closed_by_others or self._count(WakeupError) or not wakeups_due, (
+            "a wakeup has interrupted no call (rule T4)"
+        )
         if self._scenario.is_closed_by_others:
+            return
+        assert self._ended == sorted(set(self._ended)), f"outcomes {self._ended} (rule M6)"
+        assert len(self._ended) == self.commits, f"{self.commits} commits, outcomes {self._ended} (rule M6)"
+        if close_raised:
             return
         assert self._count(CallbackRaised) or not self.raised, "a callback's error is lost (rule C4)"
         assert self._count(CannotSend) or not self._transport.broken, "what ended a thread is kept secret (rule H6)"
-        assert self._ended == sorted(set(self._ended)), f"outcomes {self._ended} (rule M6)"
-        assert len(self._ended) == self.commits, f"{self.commits} commits, outcomes {self._ended} (rule M6)"
 
     def _count(self, kind: type[Exception]) -> int:
         return sum(isinstance(error, kind) for error in self.errors)

@@ -98,8 +98,10 @@ class Requests:
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
         self._heartbeat_at_once = False  # after one that failed, or at another coordinator
         self._orders: dict[frozenset[TopicPartition], tuple[TopicPartition, ...]] = {}
-        self.times = Times(SETTINGS["heartbeat_interval_ms"], SETTINGS["max_poll_interval_ms"])
-        self.times.repeats = not scenario.auto_commit and "commit_async" not in {*scenario.calls, *scenario.callbacks}
+        self._given = ""  # the id that it was told to join with
+        self._assigned_in = {-1}  # generations of the assignments of this membership
+        self.times = Times(SETTINGS)
+        self.times.repeats = not (scenario.auto_commit or scenario.commits_async)
         self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
         self.named = ""
         self.joins = self.joined_last = 0
@@ -141,6 +143,9 @@ class Requests:
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
         if isinstance(request, SyncGroupRequest) and _errors(response) == {ErrorCode.NONE}:
             self.joined_last = self.joins
+            self._assigned_in = {max(self._assigned_in), self._identity[1]}
+        if isinstance(response, JoinGroupResponse) and response.error is ErrorCode.MEMBER_ID_REQUIRED:
+            self._given = response.member_id
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._identity = (response.member_id, response.generation)
         elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not self._may_be_given_up(request):
@@ -150,9 +155,9 @@ class Requests:
         """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
         return self._scenario.timers_race and isinstance(request, OffsetCommitRequest)
 
-    def may_be(self, identity: tuple[str, int]) -> bool:
-        """Whether the member may take itself for this one: answers are worked off one after the other."""
-        return identity in self._maybe
+    def may_be(self) -> set[tuple[str, int]]:
+        """For whom the member may take itself: answers are worked off one after the other."""
+        return set(self._maybe)
 
     def _counts(self, request: Request) -> bool:
         """Whether its answer says anything of this membership: not if it was sent before the JoinGroup that is out."""
@@ -162,7 +167,10 @@ class Requests:
     def turned(self, now_ms: int) -> None:
         """The background thread looks for answers, once in a turn."""
         assert self._count("turns", now_ms) <= TURNS_IN_A_SECOND, f"{TURNS_IN_A_SECOND} turns in a second (rule H2)"
-        if not (self._scenario.timers_race or self.fenced or self._has_unanswered_heartbeat()):
+        if self._scenario.timers_race or self.fenced:
+            return
+        self.times.looks(now_ms)
+        if not self._has_unanswered_heartbeat():
             self.times.turned(now_ms)
 
     def sent(self, sent: SendRequest, now_ms: int, arrives: bool = True) -> None:
@@ -193,7 +201,7 @@ class Requests:
         """A round that was under way is none of the next membership."""
         self._identity = ("", -1)
         self.leaving = self.fenced = False
-        self.named = ""
+        self.named = self._given = ""
         self.times.excused()
         self._forget(lambda sent: isinstance(sent.request, ROUND))
 
@@ -230,6 +238,8 @@ class Requests:
             owned = set(subscription.owned)
             order = self._orders.setdefault(frozenset(owned), subscription.owned)
             assert subscription.owned == order, f"{subscription.owned} were written as {order} before (rule J6)"
+            generation = subscription.generation
+            assert not owned or generation in self._assigned_in, f"claims of generation {generation} (rule K1)"
             expected = self.owned if self._scenario.cooperative else set()
             assert owned == expected or self._scenario.is_closed_by_others, (
                 f"JoinGroup says that {sorted(map(str, owned))} are owned, and the application has "
@@ -261,12 +271,14 @@ class Requests:
     def _check_leave(self, request: LeaveGroupRequest, now_ms: int) -> None:
         assert not self._scenario.static, "a static member leaves (rules L1, P1)"
         self.left = True
+        members = {self.named, self._given, *(name for name, _ in self._maybe)} - {""}
+        assert request.member_id in members, f"LeaveGroup as {request.member_id!r}, who is no member (rule L1)"
         if request.member_id == self.named:
             self.named = ""
         self._forget(lambda sent: isinstance(sent.request, ROUND))
-        calm = not (self._scenario.has_faults or self._scenario.timers_race or self.doing)
-        if calm and REASONS[""] in request.reason:
-            self.times.gives_up(now_ms)
+        scenario = self._scenario
+        if REASONS[""] in request.reason and not (scenario.timers_race or scenario.breaks or self.doing):
+            self.times.gives_up(now_ms, is_calm=not scenario.has_faults)
         possible = {self.doing}
         if self._scenario.timers_race or self._scenario.works_long:
             possible |= {""}  # the poll interval was over as the call began

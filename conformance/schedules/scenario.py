@@ -60,6 +60,9 @@ WITHOUT_COMMITS: Final = frozenset({"Fetch", "ListOffsets", "Metadata", "OffsetF
 SHARES: Final = ((0, 1), (0,), (1, 2), (0, 1, 2), ())
 COOPERATIVE: Final = ("cooperative-sticky",)
 ASSIGNORS: Final = (COOPERATIVE, COOPERATIVE, COOPERATIVE, ("range",), ("range", "roundrobin"), ("sticky", "range"))
+FRESH: Final = ((), (), (), (0, 1, 2), (0, 1, 2), (1,))
+"""Partitions without a committed offset."""
+
 CALLS: Final = (
     *(
         "poll for nothing",
@@ -67,15 +70,29 @@ CALLS: Final = (
         "work too long",
         "work for a while",
         "commit",
+        "commit one",
         "commit_async",
+        "commit_async that raises",
         "committed",
         "position",
         "seek",
         "pause",
+        "pause one",
+        "resume one",
     ),
     *("resume", "subscribe again", "unsubscribe", "group_metadata", "enforce_rebalance"),
 )
 """What the application does besides poll() and work."""
+
+ASYNC: Final = ("commit_async", "commit_async that raises")
+
+THEMES: Final = (
+    ("pause", "pause one", "resume one", "resume"),
+    ("seek", "pause one", "position", "poll for nothing"),
+    ("commit", "commit one", "commit_async", "seek"),
+    ("unsubscribe", "subscribe again", "enforce_rebalance", "group_metadata"),
+)
+"""Calls that have to do with each other."""
 
 REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
 """Calls that would wait for the very callback that makes them."""
@@ -97,11 +114,13 @@ class Scenario:
     Attributes:
         assignors: Those that the consumer offers, in its order of preference.
         static: Whether the member has an instance id.
-        fresh: Whether nothing is committed yet, so that reading begins where the reset policy says.
+        fresh: Partitions of which nothing is committed yet, so that reading begins where the reset policy says.
         reset: That policy.
         auto_commit: Whether the consumer commits by itself.
         answers: API -> errors of its first answers, in order; all later ones succeed. An empty text: this one does.
         breaks: (API, number): this request of this API, the first being number 1, can't even be sent.
+        latency_ms: How long each answer takes at least.
+        poll_ms: How long a poll() waits, so that it may end before the answer comes.
         at_most: How many records one poll() returns.
         shares: Which partitions each SyncGroup brings; the last one stays.
         calls: What the application does, in order.
@@ -113,11 +132,13 @@ class Scenario:
 
     assignors: tuple[str, ...]
     static: bool
-    fresh: bool
+    fresh: tuple[int, ...]
     reset: str
     auto_commit: bool
     answers: dict[str, tuple[str, ...]]
     breaks: tuple[tuple[str, int], ...]
+    latency_ms: int
+    poll_ms: int
     at_most: int
     shares: tuple[tuple[int, ...], ...]
     calls: tuple[str, ...]
@@ -139,7 +160,12 @@ class Scenario:
     @property
     def commits_only_by_itself(self) -> bool:
         """Whether every commit is an automatic one."""
-        return not {"commit", "commit_async"} & {*self.calls, *self.callbacks}
+        return not {"commit", "commit one", *ASYNC} & {*self.calls, *self.callbacks}
+
+    @property
+    def commits_async(self) -> bool:
+        """Whether a commit may be under way for which nobody waits."""
+        return bool({*ASYNC} & {*self.calls, *self.callbacks})
 
     @property
     def works_long(self) -> bool:
@@ -166,7 +192,7 @@ class Scenario:
     def __str__(self) -> str:
         """The scenario in a few lines."""
         member = "static" if self.static else "dynamic"
-        start = f"nothing committed, reset to the {self.reset}" if self.fresh else "something committed"
+        start = f"nothing committed of {list(self.fresh)}, reset to the {self.reset}"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
         others = ", ".join(f"{what} at call {number}" for what, number in self.others)
@@ -174,6 +200,7 @@ class Scenario:
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
                 f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll",
+                f"answers take {self.latency_ms} ms, polls {self.poll_ms} ms",
                 f"answers: {answers or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
@@ -191,7 +218,8 @@ def draw(seed: int) -> Scenario:
     random = Random(seed)
     calm = random.random() < 0.3  # nothing but one kind of call, whose effects nothing else covers up
     passing = ("poll", "work") if random.random() < 0.8 else ()
-    calls = ("poll", *passing, *random.sample(CALLS, 1 if calm else random.choice((1, 2, 4))))
+    drawn = random.sample(CALLS, 1 if calm else random.choice((1, 2, 4)))
+    calls = ("poll", *passing, *(random.choice(THEMES) if random.random() < 0.3 and not calm else drawn))
     kinds = random.sample(OTHER_THREADS, random.choice((1, 1, 2))) if random.random() < 0.5 else ()
 
     def some(choices: Sequence[str], most: int) -> tuple[str, ...]:
@@ -218,11 +246,13 @@ def draw(seed: int) -> Scenario:
     return Scenario(
         assignors=random.choice(ASSIGNORS),
         static=static,
-        fresh=random.random() < 0.3,
+        fresh=random.choice(FRESH),
         reset=random.choice(("earliest", "latest")),
         auto_commit=random.random() < 0.5,
         answers=answers,
         breaks=tuple(breaks),
+        latency_ms=random.choice((0, 0, 300)),
+        poll_ms=random.choice((2_000, 2_000, 200)),
         at_most=random.choice(AT_MOST),
         shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
         calls=made,

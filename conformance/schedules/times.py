@@ -5,6 +5,7 @@ Nothing is said while timers race with threads: then no member can keep a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from groupspec.impl.core.messages import (
@@ -13,6 +14,7 @@ from groupspec.impl.core.messages import (
     HeartbeatRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
+    NoAnswer,
     Request,
     Response,
     SyncGroupRequest,
@@ -44,11 +46,13 @@ class Times:
         repeats: Whether a commit goes out again only because it has failed: no other one may be made meanwhile.
     """
 
-    def __init__(self, heartbeat_interval_ms: int, max_poll_interval_ms: int) -> None:
-        self._heartbeat_interval_ms = heartbeat_interval_ms
-        self._max_poll_interval_ms = max_poll_interval_ms
+    def __init__(self, settings: Mapping[str, int]) -> None:
+        self._heartbeat_interval_ms = settings["heartbeat_interval_ms"]
+        self._max_poll_interval_ms = settings["max_poll_interval_ms"]
+        self._session_timeout_ms = settings["session_timeout_ms"]
         self._not_before_ms: dict[str, int] = {}
         self._joined_ms = 0
+        self._heard_ms: int | None = None  # the last sign of life of a coordinator that owes them
         self._alive_ms: int | None = None  # the last sign of life of a member that owes them
         self.is_polling = False
         self.polls_ms = self._polls_before_ms = (0, 0)
@@ -60,16 +64,24 @@ class Times:
         if errors & AGAIN_LATER and api in PAUSED and (api != "OffsetCommit" or self.repeats):
             self._not_before_ms[api] = now_ms + BACKOFF_MS
         if isinstance(response, JoinGroupResponse) and not response.error:
-            self._joined_ms = now_ms
+            self._joined_ms = self._heard_ms = now_ms
+        if isinstance(request, HeartbeatRequest) and not isinstance(response, NoAnswer) and self._heard_ms is not None:
+            self._heard_ms = now_ms
 
     def excused(self) -> None:
-        """It owes no sign of life: it is no member, joins, or does not know its coordinator."""
-        self._alive_ms = None
+        """Nobody owes a sign of life: it is no member, joins, or does not know its coordinator."""
+        self._alive_ms = self._heard_ms = None
+
+    def looks(self, now_ms: int) -> None:
+        """It looks for answers."""
+        if not self.is_polling and now_ms - self.polls_ms[0] >= self._max_poll_interval_ms:
+            self.excused()
+        if self._heard_ms is not None:
+            silent_ms = now_ms - self._heard_ms - self._session_timeout_ms
+            assert silent_ms <= LATE_MS, f"no answer for the session timeout and {silent_ms} ms: nothing done (rule H5)"
 
     def turned(self, now_ms: int) -> None:
         """It could send something now."""
-        if not self.is_polling and now_ms - self.polls_ms[0] >= self._max_poll_interval_ms:
-            self.excused()
         if self._alive_ms is not None:
             silent_ms = now_ms - self._alive_ms
             most_ms = MISSED_HEARTBEATS * self._heartbeat_interval_ms
@@ -80,14 +92,17 @@ class Times:
         api = api_of(request)
         early_ms = self._not_before_ms.pop(api, 0) - now_ms
         assert early_ms <= 0, f"{api} again, {early_ms} ms before the backoff is over (rule D3)"
+        if isinstance(request, HeartbeatRequest) and not self.is_polling:
+            idle_ms = now_ms - max(self.polls_ms[1], self._joined_ms) - self._max_poll_interval_ms
+            assert idle_ms <= LATE_MS, f"Heartbeat {idle_ms} ms after the poll interval is over (rule P1)"
         known = isinstance(request, SyncGroupRequest)  # that it is a member now: the answer may have lain about
         if known or (isinstance(request, HeartbeatRequest) and self._alive_ms is not None):
             self._alive_ms = now_ms
         if isinstance(request, FindCoordinatorRequest | LeaveGroupRequest):
             self.excused()
 
-    def gives_up(self, now_ms: int) -> None:
-        """It leaves because the application does not poll."""
+    def gives_up(self, now_ms: int, is_calm: bool) -> None:
+        """It leaves because the application does not poll; with faults later than it wants to."""
         at_once = self.polls_ms[0] == now_ms  # so it may not know of it yet
         polls_ms = self._polls_before_ms if at_once else self.polls_ms
         began_ms, ended_ms = (max(at_ms, self._joined_ms) for at_ms in polls_ms)
@@ -95,7 +110,9 @@ class Times:
         late_ms = now_ms - ended_ms - self._max_poll_interval_ms
         assert at_once or not self.is_polling, "out for not polling, inside poll() (rule P2)"
         assert early_ms <= 0, f"out for not polling, {early_ms} ms before the poll interval is over (rules P1, P2)"
-        assert late_ms <= LATE_MS, f"out for not polling, {late_ms} ms after the poll interval is over (rules P1, P2)"
+        assert late_ms <= LATE_MS or not is_calm, (
+            f"out for not polling, {late_ms} ms after the poll interval is over (rules P1, P2)"
+        )
 
     def poll_begins(self, now_ms: int) -> None:
         """The application is inside poll()."""

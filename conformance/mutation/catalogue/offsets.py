@@ -22,7 +22,7 @@ from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
-from groupspec.impl.core.partition_state import Buffered, PartitionState
+from groupspec.impl.core.partition_state import Buffered, PartitionState, Position
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
@@ -240,7 +240,7 @@ def any_fetch_is_taken(seam: Seam) -> None:
 
 @mutant("O3-marked-anew", "O3", SubscriptionState.begin_fetch)
 def a_fetch_is_marked_for_a_position_of_the_past(
-    _: Method, self: SubscriptionState, fetchable: dict[TopicPartition, tuple[int, int]]
+    _: Method, self: SubscriptionState, fetchable: dict[TopicPartition, Position], leaders: object
 ) -> object:
     """A seek between the look at a position and its fetch: the new position counts as being fetched, and never is."""
     with self._lock:

@@ -1,0 +1,149 @@
+"""What an application asks of its consumer besides records: each answer is true, and comes in time.
+
+C6   Who the member is, is what the group has said.
+L2   A call takes no longer than it may, and is out of time only when that is over.
+O1   position() is where reading goes on, or begins.
+T3   commit() and committed() say what the coordinator has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from groupspec.conformance.schedules.group import TOPIC, RacingGroup
+from groupspec.conformance.schedules.ledger import Ledger
+from groupspec.conformance.schedules.outcomes import Outcomes
+from groupspec.conformance.schedules.requests import Requests
+from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.errors import KafkaTimeoutError
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
+from groupspec.impl.scheduling import ScheduledRuntime
+
+CALL_MS: Final = 5_000
+
+
+class Questions:
+    """Of one application.
+
+    Attributes:
+        in_callbacks_ms: How long its callbacks have taken, which no limit of a call covers.
+    """
+
+    def __init__(
+        self,
+        runtime: ScheduledRuntime,
+        scenario: Scenario,
+        group: RacingGroup,
+        requests: Requests,
+        ledger: Ledger,
+        outcomes: Outcomes,
+    ) -> None:
+        self._runtime = runtime
+        self._scenario = scenario
+        self._group = group
+        self._requests = requests
+        self._ledger = ledger
+        self._outcomes = outcomes
+        self.in_callbacks_ms = 0
+
+    def ask(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
+        """Make the call of this name, about these partitions."""
+        match name:
+            case "commit":
+                self._commit(consumer)
+            case "commit one":
+                self._commit_one(consumer)
+            case "commit_async" | "commit_async that raises":
+                self._commit_async(consumer, raises=name.endswith("raises"))
+            case "committed":
+                self._ask_committed(consumer, TopicPartition(TOPIC, 0))
+            case "position" if partitions:
+                self._ask_position(consumer, partitions[0])
+            case "seek" if partitions:
+                self._seek(consumer, partitions[self._runtime.steps % len(partitions)], 500 + self._runtime.steps % 100)
+            case "pause" | "pause one":
+                chosen = partitions if name == "pause" else self._one_of(partitions)
+                consumer.pause(chosen)
+                self._ledger.paused |= set(chosen)
+            case "resume" | "resume one":
+                chosen = partitions if name == "resume" else self._one_of(partitions)
+                consumer.resume(chosen)
+                self._ledger.paused -= set(chosen)
+            case "group_metadata":
+                self._ask_who_it_is(consumer)
+
+    def _one_of(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Any of them, if there is one."""
+        return [partitions[self._runtime.steps % len(partitions)]] if partitions else []
+
+    def _commit(self, consumer: Consumer) -> None:
+        wanted = self._ledger.known()
+        with self.limited("commit()"):
+            consumer.commit(timeout_ms=CALL_MS)
+        for partition, offset in wanted.items():
+            found = self._group.committed.get(partition)
+            assert found == offset or self._scenario.is_closed_by_others, (
+                f"commit() says that {partition} is committed at {offset}, and it is at {found} (rule T3)"
+            )
+
+    def _commit_one(self, consumer: Consumer) -> None:
+        wanted = dict(list(self._ledger.known().items())[:1])
+        before = len(self._group.commits)
+        with self.limited("commit()"):
+            consumer.commit({tp: OffsetAndMetadata(at) for tp, at in wanted.items()}, timeout_ms=CALL_MS)
+        others = {tp for tp, _ in self._group.commits[before:]} - set(wanted)
+        kept = self._scenario.auto_commit or self._scenario.commits_async
+        assert not others or kept, f"{others} were committed with {wanted} (rule T3)"
+
+    def _commit_async(self, consumer: Consumer, raises: bool) -> None:
+        number = self._outcomes.commits
+        consumer.commit_async(
+            callback=lambda offsets, error: self._outcomes.commit_ended(number, offsets, error, raises)
+        )
+        self._outcomes.commits += 1
+
+    def _ask_who_it_is(self, consumer: Consumer) -> None:
+        known = self._requests.may_be()
+        with self.limited("group_metadata()"):
+            found = consumer.group_metadata()
+        told = (found.member_id, found.generation_id)
+        assert found.generation_id < 0 or told in known | self._requests.may_be(), (
+            f"group_metadata() says {told}, which the group has not (rule C6)"
+        )
+
+    def _ask_committed(self, consumer: Consumer, partition: TopicPartition) -> None:
+        before, count = self._group.known(partition), len(self._group.commits)
+        with self.limited("committed()"):
+            found = consumer.committed([partition], timeout_ms=CALL_MS)[partition]
+        possible = {before, *(offset for one, offset in self._group.commits[count:] if one == partition)}
+        told = None if found is None else found.offset
+        assert told in possible, f"committed() says {told} for {partition}, where it was one of {possible} (rule T3)"
+
+    def _ask_position(self, consumer: Consumer, partition: TopicPartition) -> None:
+        with self.limited("position()"):
+            found = consumer.position(partition, timeout_ms=CALL_MS)
+        self._ledger.expect_position(partition, found)
+
+    def _seek(self, consumer: Consumer, partition: TopicPartition, offset: int) -> None:
+        self._ledger.seek(partition, offset)
+        consumer.seek(partition, offset)
+        self._ledger.goes_on(partition, offset)
+
+    @contextmanager
+    def limited(self, call: str, limit_ms: int = CALL_MS, waits: bool = True) -> Iterator[None]:
+        """A call that ends in time, and for a reason of its own: it is over time when it says so, and not before."""
+        began_ms = self._runtime.now_ms() - self.in_callbacks_ms
+        timed_out = False
+        try:
+            yield
+        except KafkaTimeoutError:
+            timed_out = True
+            raise
+        finally:
+            took_ms = self._runtime.now_ms() - self.in_callbacks_ms - began_ms
+            if waits and not self._runtime.timers_race:
+                assert took_ms <= limit_ms, f"{call} took {took_ms} ms of {limit_ms} ms (rule L2)"
+                assert not timed_out or took_ms == limit_ms, f"{call} is out of time after {took_ms} of {limit_ms} ms"
