@@ -143,8 +143,8 @@ class Application:
                 self._expect_refusal(consumer, what)
             elif what:
                 self._call(consumer, what, partitions)
-        except (KafkaError, CannotSend) as error:
-            self._outcomes.raises(error)
+        except (KafkaError, CannotSend) as error:  # nobody looks for the position of what is being revoked
+            self._outcomes.raises(error, may_time_out=what == "position" or bool(self._requests.doing))
         finally:
             self._questions.in_callbacks_ms += self._runtime.now_ms() - began_ms
 
@@ -320,10 +320,14 @@ class Application:
         end_ms = self._runtime.now_ms() + (STABLE_AFTER_FAULTS_MS if disturbed else STABLE_MS)
         while self._runtime.now_ms() <= end_ms:
             if self._requests.fenced and not self._requests.leaving:
-                self._expect_fenced(consumer)
+                if not self._requests.maybe_fenced:
+                    self._expect_fenced(consumer)
+                self._wakeups_due = False
                 return
             self._try(lambda: read.update(self._read(consumer, POLL_MS)))
-            if self.closed or (self._is_stable(consumer, read, known) and self._outcomes.has_told(self._requests)):
+            woken = self._outcomes.is_woken() or not self._wakeups_due
+            told = woken and self._outcomes.has_told(self._requests)
+            if self.closed or (told and self._is_stable(consumer, read, known)):
                 return
             self._runtime.sleep_ms(POLL_MS)  # time passes while it works on what it has read
         self._tell_what_is_missing(consumer, read, known)
@@ -359,7 +363,6 @@ class Application:
 
     def _expect_fenced(self, consumer: Consumer) -> None:
         """Nothing can be done about it: every poll says so."""
-        self._wakeups_due = False
         for _ in range(3):  # one error a call, and others may be waiting
             self._runtime.sleep_ms(POLL_MS)  # records may be at hand, and nobody has told the member yet
             before = len(self._outcomes.errors)

@@ -97,12 +97,12 @@ class Outcomes:
     def _is_told(self, error: KafkaError, requests: Requests) -> bool:
         return isinstance(error, ProtocolError) and error.code in requests.refusals
 
-    def raises(self, error: Exception) -> None:
+    def raises(self, error: Exception, may_time_out: bool = False) -> None:
         """A call has raised this. No call is out of time where nothing keeps it from its outcome."""
         self.errors.append(error)
         scenario = self._scenario
         kept = scenario.has_faults or scenario.works_long or scenario.is_closed_by_others or self._runtime.timers_race
-        assert kept or not isinstance(error, KafkaTimeoutError), f"{error!r} (rule L2)"
+        assert kept or may_time_out or not isinstance(error, KafkaTimeoutError), f"{error!r} (rule L2)"
 
     def has_told(self, requests: Requests) -> bool:
         """Whether everything was told that the group has refused this member."""
@@ -148,6 +148,10 @@ class Outcomes:
             return
         assert self._count(CallbackRaised) or not self.raised, "a callback's error is lost (rule C4)"
         assert self._count(CannotSend) or not self._transport.broken, "what ended a thread is kept secret (rule H6)"
+
+    def is_woken(self) -> bool:
+        """Whether a wakeup has interrupted a call."""
+        return self._count(WakeupError) > 0
 
     def _count(self, kind: type[Exception]) -> int:
         return sum(isinstance(error, kind) for error in self.errors)
