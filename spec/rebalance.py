@@ -16,7 +16,9 @@ they commit twice (rule M8): before JoinGroup, since they might be put out while
 paused, once more. What they own of topics that they no longer subscribe to they give up before JoinGroup (`unwanted`),
 as eager members do with everything: when the application has subscribed to other topics, and when SyncGroup's answer
 does not fit the subscription any more. That assignment is dropped (rule J1): the member is STABLE with what it had, and
-another rebalance is due at once. Where a round is under way, or such a revocation, its answer says what goes.
+another rebalance is due at once. Where a round is under way, or such a revocation, its answer says what goes. Where the
+new assignment waits for a revocation, another rebalance is due anyway: it takes away what is unwanted by then
+(`unwanted_later`).
 
 This file is what deployed clients do. What the threading refactor proposal, taken to the letter, says instead is in
 `published/rebalance.py`, and the book of differences says why (`differences.py`).
@@ -80,6 +82,9 @@ VARIABLES: Final = (
     Variable("unwanted", NO_YES, False, "state", "rebalance",
              doc="cooperative: something that is owned is of a topic no longer subscribed to, and goes before "
                  "JoinGroup"),
+    Variable("unwanted_later", ("none", "some", "all"), "none", "state", "rebalance",
+             doc="cooperative: how much of the assignment in hand is of topics no longer subscribed to: it goes in the "
+                 "next rebalance"),
     Variable("keeps", NO_YES, False, "state", "rebalance",
              doc="of what is owned, something stays when the revocation in progress is done"),
     Variable("join_backoff", NO_YES, False, "state", "rebalance",
@@ -119,16 +124,22 @@ EFFECTS: Final = (
     # identity
     Effect("keep_given_id", {"identity": "'id'"}),
     Effect("become_member", {"identity": "'member'"}),
-    Effect("forget_identity", {"identity": "'none'", "unwanted": "False"}),
-    Effect("forget_generation", {"identity": "'id' if identity != 'none' else 'none'", "unwanted": "False"}),
+    Effect("forget_identity", {"identity": "'none'", "unwanted": "False", "unwanted_later": "'none'"}),
+    Effect("forget_generation",
+           {"identity": "'id' if identity != 'none' else 'none'", "unwanted": "False", "unwanted_later": "'none'"}),
     Effect("enable_heartbeats", {}, ("heartbeats_enabled",)),
     Effect("disable_heartbeats", {}, ("heartbeats_disabled",)),
     # partitions, and the callbacks about them
     Effect("take_assignment",
            {"owned": "adds_any or (cooperative and owned and (retains_any or not revokes_any))", "keeps": "False"},
            ("partition_added",)),
-    Effect("take_smaller_assignment", {"will_own": "adds_any or retains_any", "keeps": "retains_any"}),
-    Effect("own_new", {"owned": "will_own", "will_own": "False", "keeps": "False"}, ("partition_added",)),
+    Effect("take_smaller_assignment",
+           {"will_own": "adds_any or retains_any", "unwanted_later": "'none'", "keeps": "retains_any"}),
+    Effect("note_unwanted_later",
+           {"unwanted_later": "'none' if not revokes_any else 'some' if retains_any else 'all'"}),
+    Effect("own_new",
+           {"owned": "will_own", "will_own": "False", "unwanted": "unwanted_later != 'none'",
+            "keeps": "unwanted_later == 'some'", "unwanted_later": "'none'"}, ("partition_added",)),
     Effect("shrink", {"owned": "keeps", "lost": "False", "callback_running": "False"}, ("partition_removed",)),
     Effect("enable_partitions", {}, ("partition_enabled",)),
     Effect("note_unwanted",
@@ -162,8 +173,8 @@ EFFECTS: Final = (
     Effect("drop_rebalance", {"commit_step": "'none'", "preparing": "False", "follow_up": "False"},
            ("heartbeats_disabled",)),
     Effect("start_leaving",
-           {"leaving": "True", "unwanted": "False", "commit_step": "'none'", "preparing": "False", "follow_up": "False",
-            "join_backoff": "False"}),
+           {"leaving": "True", "unwanted": "False", "unwanted_later": "'none'", "commit_step": "'none'",
+            "preparing": "False", "follow_up": "False", "join_backoff": "False"}),
     Effect("lose_but_stay",
            {"lost": "True", "callback_running": "False", "keeps": "False", "join_backoff": "False",
             "will_own": "False"}, ("revocation_pending", "REVOKE_PARTITIONS"),
@@ -208,6 +219,7 @@ class Rebalance(StateMachine):
     NOT_JOINED = (UNJOINED, PREPARING_REBALANCE)
     CALLBACKS = (REVOKING_PARTITION, ASSIGNING_PARTITIONS)
     COMMITTING = (PREPARE_REVOCATION, PARTITION_REVOKED, STABLE)
+    IN_REVOCATION = (PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED)
     HOLDING = (PREPARE_REVOCATION, PARTITION_REVOKED, COMPLETING_REBALANCE, STABLE)
     JOINED = (*HOLDING, *CALLBACKS)
     EVERY = (*NOT_JOINED, *JOINED)
@@ -563,6 +575,8 @@ class Rebalance(StateMachine):
         when="not follow_up",             do=["want_follow_up"])
     row((PREPARING_REBALANCE, COMPLETING_REBALANCE), "subscription_changed", None, rules="J1 J2",
         when="not follow_up",             do=["want_follow_up"])
+    row(IN_REVOCATION, "subscription_changed", None, rules="J1 J2 Q4",
+        when="will_own and not unwanted and not leaving and identity == 'member'", do=["note_unwanted_later"])
     row((PREPARE_REVOCATION, PARTITION_REVOKED, STABLE), "leave_requested", REVOKING_PARTITION, rules="C7 L2",
         when="owned",                     do=["start_leaving", "pause_owned", "send_revoke_partitions"])
     row((PREPARING_REBALANCE, COMPLETING_REBALANCE), "leave_requested", REVOKING_PARTITION, rules="C7 L2 L3",
@@ -628,13 +642,13 @@ class Rebalance(StateMachine):
     ignored(ASSIGNING_PARTITIONS, "commit_rebalance_in_progress", because="already",
         when=COMMIT_IN_FLIGHT & "identity == 'member' and follow_up")
     ignored(PREPARING_REBALANCE, "heartbeat_rebalance_in_progress", because="already", when=WAITING_TO_JOIN)
-    ignored((UNJOINED, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED), "rejoin_requested",
-        because="already")
+    ignored((UNJOINED, *IN_REVOCATION), "rejoin_requested", because="already")
     ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING_PARTITIONS), "rejoin_requested", because="already",
         when="follow_up")
     ignored(STABLE, "rejoin_requested", because="already", when="preparing")
-    ignored((UNJOINED, PREPARE_REVOCATION, REVOKING_PARTITION, PARTITION_REVOKED), "subscription_changed",
-        because="already")
+    ignored(UNJOINED, "subscription_changed", because="already")
+    ignored(IN_REVOCATION, "subscription_changed", because="already",
+        when="not will_own or unwanted or leaving or identity != 'member'")
     ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE), "subscription_changed", because="already", when="follow_up")
     ignored(STABLE, "subscription_changed", because="already", when="preparing and not (owned and revokes_any)")
     ignored(STABLE, "commit_rebalance_in_progress", because="already",

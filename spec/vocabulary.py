@@ -60,9 +60,11 @@ VARIABLES: Final[Mapping[str, Variable]] = _by_name(
     Variable("fits_subscription", NO_YES, True, "input",
              doc="the new assignment has only partitions of topics that are subscribed to"),
     Variable("revokes_any", NO_YES, False, "input",
-             doc="the new assignment lacks something that is owned; where none is applied, the subscription does"),
+             doc="the new assignment lacks something that is owned; where none is applied, the subscription does (if "
+                 "an assignment waits for a revocation: of what will be owned)"),
     Variable("retains_any", NO_YES, True, "input",
-             doc="the new assignment has something that is owned; where none is applied, the subscription does"),
+             doc="the new assignment has something that is owned; where none is applied, the subscription does "
+                 "(likewise)"),
     Variable("adds_any", NO_YES, True, "input", doc="the new assignment has something that is not owned yet"),
     Variable("more", NO_YES, False, "input", doc="records of this partition are left in the buffer"),
     # of one commit, and of the group

@@ -165,7 +165,7 @@ class CoreAdapter(ScriptedCore):
         elif offer.event in TIMER_OF:
             self._timer_expires(TIMER_OF[offer.event])
         else:
-            self._command(offer, variant)
+            self._command(offer, variant, state)
         return list(self.record)
 
     def _start(self) -> None:
@@ -190,14 +190,14 @@ class CoreAdapter(ScriptedCore):
             return [] if is_asked(output.request) else [self.answered(output)]
         return []
 
-    def _command(self, offer: Offer, variant: int) -> None:
+    def _command(self, offer: Offer, variant: int, state: MemberState) -> None:
         """What the application does, as an event in the queue to the core."""
         self._futures += 1
         match offer.event:
             case "stopped":
                 self.do(impl.Close(self._futures, self.now_ms + 10_000))
             case "subscribed_to_topics" | "subscription_changed":
-                self.do(impl.Subscribe(self._topics(offer)))
+                self.do(impl.Subscribe(self._topics(offer, state)))
             case "application_polled":
                 self.subscription.poll_started()
                 self.do(impl.Poll())
@@ -218,9 +218,10 @@ class CoreAdapter(ScriptedCore):
             case _:
                 raise ValueError(f"no command for {offer.event}")
 
-    def _topics(self, offer: Offer) -> tuple[str, ...]:
-        changed = offer.event == "subscription_changed"
-        return (self.correspondence.topics(offer, self.describe()) if changed else self.translation.topics) or TOPICS
+    def _topics(self, offer: Offer, state: MemberState) -> tuple[str, ...]:
+        if offer.event == "subscription_changed":
+            return self.correspondence.changed_topics(offer, state, self.describe()) or TOPICS
+        return self.translation.topics or TOPICS
 
     def _timer_expires(self, timer: str) -> None:
         if self.core.timers.is_armed(timer):

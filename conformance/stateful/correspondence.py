@@ -89,7 +89,7 @@ class Correspondence:
         """
         told, owned, topics = dict(offer.inputs), now.owned, self.translation.topics
         if not told["fits_subscription"]:
-            return (ELSEWHERE,) if self.topics(offer, now) is not None else None
+            return (ELSEWHERE,) if self.topics(offer, now.owned) is not None else None
         every = (TopicPartition(topic, p.partition) for p in PARTITIONS for topic in topics)
         gained = tuple(islice((p for p in every if p not in owned), GAINED_AT_ONCE)) if told["adds_any"] else ()
         wanted = tuple(partition for partition in owned if partition.topic in topics)
@@ -102,13 +102,13 @@ class Correspondence:
         kept = wanted[1:] if wanted == owned else wanted
         return (*kept, *gained) if kept else None
 
-    def topics(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
-        """Other topics than before, which take and retain of what is owned as the event says; None if there are none.
+    def topics(self, offer: Offer, owned: tuple[TopicPartition, ...]) -> tuple[str, ...] | None:
+        """Other topics than before, which take and retain of `owned` as the event says; None if there are none.
 
         Nothing is taken: no topic goes, for one whose first partition is only being assigned would be taken later.
         """
         told, before = dict(offer.inputs), self.translation.topics
-        have = {partition.topic for partition in now.owned}
+        have = {partition.topic for partition in owned}
         spare = next(name for number in count() if (name := f"spare-{number}") not in {*before, *have})
         if not told["revokes_any"] or not have:
             return tuple(sorted({*TOPICS, *before, *have, spare}))
@@ -118,7 +118,11 @@ class Correspondence:
 
     def can_change_topics(self, offer: Offer, state: MemberState, now: Description) -> bool:
         """Whether there is a subscription, and another one that takes and retains as the event says."""
-        return bool(self.member.value_of(state, "subscribed")) and self.topics(offer, now) is not None
+        return bool(self.member.value_of(state, "subscribed")) and self.changed_topics(offer, state, now) is not None
+
+    def changed_topics(self, offer: Offer, state: MemberState, now: Description) -> tuple[str, ...] | None:
+        """Other topics than before, for a change of the subscription."""
+        return self.topics(offer, self.translation.in_question(state, now.owned))
 
     def topics_before(self, offer: Offer, now: Description) -> tuple[str, ...] | None:
         """The topics to subscribe to before the answer, so that an assignment that does not fit revokes as stated."""
@@ -129,7 +133,7 @@ class Correspondence:
         so = told["revokes_any"] == wants["revokes_any"] and (
             not told["revokes_any"] or told["retains_any"] == wants["retains_any"]
         )
-        return None if so else self.topics(offer, now)
+        return None if so else self.topics(offer, now.owned)
 
     def response(self, sent: Sent, offer: Offer, variant: int, now: Description) -> Response:
         """The answer to a request that means this event; `variant` picks one of the errors that do."""

@@ -180,13 +180,13 @@ class DriverAdapter(CoreAdapter):
                 return
         self.driven.expire(timer)
 
-    def _command(self, offer: Offer, variant: int) -> None:
+    def _command(self, offer: Offer, variant: int, state: MemberState) -> None:
         """By a call of the application's; where one can't be made, or for an odd variant, by an event in its queue.
 
         An event may lie in the queue while a callback is due or runs: the polling thread is only the usual one to put
         it there.
         """
-        event, topics = offer.event, self._topics(offer)
+        event, topics = offer.event, self._topics(offer, state)
         queued = self.driven.is_busy() or variant % 2 == 1
         calls: dict[str, Callable[[Consumer], object]] = {
             "subscribed_to_topics": lambda consumer: consumer.subscribe(topics, self.driven.listener),
@@ -206,7 +206,7 @@ class DriverAdapter(CoreAdapter):
         elif event in calls and not (queued and event in _QUEUED):
             self.driven.begin(calls[event])
         else:
-            super()._command(offer, variant)
+            super()._command(offer, variant, state)
 
     def _poll(self) -> None:
         """Poll until there is no error left to raise: the first poll may do nothing but that."""

@@ -30,6 +30,17 @@ Goal = tuple[str, ...]
 """(machine, row) for a transition, (machine, row, row) for a pair."""
 
 
+IN_REVOCATION = ("PREPARE_REVOCATION", "REVOKING_PARTITION", "PARTITION_REVOKED")
+
+
+def assignment_waits(member: Member, state: MemberState) -> bool:
+    """Whether an assignment that is not empty waits for a revocation: other topics then concern it."""
+    value = member.value_of
+    if member.state_of(state, "rebalance") not in IN_REVOCATION or value(state, "identity") != "member":
+        return False
+    return bool(value(state, "will_own")) and not (value(state, "unwanted") or value(state, "leaving"))
+
+
 @dataclass(frozen=True)
 class Route:
     """The shortest run that reaches a goal: the configuration it needs, and what happens."""

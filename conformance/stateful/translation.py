@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from groupspec.conformance.stateful.routes import assignment_waits
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description, SendRequest, UnsolicitedResponse
 from groupspec.impl.core.messages import (
@@ -159,6 +160,7 @@ class Translation:
     sent: dict[int, Sent] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     topics: tuple[str, ...] = ()
+    assigned: tuple[TopicPartition, ...] = ()
     unsolicited: Offer | None = None
 
     def note(self, observation: Observation) -> None:
@@ -216,7 +218,7 @@ class Translation:
             topics, self.topics = self.topics, tuple(sorted(event.topics))
             if not self.member.value_of(state, "subscribed") or self.topics == topics:
                 return [Offer("subscribed_to_topics")]
-            return [Offer("subscription_changed", tuple(self.wants(before.owned).items()))]
+            return [Offer("subscription_changed", tuple(self.wants(self.in_question(state, before.owned)).items()))]
         if isinstance(event, impl.Poll) and event.raises:
             return [Offer("poll_raised")]
         if isinstance(event, impl.FetchCommitted):
@@ -257,8 +259,14 @@ class Translation:
             "adds_any": bool(assigned - owned),
         }
         fits = all(partition.topic in self.topics for partition in assigned)
+        if fits and current:
+            self.assigned = tuple(sorted(assigned))
         told |= {"fits_subscription": fits} if fits else {**self.wants(before.owned), "fits_subscription": fits}
         return [Offer(name, (("current", current), *told.items()))]
+
+    def in_question(self, state: MemberState, owned: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
+        """What a change of the subscription is about: an assignment that waits for a revocation, or what is owned."""
+        return self.assigned if assignment_waits(self.member, state) else owned
 
     def wants(self, owned: tuple[TopicPartition, ...]) -> dict[str, bool]:
         """What the subscription takes and retains of what is owned."""

@@ -76,9 +76,6 @@ HIDDEN: Final = {
 }  # fmt: skip
 # What a hidden event may have brought about.
 DEMANDING: Final = ("join_sent", "leave_sent", "revoked_started", "revoked", "lost_started", "lost")
-# Where a subscription that changes is not looked at: the next round, which is due anyway, begins with that. Kafka reads
-# it there, and what is owned and unwanted goes before JoinGroup (ConsumerCoordinator, onJoinPrepare).
-IN_REVOCATION: Final = ("PREPARE_REVOCATION", "REVOKING_PARTITION", "PARTITION_REVOKED")
 MAX_PENDING: Final = 2
 EITHER: Final = "either"
 # What may be seen between an event and the requests that follow from it.
@@ -91,8 +88,8 @@ BETWEEN: Final = {
 # would add is precision about things that a trace shows only indirectly, and they multiply the number of sets by
 # thousands.
 TRACKED: Final = (
-    "subscribed", "polled", "identity", "owned", "will_own", "unwanted", "keeps", "lost", "callback_running",
-    "follow_up", "leaving",
+    "subscribed", "polled", "identity", "owned", "will_own", "unwanted", "unwanted_later", "keeps", "lost",
+    "callback_running", "follow_up", "leaving",
 )  # fmt: skip
 
 Ints = npt.NDArray[np.int64]
@@ -132,8 +129,6 @@ class Configuration(NamedTuple):
     other_topics: bool = False
     """The application has subscribed since the last assignment: without that no assignment is unfit in what it leaves.
     """
-    unread: bool = False
-    """The application has subscribed in the middle of a revocation, and no round has begun since."""
 
 
 # Symbols
@@ -209,8 +204,7 @@ class Observer:
             if not waiting or waiting[0] != REQUEST_EVENTS[symbol.event]:
                 return set()
             out = _out_after_sending(configuration.out, waiting[0])
-            is_unread = configuration.unread and waiting[0] != "JoinGroup"
-            return {configuration._replace(pending=waiting[1:], out=out, unread=is_unread)}
+            return {configuration._replace(pending=waiting[1:], out=out)}
         if configuration.pending and symbol.event not in BETWEEN[self.source]:
             return self._before_sync(configuration, symbol)
         if symbol.event in ("assigned_started", "assigned") and configuration.state != "ASSIGNING_PARTITIONS":
@@ -230,8 +224,6 @@ class Observer:
             reached.add(configuration)  # sent, but not necessarily received
         if symbol.event in ("subscribed", "assigned"):
             reached = {after._replace(other_topics=symbol.event == "subscribed") for after in reached}
-        if symbol.event == "subscribed" and configuration.state in IN_REVOCATION:
-            reached = {after._replace(unread=True) for after in reached}
         if symbol.event in ("coordinator_lost", "assigned"):
             return {after._replace(out="") for after in reached}
         return reached
@@ -289,10 +281,7 @@ class Observer:
         """The configurations after one hidden event."""
         if configuration.pending and self.source == "reference":
             return set()  # a request and its line are one step of the core
-        found = {after for event in HIDDEN[self.source] for after in self.react(configuration, event)}
-        if configuration.unread and configuration.state == "STABLE":
-            found |= self.react(configuration._replace(unread=False), "subscription_changed")
-        return found
+        return {after for event in HIDDEN[self.source] for after in self.react(configuration, event)}
 
     def react(self, configuration: Configuration, event: str) -> set[Configuration]:
         """The configurations after one event of the machine and the internal events that it emits."""

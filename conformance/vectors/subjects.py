@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 
+from groupspec.conformance.stateful.routes import assignment_waits
 from groupspec.conformance.vectors.group import group_can_be, group_offers
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import Member, MemberState, Offer
@@ -91,6 +92,8 @@ def _assignments_that_can_be(member: Member, state: MemberState, offer: Offer) -
         return True
     told = dict(offer.inputs)
     if offer.event == "subscription_changed":
+        if assignment_waits(member, state):
+            return bool(told["revokes_any"] or told["retains_any"])
         asks = member.state_of(state, "rebalance") in ("STABLE", "ASSIGNING_PARTITIONS")
         if not member.value_of(state, "subscribed") or (told["revokes_any"] and not asks):
             return False

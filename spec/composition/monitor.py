@@ -62,6 +62,8 @@ MONITOR_VARIABLES: Final = (
     flag("taken",
          "the last assignment, or subscription, takes something of what it has, and the listener has not heard so"),
     flag("stays", "the last assignment, or subscription, leaves it something of what it had"),
+    ModelVariable("taken_later", ("none", "some", "all"), "none",
+                  doc="what the subscription takes of the last assignment, which is not the member's yet"),
     flag("suspect", "what happens now says that the coordinator is gone"),
 )  # fmt: skip
 
@@ -115,7 +117,8 @@ WORD_NOTES: Final[Mapping[str, str]] = {
     "LeaveGroup": "said_goodbye = True; left = True",
     "OffsetCommit": "commit_out = True",
     "REVOKE_PARTITIONS": "revoke_due = True",
-    "ASSIGN_PARTITIONS": "assign_due = True",
+    "ASSIGN_PARTITIONS": "assign_due = True; taken = taken_later != 'none'; stays = taken_later == 'some';"
+    " taken_later = 'none'",
     "revocation_pending": "pending_said = True",
     "partition_added": "added_said = True; has = assigned; assigned = False; stays = False",
     "partition_removed": "pending_said = False; added_said = False; removal_due = False;"
@@ -160,6 +163,11 @@ _APPLIED: Final = "fits_subscription or published"
 _KEEPS: Final = "cooperative and has and revokes_any and retains_any"
 _RESUBSCRIBES: Final = "deployed and (rebalance == 'STABLE' or rebalance == 'ASSIGNING_PARTITIONS')"
 """Then the next JoinGroup is to come yet. While a round is under way, SyncGroup's answer says what goes."""
+_WAITS_FOR_REVOCATION: Final = (
+    "assigned and in_group and"
+    " (rebalance == 'PREPARE_REVOCATION' or rebalance == 'REVOKING_PARTITION' or rebalance == 'PARTITION_REVOKED')"
+)
+_TAKEN_LATER: Final = "(('some' if retains_any else 'all') if revokes_any else 'none')"
 
 EVENT_NOTES: Final[Mapping[str, str]] = {
     "discovery_succeeded": "lookup_out = False",
@@ -184,7 +192,8 @@ EVENT_NOTES: Final[Mapping[str, str]] = {
     "join_fatal": _AWAITS_POLL,
     "sync_accepted": f"{_ENDS}; assigned = ({_APPLIED}) and (adds_any or {_STAYS});"
     f" taken = cooperative and has and revokes_any; stays = {_STAYS} if {_APPLIED} else {_KEEPS};"
-    f" rejoin_due = rejoin_due or not ({_APPLIED}); commit_done = False; round_over = True",
+    f" rejoin_due = rejoin_due or not ({_APPLIED}); commit_done = False; round_over = True;"
+    " taken_later = 'none'",
     "sync_rebalance_in_progress": _ENDS,
     "sync_unknown_member": _UNKNOWN,
     "sync_illegal_generation": _STALE,
@@ -219,7 +228,8 @@ EVENT_NOTES: Final[Mapping[str, str]] = {
     "application_polled": f"may_join = subscribed and not replaced; poll_late = False; {_POLLED}",
     "subscription_changed": "rejoin_due = rejoin_due or rebalance != 'UNJOINED';"
     f" taken = cooperative and has and revokes_any if {_RESUBSCRIBES} else taken;"
-    f" stays = {_KEEPS} if {_RESUBSCRIBES} else stays",
+    f" stays = {_KEEPS} if {_RESUBSCRIBES} else stays;"
+    f" taken_later = {_TAKEN_LATER} if {_WAITS_FOR_REVOCATION} else taken_later",
     "rejoin_requested": "rejoin_due = rejoin_due or rebalance != 'UNJOINED'",
     "leave_requested": f"{_ENDS}; leave_asked = subscribed or given != 'none'; commit_out = False;"
     " commit_rests = False; commit_done = False; join_rests = False; stays = stays and revoke_due;"

@@ -25,6 +25,7 @@ _FROZEN: Final[Mapping[str, Value]] = {
     "coordinator_known": True,
     "auto_commit": False,
     "unwanted": False,
+    "unwanted_later": "none",
     "fits_subscription": True,
 }
 """Always known, nothing to commit, and one topic that nobody unsubscribes from."""

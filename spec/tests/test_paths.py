@@ -266,6 +266,15 @@ def test_Q4_what_is_unsubscribed_from_in_the_assigned_callback_goes_after_it() -
     assert story.sent == GIVEN_UP_FIRST
 
 
+def test_Q4_what_is_unsubscribed_from_while_an_assignment_waits_goes_before_the_join_after_it() -> None:
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN, ANNOUNCED, COMMITTED, JOINED).from_now_on()
+    story.tell(SYNCED_WITH_LESS, COMMITTED, CALLBACK[:1], RESUBSCRIBED, CALLBACK[1:], ASSIGNED, COMMITTED, CALLBACK)
+
+    first = [COMPLETING_REBALANCE, *GIVES_UP_FIRST[:-1], ASSIGNING_PARTITIONS]
+    assert story.path == [*first, STABLE, *GIVES_UP_FIRST]
+    assert story.sent == ["OffsetCommit", "REVOKE_PARTITIONS", "ASSIGN_PARTITIONS", *GIVEN_UP_FIRST]
+
+
 def test_J1_an_assignment_that_does_not_fit_is_dropped_and_what_is_no_longer_wanted_goes_before_the_join() -> None:
     story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN, ANNOUNCED, COMMITTED, JOINED).from_now_on()
     story.tell(RESUBSCRIBED, SYNCED_UNFIT, COMMITTED, CALLBACK)

@@ -131,6 +131,10 @@ member_rows("Q4-row-always-revokes", "Q4", cell("COMPLETING_REBALANCE", "sync_ac
     to("PREPARE_REVOCATION"), "A deployed cooperative member revokes although it keeps everything.")
 member_rows("Q4-row-keeps-unwanted", "Q4", cell("STABLE", "subscription_changed", guard="not preparing"),
     without("note_unwanted"), "A cooperative member joins with what it does not subscribe to any more.")
+member_rows("Q4-row-keeps-unwanted-later", "Q4",
+    cell("REVOKING_PARTITION", "subscription_changed", guard="will_own"),
+    without("note_unwanted_later"),
+    "What goes since the application subscribed in a revocation callback is kept through the next join.")
 member_rows("J1-row-unfit-is-taken", "J1", cell("COMPLETING_REBALANCE", "sync_accepted", guard="not fits_subscription"),
     to("ASSIGNING_PARTITIONS"), "A member waits for the listener of an assignment that it has dropped.")
 member_rows("K2-row-no-follow-up", "K2", cell("PARTITION_REVOKED", "revocation_done", guard="deployed"),

@@ -13,7 +13,6 @@ from groupspec.conformance.traces import determinise, projection_cache
 from groupspec.conformance.traces.projection import (
     ANSWER_EVENTS,
     HIDDEN,
-    IN_REVOCATION,
     PLAIN_EVENTS,
     REBALANCES,
     REQUEST_EVENTS,
@@ -41,7 +40,6 @@ class Walk:
         self.rng = rng
         self.shown: list[tuple[str, str]] = []
         self.out = ""
-        self.unread = False
         self._requests: list[str] = []
         fixed = {name: rng.choice(VARIABLES[name].domain) for name in ("auto_commit", "static")}
         self.machine.model.__dict__.update(fixed)
@@ -84,7 +82,6 @@ class Walk:
     def _show_requests(self) -> None:
         for request in self._requests:
             self.shown.append((next(name for name, api in REQUEST_EVENTS.items() if api == request), "NONE"))
-            self.unread = self.unread and request != "JoinGroup"
             self.out = request if request in ("JoinGroup", "SyncGroup") else ""
 
     def _let_others_change(self) -> None:
@@ -92,8 +89,6 @@ class Walk:
 
     def _hidden(self) -> None:
         event = self.rng.choice([name for name in HIDDEN["reference"] if name != "callback_started"])
-        if self.unread and str(self.machine.model.state) == "STABLE":
-            event, self.unread = "subscription_changed", False
         if self._send(event):
             self._show_requests()
 
@@ -112,9 +107,7 @@ class Walk:
         if event == "assigned" and str(self.machine.model.state) != "ASSIGNING_PARTITIONS":
             return
         meaning = "coordinator_found" if event == "lookup_answered" else self.rng.choice(PLAIN_EVENTS[event])
-        before = str(self.machine.model.state)
         if self._send(meaning):
-            self.unread = self.unread or (event == "subscribed" and before in IN_REVOCATION)
             self.out = "" if event == "coordinator_lost" else self.out
             self._show(event)
 
