@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from groupspec.conformance.mutation.mutant import (
     Method,
@@ -20,6 +20,7 @@ from groupspec.conformance.mutation.mutant import (
     nothing,
 )
 from groupspec.impl.core.assignors import Subscriber, sticky
+from groupspec.impl.core.assignors.equal import Shares
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
 from groupspec.impl.core.context import Context, Identity
 from groupspec.impl.core.core import Core
@@ -203,6 +204,13 @@ def a_tie_goes_to_the_first(_: Method, members: Sequence[Subscriber]) -> dict[To
             if partition not in owners or member.generation > owners[partition].generation:
                 owners[partition] = member
     return {partition: member.member_id for partition, member in owners.items()}
+
+
+@mutant("K3-tie-given-out", "K3", (sticky, "withhold"))
+def what_two_claim_is_given_out_at_once(method: Method, shares: Shares, owners: Mapping[TopicPartition, str]) -> Shares:
+    """What two members claim in the same generation goes to one of them while the other believes that it has it."""
+    given: Shares = method(shares, {partition: owner for partition, owner in owners.items() if owner != sticky.NOBODY})
+    return given
 
 
 @before("K2-endless", "K2", Membership.synced)

@@ -227,7 +227,7 @@ def test_K3_what_two_members_claim_belongs_to_the_later_generation_and_on_a_tie_
 
     assert [len(share) for share in shares(2, 1).values()] == [1, 0]  # the other one is a's, and is withheld from b
     assert [len(share) for share in shares(1, 2).values()] == [0, 1]
-    assert [len(share) for share in shares(2, 2).values()] == [1, 1]  # nobody's: both are given out
+    assert [len(share) for share in shares(2, 2).values()] == [0, 0]  # nobody's: withheld, since both believe it theirs
 
 
 # Heartbeats
