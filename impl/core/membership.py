@@ -56,6 +56,7 @@ class Membership(Rebalance):
         self._fencing: KafkaError | None = None  # another process has the instance id: final, until this one has left
         self._loss_due = False  # the identity went while a callback ran: what is owned is lost when it ends
         self._added: Partitions = ()  # what the assigned callback is about
+        self._revoked_in = NOBODY.generation  # the generation whose assignment took something away
         self._next_assignment: Partitions | None = None  # takes effect when the revocation callback has returned
 
     def attach(
@@ -206,7 +207,8 @@ class Membership(Rebalance):
     def synced(self, assigned: Partitions) -> None:
         """SyncGroup has succeeded: the member has its part, and is stable when the callbacks are done (rule S1).
 
-        What was asked for meanwhile needs another round, and so does what has to be revoked now (rule K2).
+        What was asked for meanwhile needs another round, and so does what has to be revoked now (rule K2), or has been:
+        a static member that lost its membership over the revocation comes back to the same generation (KIP-345).
         """
         self.rejoin_needed = self.rejoin_again
         self.rejoin_again = False
@@ -214,10 +216,13 @@ class Membership(Rebalance):
             "the subscription or the metadata changed during the rebalance" if self.rejoin_needed else ""
         )
         taken = self._taken(assigned)
-        if taken:
-            self._next_assignment = assigned
+        generation = self._context.identity.generation
+        if taken or generation == self._revoked_in:
             self.rejoin_needed = True
             self.rejoin_reason = "partitions were revoked and can be assigned to others now"
+        self._revoked_in = generation if taken else NOBODY.generation
+        if taken:
+            self._next_assignment = assigned
             self._prepare_revocation(taken)
         else:
             self._assign(assigned)

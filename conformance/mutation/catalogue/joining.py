@@ -213,6 +213,12 @@ def what_two_claim_is_given_out_at_once(method: Method, shares: Shares, owners: 
     return given
 
 
+@before("K2-forgets-what-it-gave-up", "K2", Membership.reset_identity)
+def what_was_given_up_is_forgotten(self: Membership, keep_member_id: bool) -> None:
+    """A static member that is put out over a revocation comes back and lets what it gave up lie."""
+    self._revoked_in = -1
+
+
 @before("K2-endless", "K2", Membership.synced)
 def every_round_asks_for_another(self: Membership, assigned: object) -> None:
     """A cooperative member rejoins after every round, whether or not it gave anything up."""

@@ -22,7 +22,6 @@ from groupspec.impl.network.frames import FrameReader, framed
 
 MOVE_LIMIT_S: Final = 60.0
 _ALTER_PARTITION_REASSIGNMENTS: Final = 45
-_TURN_S: Final = 0.02
 _CLIENT: Final = "two-brokers"
 
 
@@ -102,7 +101,6 @@ class TwoBrokers:
         ):
             if time.monotonic() > until:
                 raise InternalProblem("the groups have not moved", where=f"node {node}")
-            time.sleep(_TURN_S)
 
     def _heartbeat(self, node: int) -> messages.ErrorCode:
         """What a stranger is told: NONE while the groups are being read."""

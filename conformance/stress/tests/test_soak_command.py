@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -71,7 +72,11 @@ def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_result_is_told_by_client_with_each_finding_and_the_command_that_runs_it_again() -> None:
     found = Finding("doubled", "kafka-python-1-2", 4_000_000, "reference-0-1 processes 3 to 9 of 2", 7)
-    told = list(report.lines(outcome(found), "groupspec bench soak --seed 5"))
+    told = [
+        line
+        for line in report.lines(outcome(found), "groupspec bench soak --seed 5")
+        if not line.startswith("known of kafka-python ")  # whatever is known by now
+    ]
     assert told[0].startswith(f"seed 5, {outcome().plan.rebalance}: 993 records, ")
     assert "stable 1.5 s after the last; " in told[0]
     assert told[0].endswith("120 ms after it could hear of it, or sooner; the machine stood still for 40 ms at most")
@@ -95,7 +100,7 @@ def test_a_page_shows_faults_owners_and_findings_and_what_came_before_each() -> 
     ):
         assert shown in page
     assert "4.00 s  kafka-python-1-2: resumed" in page
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r'(src|href)="http', page)
     owners, members = lanes(outcome().plan, HAPPENINGS, [found])[-1], lanes(outcome().plan, HAPPENINGS, [found])[1:3]
     assert [[bar.place for bar in row] for row in owners.rows] == [[1], [0]]  # two owners at once are two rows
     assert [[mark.text for mark in lane.marks] for lane in members] == [[], ["expelled session_expired", "1"]]

@@ -9,7 +9,9 @@ import pytest
 from groupspec.impl.core.events import (
     AssignPartitions,
     CallbackKind,
+    CallbackStarted,
     DisconnectCoordinator,
+    PartitionsRevoked,
     RevokePartitions,
     Subscribe,
 )
@@ -359,6 +361,31 @@ def test_a_leader_that_shall_skip_the_assignment_brings_none() -> None:
     )
     scene.respond("JoinGroup", response)
     assert scene.sent(SyncGroupRequest)[-1].assignments == ()
+
+
+def test_K2_a_static_member_put_out_over_a_revocation_rejoins_once_more_when_it_comes_back_to_that_generation() -> None:
+    """What it gave up is nobody's: the coordinator gives the assignment of the generation to whoever has the id."""
+    settings: dict[str, Any] = {"partition_assignment_strategy": ("cooperative-sticky",), "enable_auto_commit": False}
+    scene = Scene(group_instance_id="one", **settings).stable(0, 1)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.join_accepted(2)
+    scene.sync_accepted(*partitions(0))
+    scene.do(CallbackStarted())
+    scene.expire("poll_interval")
+    scene.do(PartitionsRevoked())
+    scene.revoked()  # what it kept is lost
+    scene.poll()
+    scene.join_accepted(2)
+    scene.sync_accepted(*partitions(0))
+    assert not scene.is_waiting("JoinGroup")
+    scene.assigned()
+    assert scene.is_waiting("JoinGroup")
+    assert decode_subscription(scene.last_join().protocols[0][1]).owned == partitions(0)
+    scene.join_accepted(2)
+    scene.sync_accepted(*partitions(0))
+    scene.assigned()
+    assert scene.describe().rebalance == "STABLE"
+    assert not scene.is_waiting("JoinGroup")  # once: who is given the same again does not ask for ever
 
 
 def test_the_leader_waits_for_metadata_of_topics_that_it_does_not_know() -> None:
