@@ -228,8 +228,14 @@ class Membership(Rebalance):
             self._assign(assigned)
 
     def dropped(self) -> None:
-        """The assignment does not fit the subscription: what was owned is kept, and another round is due (rule J1)."""
+        """The assignment does not fit the subscription: what was owned is kept, and another round is due (rule J1).
+
+        A static member that came back to a stable group is given the same again (KIP-345) as long as its JoinGroup says
+        the same. So who owns nothing names the generation that it has seen, as Java does.
+        """
         self.rejoin_again = False
+        if not self.owned():
+            self.owned_generation = self._context.identity.generation
         self.enter(RebalanceState.STABLE)
         self.require_rejoin("received assignment does not match the current subscription")
 

@@ -388,6 +388,16 @@ def test_K2_a_static_member_put_out_over_a_revocation_rejoins_once_more_when_it_
     assert not scene.is_waiting("JoinGroup")  # once: who is given the same again does not ask for ever
 
 
+def test_who_owns_nothing_names_the_generation_whose_assignment_it_has_dropped() -> None:
+    """Else a static member's JoinGroup would be the same again, and so would its answer."""
+    scene = Scene({"orders": 2, "bills": 2}, group_instance_id="one").completing(3)
+    scene.do(Subscribe(("bills",)))
+    scene.sync_accepted(*partitions(0))
+    scene.revoked()
+    claims = decode_subscription(scene.last_join().protocols[0][1])
+    assert (claims.topics, claims.owned, claims.generation) == (("bills",), (), 3)
+
+
 def test_the_leader_waits_for_metadata_of_topics_that_it_does_not_know() -> None:
     scene = Scene({"orders": 2, "bills": 2}).preparing()
     scene.coordinator.topics = {}  # metadata is not answered any more
