@@ -36,13 +36,19 @@ class Leading:
         self._skip_assignment = False
         self.awaits_metadata = False  # not all topics of the group are known yet
         self._snapshot: dict[str, int] | None = None  # the partition counts that the division rests on
+        self._divided: dict[str, int] | None = None  # those that this process has divided last
 
     def attach(self, send_sync: Callable[[Shares], None]) -> None:
         """What sends SyncGroup, with everybody's share (`joining`)."""
         self._send_sync = send_sync
 
     def lead(self, response: JoinGroupResponse) -> None:
-        """This member leads the round; as soon as the topics of the group are known, it synchronises."""
+        """This member leads the round; as soon as the topics of the group are known, it synchronises.
+
+        A static leader that comes back shall not divide again (KIP-814): the generation's division stands, and is
+        compared with what this process has divided. (Java compares with what it knows when it is back, and so overlooks
+        partitions that were added meanwhile: ConsumerCoordinator.onLeaderElected. So does a new process here.)
+        """
         self._members = response.members
         self._skip_assignment = response.skip_assignment
         self._group_topics = tuple(sorted({topic for member in self._group() for topic in member.topics}))
@@ -60,8 +66,9 @@ class Leading:
         if self.awaits_metadata:
             if self._metadata.knows(self._group_topics):
                 self.awaits_metadata = False
-                self._snapshot = self._counts()
-                self._send_sync(self._divide(self._snapshot))
+                shares = () if self._skip_assignment else self._divide(self._counts())
+                self._snapshot = self._counts() if self._divided is None else self._divided
+                self._send_sync(shares)
         elif self.is_outdated():
             self._membership.require_rejoin("cached metadata has changed")
 
@@ -75,8 +82,7 @@ class Leading:
 
     def _divide(self, counts: dict[str, int]) -> Shares:
         """An entry for every member that the coordinator named, be it empty (rule S2)."""
-        if self._skip_assignment:
-            return ()
+        self._divided = counts
         shares = ASSIGNORS[self._context.identity.protocol_name].assign(self._group(), counts)
         return tuple(
             (joined.member_id, encode_assignment(Assignment(shares[joined.member_id]))) for joined in self._members

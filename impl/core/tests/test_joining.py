@@ -363,6 +363,27 @@ def test_a_leader_that_shall_skip_the_assignment_brings_none() -> None:
     assert scene.sent(SyncGroupRequest)[-1].assignments == ()
 
 
+def test_a_static_leader_that_comes_back_divides_anew_if_partitions_were_added_meanwhile() -> None:
+    settings = {"metadata_max_age_ms": 10_000, "heartbeat_interval_ms": 20_000}
+    scene = Scene({"orders": 2}, group_instance_id="one", **settings).preparing()
+    scene.join_accepted(leader=MEMBER, members=[joined(MEMBER, "orders")])
+    scene.sync_accepted(*partitions(0, 1))
+    scene.assigned()
+    scene.expire("poll_interval")
+    scene.revoked()
+    scene.coordinator.topics = {"orders": 3}
+    scene.pass_ms(10_000)
+    scene.poll()
+    back = JoinGroupResponse(
+        ErrorCode.NONE, 1, "range", MEMBER, MEMBER, (joined(MEMBER, "orders"),), skip_assignment=True
+    )
+    scene.respond("JoinGroup", back)
+    assert scene.sent(SyncGroupRequest)[-1].assignments == ()
+    scene.sync_accepted(*partitions(0, 1))
+    scene.assigned()
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+
+
 def test_K2_a_static_member_put_out_over_a_revocation_rejoins_once_more_when_it_comes_back_to_that_generation() -> None:
     """What it gave up is nobody's: the coordinator gives the assignment of the generation to whoever has the id."""
     settings: dict[str, Any] = {"partition_assignment_strategy": ("cooperative-sticky",), "enable_auto_commit": False}
