@@ -20,6 +20,7 @@ from typing import Final
 from groupspec.conformance import tour
 from groupspec.conformance.engines import counts as model_counts
 from groupspec.conformance.engines.texts import COMMITTED, model_texts
+from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.findings import runs
 from groupspec.conformance.judges import judges_markdown
 from groupspec.conformance.mutation import matrix as mutation_matrix
@@ -218,7 +219,12 @@ def _models() -> str:
 
 
 def _mutation() -> str:
-    return mutation_matrix.matrix_text(mutation_matrix.kill_matrix()[0])
+    matrix, problems = mutation_matrix.kill_matrix()
+    if problems:
+        raise UsageProblem(
+            "the kill matrix is worthless as it is", found="\n".join(problems), next_step="mend the mutant or its test"
+        )
+    return mutation_matrix.matrix_text(matrix)
 
 
 def _scores() -> str:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
+from inspect import Parameter, signature
 from itertools import product
 from types import ModuleType
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
@@ -47,12 +48,13 @@ class Seam(ExitStack):
             replacement: Called as `replacement(original, *arguments)`.
 
         Raises:
-            TypeError: the target is none of these.
+            TypeError: the target is none of these, or the replacement can't be called with its arguments.
             AttributeError, KeyError: a module has no such name, or the core no such handler.
         """
         owner, name = _place(target)
         before = owner[name] if isinstance(owner, MutableMapping) else vars(owner)[name]
-        original = before.fget if isinstance(before, property) else getattr(before, "__func__", before)
+        original: Any = before.fget if isinstance(before, property) else getattr(before, "__func__", before)
+        _takes_what_it_takes(original, replacement)
 
         def mutated(*arguments: object, **named: object) -> object:
             return replacement(original, *arguments, **named)
@@ -99,6 +101,16 @@ def _place(target: object) -> tuple[Any, Any]:
     if not name or "<locals>" in path:
         raise TypeError(f"{target!r} is nothing that a mutant can replace: name a method, a property or a function")
     return reduce(getattr, path, sys.modules[function.__module__]), name
+
+
+def _takes_what_it_takes(original: Method, replacement: Method) -> None:
+    """A replacement with another signature would fail when it is called, and a test that it breaks notices that."""
+    by_position = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    taken = [one for one in signature(original).parameters.values() if one.kind in by_position]
+    try:
+        signature(replacement).bind(original, *taken)
+    except TypeError as problem:
+        raise TypeError(f"{replacement.__qualname__} can't stand for {original.__qualname__}: {problem}") from None
 
 
 def nothing(*_: object, **__: object) -> None:

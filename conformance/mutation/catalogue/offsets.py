@@ -260,7 +260,13 @@ def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
 
     @seam.replacing(SubscriptionState.advance)
     def advance(
-        _: Method, self: SubscriptionState, buffered: Buffered, from_offset: int, to_offset: int, exhausted: bool
+        _: Method,
+        self: SubscriptionState,
+        buffered: Buffered,
+        from_offset: int,
+        to_offset: int,
+        exhausted: bool,
+        __: int = -1,
     ) -> bool:
         partition = self._shared.partitions.get(buffered.partition)
         if partition is None or partition.buffered is not buffered:
@@ -273,7 +279,13 @@ def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
 
 @mutant("O3-stale-position", "O3", SubscriptionState.set_position)
 def a_late_position_is_taken(
-    _: Method, self: SubscriptionState, partition: TopicPartition, epoch: int, offset: int, committed: bool
+    _: Method,
+    self: SubscriptionState,
+    partition: TopicPartition,
+    epoch: int,
+    offset: int,
+    committed: bool,
+    __: int = -1,
 ) -> bool:
     """An offset that was asked for in an earlier assignment, or before a seek, becomes the position."""
     found = self._shared.partitions.get(partition)

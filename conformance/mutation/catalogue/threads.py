@@ -109,7 +109,13 @@ def what_both_threads_touch_has_no_lock(original: Method, self: SubscriptionStat
 
 @mutant("T2-check-then-act", "T2", SubscriptionState.advance)
 def the_check_and_the_act_are_two_steps(
-    _: Method, self: SubscriptionState, buffered: object, from_offset: int, to_offset: int, exhausted: bool
+    _: Method,
+    self: SubscriptionState,
+    buffered: object,
+    from_offset: int,
+    to_offset: int,
+    exhausted: bool,
+    __: int = -1,
 ) -> bool:
     """Whether records may be returned is checked in one critical section, and the position moved in another."""
     partition = getattr(buffered, "partition", None)

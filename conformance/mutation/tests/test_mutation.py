@@ -56,8 +56,11 @@ def test_a_mutant_whose_rows_are_gone_says_so() -> None:
 
 
 def test_what_cannot_be_replaced_is_refused() -> None:
-    with Seam() as seam, pytest.raises(TypeError, match="name a method"):
-        seam.replace(3, print)
+    with Seam() as seam:
+        with pytest.raises(TypeError, match="name a method"):
+            seam.replace(3, print)
+        with pytest.raises(TypeError, match=r"can't stand for Seam\.put: too many positional"):
+            seam.replace(Seam.put, lambda _, self, owner, name: None)
 
 
 def test_a_mutant_breaks_rules_and_says_what_is_done_then() -> None:

@@ -84,7 +84,7 @@ def test_kafka_python_as_leader_forgets_a_round_that_a_poll_has_not_waited_for(t
             heartbeat_interval_ms=200,
             metadata_max_age_ms=500,
         )
-        _poll(consumer, lambda: len(consumer.assignment()) == 2)
+        _poll(consumer, lambda: len(consumer.assignment()) == 2, timeout_ms=500)  # longer than the first round
 
         def is_put_out() -> bool:
             return "has failed, removing it from the group" in broker.coordinator_log.read_text()
@@ -101,9 +101,9 @@ def test_kafka_python_as_leader_forgets_a_round_that_a_poll_has_not_waited_for(t
         consumer.close(autocommit=False, timeout_ms=1_000)
 
 
-def _poll(consumer: Any, until: Callable[[], bool]) -> None:
-    """Poll for a millisecond at a time, until it is so."""
+def _poll(consumer: Any, until: Callable[[], bool], timeout_ms: int = 1) -> None:
+    """Poll, as a rule for a millisecond at a time, until it is so."""
     end_s = time.monotonic() + 30
     while not until():
         assert time.monotonic() < end_s
-        consumer.poll(timeout_ms=1)
+        consumer.poll(timeout_ms)
