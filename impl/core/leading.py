@@ -36,7 +36,7 @@ class Leading:
         self._skip_assignment = False
         self.awaits_metadata = False  # not all topics of the group are known yet
         self._snapshot: dict[str, int] | None = None  # the partition counts that the division rests on
-        self._divided: dict[str, int] | None = None  # those that this process has divided last
+        self._divided: dict[str, int] | None = None  # those of the last division that this process knows
 
     def attach(self, send_sync: Callable[[Shares], None]) -> None:
         """What sends SyncGroup, with everybody's share (`joining`)."""
@@ -66,9 +66,11 @@ class Leading:
         if self.awaits_metadata:
             if self._metadata.knows(self._group_topics):
                 self.awaits_metadata = False
-                shares = () if self._skip_assignment else self._divide(self._counts())
-                self._snapshot = self._counts() if self._divided is None else self._divided
-                self._send_sync(shares)
+                counts = self._counts()
+                if self._divided is None or not self._skip_assignment:
+                    self._divided = counts
+                self._snapshot = self._divided
+                self._send_sync(() if self._skip_assignment else self._divide(counts))
         elif self.is_outdated():
             self._membership.require_rejoin("cached metadata has changed")
 
@@ -82,7 +84,6 @@ class Leading:
 
     def _divide(self, counts: dict[str, int]) -> Shares:
         """An entry for every member that the coordinator named, be it empty (rule S2)."""
-        self._divided = counts
         shares = ASSIGNORS[self._context.identity.protocol_name].assign(self._group(), counts)
         return tuple(
             (joined.member_id, encode_assignment(Assignment(shares[joined.member_id]))) for joined in self._members
