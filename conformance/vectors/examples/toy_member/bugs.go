@@ -16,7 +16,7 @@ var bugs = []struct{ name, row, wrong string }{
 	{"lookup-without-backoff", "INITIALIZED lookup_backoff\n", "INITIALIZED look_up()\n"},
 	{"member-id-not-used", "| id_given send_join()", "| id_given"},
 	{"no-commit-before-rebalance", "owned auto_commit | commit()", "owned auto_commit | committed()"},
-	{"no-second-rebalance", "!keeps follow_up ASSIGNING_PARTITIONS", "!keeps ASSIGNING_PARTITIONS"},
+	{"no-second-rebalance", "own_later() follow_up ASSIGNING_PARTITIONS", "own_later() ASSIGNING_PARTITIONS"},
 	{"overdue-heartbeat-forgotten", "IDLE/IN_FLIGHT | beat_due", "IDLE/IN_FLIGHT KNOWN | beat_due"},
 	{"partitions-lost-silently", "| owned | silence() lose()", ""},
 	{"queued-callback-stays-revoked", "silence() lost !will_own !keeps !follow_up", "silence()"},

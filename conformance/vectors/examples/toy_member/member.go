@@ -3,12 +3,12 @@
 package main
 
 // A member is the set of the facts that hold. Of those joined by a stroke one does: the coordinator (KNOWN: the connection is
-// STABLE), when it is looked up, the membership, heartbeats, identity, the commit before a rebalance. The last five are told with
-// an event and forgotten when it is over.
+// STABLE), when it is looked up, the membership, heartbeats, identity, the commit before a rebalance, what of a smaller assignment
+// is not wanted any more. The last five are told with an event and forgotten when it is over.
 const vocabulary = `
 DOWN/INITIALIZED/COORDINATOR_DISCOVERY/KNOWN lookup_now/lookup_backoff/lookup_at_poll
 UNJOINED/PREPARE_REVOCATION/REVOKING_PARTITION/PARTITION_REVOKED/PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS/STABLE
-STOPPED/DISABLED/IDLE/IN_FLIGHT nobody/id_given/member no_commit/commit_out/commit_backoff/commit_blocked
+STOPPED/DISABLED/IDLE/IN_FLIGHT nobody/id_given/member no_commit/commit_out/commit_backoff/commit_blocked none_later/some_later/all_later
 cooperative auto_commit static subscribed polled fenced wanted asked join_backoff preparing follow_up leaving
 owned will_own unwanted keeps lost callback_running beat_due poll_due current revokes_any retains_any adds_any fits_subscription`
 
@@ -16,7 +16,7 @@ owned will_own unwanted keeps lost callback_running beat_due poll_due current re
 // a/b: a or b. !a: not a; in the third column, a ends. a=b: a holds if b does, and else ends. >X: send X. x(): x happens now.
 // After each event turn_ended happens. >REFUSED is said to an environment that does what it never may.
 const table = `
-created                    |                               | DOWN lookup_now UNJOINED STOPPED nobody no_commit
+created                    |                               | DOWN lookup_now UNJOINED STOPPED nobody no_commit none_later
 started                    | DOWN                          | INITIALIZED DISABLED
 stopped                    | IDLE/IN_FLIGHT/!UNJOINED/subscribed/!nobody | >REFUSED
                            |                               | DOWN STOPPED lookup_now !wanted !asked
@@ -64,8 +64,8 @@ join_member_id_required    |                               | id_given send_join(
 join_coordinator_loading   |                               | join_backoff
 sync_*                     | !COMPLETING_REBALANCE         | >REFUSED
 sync_accepted              | !fits_subscription            | STABLE note_unwanted() rejoin()
-                           | revokes_any retains_any       | will_own keeps PREPARE_REVOCATION commit_first()
-                           | revokes_any                   | will_own=adds_any PREPARE_REVOCATION commit_first()
+                           | revokes_any retains_any       | will_own keeps none_later PREPARE_REVOCATION commit_first()
+                           | revokes_any                   | will_own=adds_any none_later PREPARE_REVOCATION commit_first()
                            | owned                         | ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
                            |                               | ASSIGNING_PARTITIONS owned=adds_any >ASSIGN_PARTITIONS
 join_rebalance_in_progress sync_rebalance_in_progress |  | send_join()
@@ -78,6 +78,9 @@ subscription_changed       | STABLE !preparing             | note_unwanted() rej
                            | STABLE revokes_any            | note_unwanted() PREPARE_REVOCATION
                            | ASSIGNING_PARTITIONS          | note_unwanted() follow_up
                            | PREPARING_REBALANCE/COMPLETING_REBALANCE | follow_up
+                           | will_own !unwanted member revokes_any retains_any | some_later
+                           | will_own !unwanted member revokes_any | all_later
+                           | will_own !unwanted member     | none_later
 note_unwanted              | cooperative owned revokes_any | !preparing unwanted keeps=retains_any
                            |                               | !preparing !unwanted !keeps
 rejoin                     |                               | !follow_up rebalance()
@@ -112,8 +115,9 @@ revoked                    | leaving !keeps                | leave()
                            | lost                          | !lost unjoin()
                            | !member keeps                 | silence() lose()
                            | !member                       | unjoin()
-                           | cooperative !unwanted         | owned=will_own !will_own !keeps follow_up ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
+                           | cooperative !unwanted         | own_later() follow_up ASSIGNING_PARTITIONS >ASSIGN_PARTITIONS
                            |                               | PARTITION_REVOKED join()
+own_later                  |                               | owned=will_own !will_own unwanted=!none_later keeps=some_later none_later
 partitions_assigned        | !ASSIGNING_PARTITIONS         |
                            | member follow_up              | STABLE rejoin()
                            | member                        | STABLE
@@ -136,7 +140,7 @@ leave_requested            | REVOKING_PARTITION            | give_up()
                            | UNJOINED/!owned               | leave()
                            | PREPARING_REBALANCE/COMPLETING_REBALANCE/!member | give_up() lose()
                            |                               | give_up() !keeps revoke()
-give_up                    |                               | leaving forget_rebalance() !join_backoff !unwanted
+give_up                    |                               | leaving forget_rebalance() !join_backoff !unwanted none_later
 leave                      |                               | say_goodbye() forget_rebalance() forget_subscription() UNJOINED nobody silence()
 say_goodbye                | !static member/PREPARING_REBALANCE !nobody KNOWN | >LeaveGroup
 forget_subscription        |                               | !subscribed !polled !fenced !wanted !join_backoff !leaving !lost !will_own !keeps
@@ -149,4 +153,4 @@ heartbeat_ok               |                               | IDLE
 heartbeat_error            |                               | IDLE !beat_due >ERROR
 heartbeat_rebalance_in_progress | PREPARING_REBALANCE/COMPLETING_REBALANCE | IDLE
                            |                               | IDLE rebalance()
-silence                    |                               | DISABLED !beat_due !poll_due !unwanted`
+silence                    |                               | DISABLED !beat_due !poll_due !unwanted none_later`
