@@ -55,6 +55,7 @@ class Calls:
             transport = transport or wiring.socket_transport(bootstrap_servers, self._config, self._runtime)
             decoder = decoder or wiring.BatchDecoder(self._config.check_crcs)
         self._subscription = SubscriptionState(lambda: self._runtime.lock("subscription"))
+        self._positions = self._subscription.positions
         core = Core(self._config, self._subscription, trace)
         core.context.epoch_ms = self._runtime.epoch_ms()
         self._driver = driver_factory(driver)(core, transport, self._runtime)

@@ -99,7 +99,7 @@ class Consumer(PartitionCalls):
     ) -> None:
         super().__init__(bootstrap_servers, runtime, transport, decoder, driver, trace, settings)
         self._records = Records(
-            self._subscription,
+            self._positions,
             self._decoder,
             arguments.callback(key_deserializer, "key_deserializer"),
             arguments.callback(value_deserializer, "value_deserializer"),
@@ -220,11 +220,11 @@ class Consumer(PartitionCalls):
             if records := self._take_at_hand(at_most):
                 return ConsumerRecords(records)
             self._need_background()
-            self._subscription.poll_started()
+            self._positions.poll_started()
             self._driver.submit(events.Poll(raises=self._callbacks.has_error()))
             self._callbacks.raise_error()
             self._polled_ms = self._runtime.now_ms()
-            if self._subscription.does_commit_await_poll():
+            if self._positions.does_commit_await_poll():
                 self._driver.settle(self._polled_ms + max(timeout_ms, QUIET_MS))
             return ConsumerRecords(self._poll_until(self._polled_ms + timeout_ms, at_most))
 
@@ -275,7 +275,7 @@ class Consumer(PartitionCalls):
         now_ms = self._runtime.now_ms()
         if now_ms - self._polled_ms >= interval_ms or self._is_anything_due():
             return []
-        self._subscription.poll_started(quietly_at_ms=now_ms)
+        self._positions.poll_started(quietly_at_ms=now_ms)
         return self._take(at_most)
 
     def _is_anything_due(self) -> bool:
@@ -284,7 +284,7 @@ class Consumer(PartitionCalls):
             or self._driver.failure() is not None
             or self._callbacks.has_error()
             or self._callbacks.is_due()
-            or self._subscription.does_commit_await_poll()
+            or self._positions.does_commit_await_poll()
         )
 
     def _wait_for_news(self, deadline_ms: int) -> None:
@@ -301,7 +301,7 @@ class Consumer(PartitionCalls):
             self._call_guard.is_interrupted()
             or self._driver.has_consumer_events()
             or self._callbacks.has_commit_callbacks()
-            or self._subscription.next_buffered() is not None
+            or self._positions.next_buffered() is not None
         )
 
     def wakeup(self) -> None:
@@ -320,7 +320,7 @@ class Consumer(PartitionCalls):
         limit_ms = self._limit_ms(timeout_ms, "commit()")
         with self._call_guard.use("commit()"):
             deadline_ms = self._runtime.now_ms() + limit_ms
-            chosen = self._subscription.returned_positions() if given is None else given
+            chosen = self._positions.returned_positions() if given is None else given
             self._await("commit()", lambda number: events.Commit(chosen, number, deadline_ms), deadline_ms)
 
     def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
@@ -329,7 +329,7 @@ class Consumer(PartitionCalls):
         arguments.callback(callback, "commit_async()")
         with self._call_guard.use("commit_async()"):
             self._need_background()
-            chosen = self._subscription.returned_positions() if given is None else given
+            chosen = self._positions.returned_positions() if given is None else given
             self._callbacks.expect(chosen, self._driver.call(lambda number: events.Commit(chosen, number)), callback)
 
     def committed(

@@ -44,8 +44,8 @@ class PartitionCalls(Calls):
         with self._call_guard.use("position()"):
             self._need_background()
             deadline_ms = self._runtime.now_ms() + limit_ms
-            if (position := self._subscription.position(partition)) is None:
-                self._subscription.want_position(partition)
+            if (position := self._positions.position(partition)) is None:
+                self._positions.want_position(partition)
                 self._driver.submit(events.Fetch())
             while position is None:
                 self._call_guard.check_interrupted()
@@ -53,14 +53,14 @@ class PartitionCalls(Calls):
                     raise KafkaTimeoutError(f"position({partition}): not known after {limit_ms} ms")
                 self._report_failure()
                 self._callbacks.raise_error()
-                position = self._subscription.position(partition)
+                position = self._positions.position(partition)
             return position
 
     def _has_position(self, partition: TopicPartition) -> bool:
         return (
             self._call_guard.is_interrupted()
             or self._callbacks.has_error()
-            or self._subscription.position(partition) is not None
+            or self._positions.position(partition) is not None
         )
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
@@ -71,7 +71,7 @@ class PartitionCalls(Calls):
         partition = arguments.partition(partition, "seek()")
         place = arguments.place(offset, "seek()", partition)
         with self._call_guard.use("seek()"):
-            self._subscription.seek(partition, place.offset, place.leader_epoch)
+            self._positions.seek(partition, place.offset, place.leader_epoch)
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Read these from their first record on; without arguments all that are assigned. IllegalStateError.
@@ -91,24 +91,24 @@ class PartitionCalls(Calls):
             assigned = self._subscription.assignment()
             if not (chosen or assigned):
                 raise IllegalStateError(f"{call}: no partitions are assigned")
-            self._subscription.seek_by_time(chosen or assigned, TIMESTAMPS[where])
+            self._positions.seek_by_time(chosen or assigned, TIMESTAMPS[where])
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these until resume(). IllegalStateError if one is not assigned."""
         chosen = arguments.partitions(partitions, "pause()")
         with self._call_guard.use("pause()"):
-            self._subscription.pause(chosen)
+            self._positions.pause(chosen)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Return records of these again. IllegalStateError if one is not assigned."""
         chosen = arguments.partitions(partitions, "resume()")
         with self._call_guard.use("resume()"):
-            self._subscription.resume(chosen)
+            self._positions.resume(chosen)
 
     def paused(self) -> set[TopicPartition]:
         """What pause() has stopped."""
         with self._call_guard.use("paused()"):
-            return set(self._subscription.paused())
+            return set(self._positions.paused())
 
     # What there is to read -------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ class PartitionCalls(Calls):
         """
         partition = arguments.partition(partition, "highwater()")
         with self._call_guard.use("highwater()"):
-            return self._subscription.high_watermark(partition)
+            return self._positions.high_watermark(partition)
 
     def current_lag(self, partition: TopicPartition) -> int | None:
         """How far the position is from that end, or with read_committed from the first open transaction.
@@ -128,7 +128,7 @@ class PartitionCalls(Calls):
         """
         partition = arguments.partition(partition, "current_lag()")
         with self._call_guard.use("current_lag()"):
-            return self._subscription.lag(partition)
+            return self._positions.lag(partition)
 
     def beginning_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from groupspec.impl.core.errors import KafkaError, RecordDeserializationError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.partition_state import Buffered
-from groupspec.impl.core.subscription import SubscriptionState
+from groupspec.impl.core.positions import Positions
 
 
 class ConsumerRecord(Struct, frozen=True, gc=False):
@@ -164,12 +164,12 @@ class Records:
 
     def __init__(
         self,
-        subscription: SubscriptionState,
+        positions: Positions,
         decoder: RecordDecoder,
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
     ) -> None:
-        self._subscription = subscription
+        self._positions = positions
         self._deserializers = {"key": key_deserializer, "value": value_deserializer}
         self._decoder = decoder
         self._opened: dict[TopicPartition, _Opened] = {}
@@ -184,12 +184,12 @@ class Records:
         """
         taken: list[ConsumerRecord] = []
         self.used_up = False
-        while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
+        while len(taken) < at_most and (buffered := self._positions.next_buffered()) is not None:
             opened = self._open(buffered)
             if opened.problem is not None and not opened.has_more():
                 if taken:
                     break
-                self._subscription.stop_at(buffered)
+                self._positions.stop_at(buffered)
                 raise opened.problem.with_traceback(None)  # the same one as the last time, without its way
             taken += self._take_from(opened, at_most - len(taken))
         return taken
@@ -197,7 +197,7 @@ class Records:
     def _open(self, buffered: Buffered) -> _Opened:
         opened = self._opened.get(buffered.partition)
         if opened is None or opened.buffered is not buffered:
-            self._opened = {tp: o for tp, o in self._opened.items() if self._subscription.is_buffered(o.buffered)}
+            self._opened = {tp: o for tp, o in self._opened.items() if self._positions.is_buffered(o.buffered)}
             opened = self._opened[buffered.partition] = _Opened(buffered, self._decoder)
         return opened
 
@@ -211,7 +211,7 @@ class Records:
                 opened.stop_before(problem)
         exhausted = last and opened.problem is None
         epoch = opened.leader_epoch(records, end)
-        if not self._subscription.advance(opened.buffered, opened.position, end, exhausted, epoch):
+        if not self._positions.advance(opened.buffered, opened.position, end, exhausted, epoch):
             return ()
         opened.returned(records, end)
         self.used_up = self.used_up or exhausted

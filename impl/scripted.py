@@ -182,7 +182,7 @@ class ScriptedCore:
 
     def poll(self) -> list[Output]:
         """The application polls."""
-        self.subscription.poll_started()
+        self.subscription.positions.poll_started()
         return self.do(Poll())
 
     def pass_ms(self, duration_ms: int) -> list[Output]:

@@ -108,7 +108,7 @@ class Application(Calls):
 
     def goes_back(self) -> tuple[TopicPartition, int] | None:
         """Where to seek: some records of the first partition that has a position are to be processed again."""
-        for partition, position in self._process.subscription.returned_positions().items():
+        for partition, position in self._process.subscription.positions.returned_positions().items():
             offset = max(0, position.offset - MOST_SOUGHT)
             self._ledger.sought(self._process, partition, offset)
             return partition, offset

@@ -28,7 +28,7 @@ class CoreProcess(Process, CoreMember):
         super().__init__(run, plan, incarnation)
         self.subscription = SubscriptionState(Lock)  # quicker than none
         self.core = Core(plan.config, self.subscription, self.told)
-        self.records = Records(self.subscription, RangeDecoder())
+        self.records = Records(self.subscription.positions, RangeDecoder())
         self.consumer_events: deque[ConsumerEvent] = deque()
         self.outcomes: dict[int, Exception | None] = {}
         self._next_future = 1

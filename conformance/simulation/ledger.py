@@ -101,7 +101,7 @@ class Ledger(Books[Member, TopicPartition]):
                 "callbacks",
                 f"{process.name} gives up {partition}, which it does not own (C1)",
             )
-            position = process.subscription.position(partition)
+            position = process.subscription.positions.position(partition)
             is_behind = position is not None and position > self.committed.get(partition, 0)
             if not is_behind:
                 continue

@@ -169,7 +169,7 @@ _TOLD: Final[dict[str, dict[str, Told]]] = {
         "poll-interval-over-in-callback": lambda p, e: p.application.is_in_callback,
         "poll-interval-over-in-round": lambda p, e: p.core.membership.state in IN_A_ROUND,
     },
-    "coordinator_lost": {"coordinator-lost-uncommitted": lambda p, e: bool(p.subscription.to_commit())},
+    "coordinator_lost": {"coordinator-lost-uncommitted": lambda p, e: bool(p.subscription.positions.to_commit())},
     "subscribed": {"topics-change-in-round": lambda p, e: p.core.membership.state in IN_A_ROUND},
     "unsubscribed": {
         "unsubscribe-owning": lambda p, e: bool(p.subscription.assignment()),
@@ -237,7 +237,7 @@ class Watch:
         """The application calls close()."""
         self.seen["close-without-coordinator"] += not process.core.connection.is_known
         self.seen["close-in-round"] += process.core.membership.state in IN_A_ROUND
-        self.seen["close-uncommitted"] += bool(process.subscription.to_commit())
+        self.seen["close-uncommitted"] += bool(process.subscription.positions.to_commit())
         self.seen["close-heartbeat-under-way"] += process.link.has_sent("Heartbeat")
 
     def callback_ran(self, process: Member, took_ms: int) -> None:

@@ -29,6 +29,7 @@ class SteppedApplication(Application):
         super().__init__(process, ledger, watch)
         self._process: CoreMember = process
         self._subscription = process.subscription
+        self._positions = process.subscription.positions
         self._steps: Steps | None = None
         self._is_running = False
         self._until: Event | None = None
@@ -134,9 +135,9 @@ class SteppedApplication(Application):
                 process.give(events.EnforceRebalance("the application wants it"))
             elif what == "pause":
                 self.paused |= set(self._subscription.assignment())
-                self._subscription.pause(self.paused)
+                self._positions.pause(self.paused)
             elif what == "resume":
-                self._subscription.resume(self.paused)
+                self._positions.resume(self.paused)
                 self.paused.clear()
             elif what == "seek back":
                 self._seek_back()
@@ -151,7 +152,7 @@ class SteppedApplication(Application):
     def _seek_back(self) -> None:
         """Some records of the first partition that has a position are to be processed again."""
         if (goal := self.goes_back()) is not None:
-            self._subscription.seek(*goal)
+            self._positions.seek(*goal)
 
     def _use(self) -> Steps:
         """Work on what poll() has returned; then it is processed, and may be committed."""
@@ -163,12 +164,12 @@ class SteppedApplication(Application):
             self._watch.commits(self._process)
         if self._plan.commits == "sync":
             deadline_ms = self._loop.now_ms + COMMIT_LIMIT_MS
-            offsets = self._subscription.returned_positions()
+            offsets = self._positions.returned_positions()
             number = self._process.call(lambda future: events.Commit(offsets, future, deadline_ms))
             yield None, lambda: number in self._process.outcomes
             self._note_commit(number)
         elif self._plan.commits == "async":
-            offsets = self._subscription.returned_positions()
+            offsets = self._positions.returned_positions()
             self._process.call(lambda future: events.Commit(offsets, future))
 
     def _note_commit(self, number: int) -> None:
@@ -179,7 +180,7 @@ class SteppedApplication(Application):
 
     def _poll(self, timeout_ms: int) -> Steps:
         process, self.is_polling, self.poll_began_ms = self._process, True, self._loop.now_ms
-        self._subscription.poll_started()
+        self._positions.poll_started()
         process.give(events.Poll(raises=self._has_error()))
         if not self._raises():
             yield from self._poll_until(self._loop.now_ms + timeout_ms)
@@ -195,7 +196,7 @@ class SteppedApplication(Application):
                 return
             process.give(events.Fetch())
             self._batch = process.records.take(self._plan.config.max_poll_records)
-            if self._batch and not self._subscription.returnable():
+            if self._batch and not self._positions.returnable():
                 process.give(events.Fetch())
             if self._batch or self._loop.now_ms >= deadline_ms:
                 self._ledger.returned(process, self._batch)
@@ -213,7 +214,7 @@ class SteppedApplication(Application):
             self.is_closing
             or bool(self.wanted)
             or bool(self._process.consumer_events)
-            or self._subscription.next_buffered() is not None
+            or self._positions.next_buffered() is not None
         )
 
     def _has_error(self) -> bool:

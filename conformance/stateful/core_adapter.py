@@ -180,9 +180,9 @@ class CoreAdapter(ScriptedCore):
     def _consume(self) -> None:
         """The application reads on: of what is owned and not being revoked there is always something to commit."""
         self._offset += 1
-        for partition, described in self.subscription.describe().items():
+        for partition, described in self.subscription.positions.describe().items():
             if described.state != "PENDING_REVOCATION":
-                self.subscription.seek(partition, self._offset)
+                self.subscription.positions.seek(partition, self._offset)
 
     def reactions(self, output: impl.Output) -> list[impl.InputEvent]:
         """What no event of the member's machines answers is answered at once."""
@@ -199,7 +199,7 @@ class CoreAdapter(ScriptedCore):
             case "subscribed_to_topics" | "subscription_changed":
                 self.do(impl.Subscribe(self._topics(offer, state)))
             case "application_polled":
-                self.subscription.poll_started()
+                self.subscription.positions.poll_started()
                 self.do(impl.Poll())
             case "poll_raised":
                 self.do(impl.Poll(raises=True))

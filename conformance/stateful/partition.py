@@ -134,13 +134,13 @@ class PartitionAdapter(ScriptedCore):
                 self._answer_fetch(offer.event, current)
 
     def _seek(self) -> None:
-        self.subscription.seek(SUBJECT, self._offset)
+        self.subscription.positions.seek(SUBJECT, self._offset)
 
     def _pause(self, partition: TopicPartition) -> None:
-        self.subscription.pause([partition])
+        self.subscription.positions.pause([partition])
 
     def _resume(self) -> None:
-        self.subscription.resume([SUBJECT])
+        self.subscription.positions.resume([SUBJECT])
 
     def heard(self, output: impl.Output) -> None:
         """Note the fetches of the partition."""
@@ -223,12 +223,12 @@ class PartitionAdapter(ScriptedCore):
 
     def _return_records(self, more: bool) -> None:
         for _ in range(len(PARTITIONS)):
-            buffered = self.subscription.next_buffered()
+            buffered = self.subscription.positions.next_buffered()
             if buffered is None:
                 return
-            position = self.subscription.position(buffered.partition) or 0
+            position = self.subscription.positions.position(buffered.partition) or 0
             is_subject = buffered.partition == SUBJECT
-            self.subscription.advance(buffered, position, position + 1, exhausted=not (more and is_subject))
+            self.subscription.positions.advance(buffered, position, position + 1, exhausted=not (more and is_subject))
             if is_subject:
                 return
 

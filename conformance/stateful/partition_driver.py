@@ -130,7 +130,7 @@ class PartitionDriverAdapter(PartitionAdapter):
         described = self.observe()
         records = self.driven.call(lambda consumer: consumer.poll(0))
         if any(TopicPartition(r.topic, r.partition) == SUBJECT for r in records):
-            more = described.buffered and self.driven.core.subscription.describe()[SUBJECT].buffered
+            more = described.buffered and self.driven.core.subscription.positions.describe()[SUBJECT].buffered
             self.returned.append(Offer("records_returned", (("more", more),)))
 
     def _drain(self) -> None:

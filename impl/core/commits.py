@@ -73,6 +73,7 @@ class Commits:
     def __init__(self, context: Context, requests: Requests, connection: Connection, membership: Rebalance) -> None:
         self._context = context
         self._subscription = context.subscription
+        self._positions = context.positions
         self._requests = requests
         self._connection = connection
         self._membership = membership
@@ -105,9 +106,9 @@ class Commits:
     def commit_before_rebalance(self) -> None:
         """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3)."""
         if self._context.config.auto_commit and (
-            self._subscription.to_commit() or self._subscription.has_unprocessed(self._membership.to_revoke)
+            self._positions.to_commit() or self._positions.has_unprocessed(self._membership.to_revoke)
         ):
-            self._subscription.commit_awaits_poll(True)
+            self._positions.commit_awaits_poll(True)
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
             self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
         else:
@@ -125,7 +126,7 @@ class Commits:
         if not self._context.config.auto_commit or self._membership.leaving:
             return
         self._restart_interval()
-        if self._may_commit_automatically() and not self._has_automatic() and self._subscription.to_commit():
+        if self._may_commit_automatically() and not self._has_automatic() and self._positions.to_commit():
             self._append(Operation(Purpose.TIMED, {}))
 
     def assignment_changed(self) -> None:
@@ -185,12 +186,12 @@ class Commits:
 
     def _awaits_poll(self, operation: Operation) -> bool:
         """Records are with the application: only its next poll says that they are processed (rule M4)."""
-        return operation.purpose is Purpose.REBALANCE and self._subscription.has_unprocessed(self._membership.to_revoke)
+        return operation.purpose is Purpose.REBALANCE and self._positions.has_unprocessed(self._membership.to_revoke)
 
     def _offsets_of(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
         if operation.purpose in (Purpose.SYNC, Purpose.ASYNC):
             return operation.offsets
-        left = self._subscription.to_commit()
+        left = self._positions.to_commit()
         return {tp: operation.offsets[tp] for tp in left if tp in operation.offsets} if operation.fixed else left
 
     def _refusal(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
@@ -249,7 +250,7 @@ class Commits:
         """The coordinator has it."""
         operation = self._operation(sent)
         if operation is not None:
-            self._subscription.set_committed(operation.offsets)
+            self._positions.set_committed(operation.offsets)
             self._finish(operation)
 
     def retriable(self, sent: Sent, code: ErrorCode) -> None:
@@ -380,7 +381,7 @@ class Commits:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
-            self._subscription.commit_awaits_poll(False)
+            self._positions.commit_awaits_poll(False)
             self._membership.commit_settled()
 
     def _watch_deadlines(self) -> None:

@@ -52,6 +52,7 @@ class Context:
     def __init__(self, config: Config, subscription: SubscriptionState, trace: TraceSink | None) -> None:
         self.config = config
         self.subscription = subscription
+        self.positions = subscription.positions
         self.timers = Timers()
         self.rebalance_state = "UNJOINED"  # for the log; `Rebalance.state` is what counts
         self.was_member = False  # whether a coordinator has ever accepted this consumer

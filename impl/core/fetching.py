@@ -48,7 +48,7 @@ class Fetching:
         membership: Rebalance,
     ) -> None:
         self._context = context
-        self._subscription = context.subscription
+        self._positions = context.positions
         self._requests = requests
         self._metadata = metadata
         self._offsets = offsets
@@ -65,7 +65,7 @@ class Fetching:
         """Send what serves the demand."""
         if not self._demand or self._membership.leaving or self._context.timers.is_armed("fetch_backoff"):
             return
-        if not (fetchable := self._subscription.fetchable()):
+        if not (fetchable := self._positions.fetchable()):
             return
         metadata = self._metadata
         busy = {asked.leader for asked in self._under_way.values()}
@@ -76,7 +76,7 @@ class Fetching:
                 by_leader.setdefault(leader, {})[partition] = position
         if not by_leader:
             return
-        waiting = {metadata.leader(partition) for partition in self._subscription.returnable()}
+        waiting = {metadata.leader(partition) for partition in self._positions.returnable()}
         for leader, wanted in by_leader.items():
             right = self._validation.right(leader, wanted)
             if right and (leader not in waiting or self._have_more(right)):
@@ -84,13 +84,13 @@ class Fetching:
 
     def _have_more(self, partitions: Iterable[TopicPartition]) -> bool:
         """Whether one of them is known not to be at its end."""
-        lags = self._subscription.lags()
+        lags = self._positions.lags()
         return any(lags.get(partition) for partition in partitions)
 
     def _send(self, leader: int, wanted: dict[TopicPartition, Position]) -> None:
         config = self._context.config
         leaders = {partition: self._metadata.leader_and_epoch(partition) for partition in wanted}
-        wanted = self._subscription.begin_fetch(wanted, leaders)
+        wanted = self._positions.begin_fetch(wanted, leaders)
         if not wanted:  # the application has just set other positions: its next demand is for those
             return
         sent = self._requests.send(
@@ -117,7 +117,7 @@ class Fetching:
             fetched = response.partitions[partition]
             held_back = self._context.config.read_committed and fetched.last_stable_offset >= 0
             end = fetched.last_stable_offset if held_back else fetched.high_watermark
-            self._subscription.set_ends(partition, epoch, end, fetched.high_watermark)
+            self._positions.set_ends(partition, epoch, end, fetched.high_watermark)
             if not fetched.record_bytes:
                 continue
             records = Buffered(
@@ -128,9 +128,9 @@ class Fetching:
                 fetched.high_watermark,
                 fetched.aborted_transactions,
             )
-            buffered = self._subscription.buffer(records) or buffered
+            buffered = self._positions.buffer(records) or buffered
         if buffered:
-            self._demand = self._have_more(self._subscription.fetchable())
+            self._demand = self._have_more(self._positions.fetchable())
 
     def out_of_range(self, sent: Sent, partitions: Partitions) -> None:
         """These positions do not exist (any more): the reset policy applies, or the application gets an error."""
@@ -145,7 +145,7 @@ class Fetching:
                 )
                 self._demand = False
             else:
-                new_epoch = self._subscription.drop_position(partition, epoch, offset)
+                new_epoch = self._positions.drop_position(partition, epoch, offset)
                 if new_epoch is not None:
                     self._offsets.reset(partition, new_epoch)
 
@@ -191,7 +191,7 @@ class Fetching:
         return {
             partition: asked[partition]
             for partition in partitions
-            if partition in asked and self._subscription.fetch_ended(partition, asked[partition].epoch)
+            if partition in asked and self._positions.fetch_ended(partition, asked[partition].epoch)
         }
 
     def _back_off(self) -> None:

@@ -117,7 +117,7 @@ class Heartbeats:
         self._context.timers.disarm("poll_interval")
         if not self.enabled:
             return
-        polled_ms, config = self._context.subscription.take_quiet_poll_ms(), self._context.config
+        polled_ms, config = self._context.subscription.positions.take_quiet_poll_ms(), self._context.config
         if polled_ms is not None and polled_ms + config.max_poll_interval_ms > self._context.now_ms:
             self._context.timers.arm("poll_interval", polled_ms + config.max_poll_interval_ms)
             return

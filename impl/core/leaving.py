@@ -35,7 +35,7 @@ class Leaving:
         membership: Membership,
     ) -> None:
         self._context = context
-        self._subscription = context.subscription
+        self._positions = context.positions
         self._requests = requests
         self._connection = connection
         self._joining = joining
@@ -71,7 +71,7 @@ class Leaving:
         self._deadline_ms = event.deadline_ms
         self._context.timers.arm("close_deadline", event.deadline_ms)
         if event.processed:
-            self._subscription.poll_started()
+            self._positions.poll_started()
         if not self._membership.leaving:
             self._membership.leaving = True
             self._leave_group = None  # one of an earlier unsubscribe says nothing of this membership

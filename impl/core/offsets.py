@@ -52,7 +52,7 @@ class Offsets:
 
     def __init__(self, context: Context, requests: Requests, connection: Connection, metadata: Metadata) -> None:
         self._context = context
-        self._subscription = context.subscription
+        self._positions = context.positions
         self._requests = requests
         self._connection = connection
         self._metadata = metadata
@@ -113,13 +113,13 @@ class Offsets:
     def _look_for_positions(self) -> None:
         missing = {
             partition: epoch
-            for partition, epoch in self._subscription.without_position().items()
+            for partition, epoch in self._positions.without_position().items()
             if not self._is_being_looked_up(partition, epoch)
         }
         if not missing:
             return
         if self._context.config.group_id is not None:
-            chosen = self._subscription.resets()
+            chosen = self._positions.resets()
             committed = {partition: epoch for partition, epoch in missing.items() if partition not in chosen}
             if committed:
                 self._questions.append(Question(tuple(committed), epochs=committed))
@@ -135,11 +135,11 @@ class Offsets:
 
     def _forget_outdated(self) -> None:
         """What is not assigned any more, or has got a position otherwise, needs no reset."""
-        waiting = self._subscription.without_position()
+        waiting = self._positions.without_position()
         self._to_reset = {p: epoch for p, epoch in self._to_reset.items() if waiting.get(p) == epoch}
-        self._ends = {p: known for p, known in self._ends.items() if self._subscription.is_current(p, known[0])}
+        self._ends = {p: known for p, known in self._ends.items() if self._positions.is_current(p, known[0])}
         for question in [q for q in self._questions if q.epochs and q.sent is None]:
-            if not any(self._subscription.is_current(p, epoch) for p, epoch in question.epochs.items()):
+            if not any(self._positions.is_current(p, epoch) for p, epoch in question.epochs.items()):
                 self._questions.remove(question)
 
     def _ask(self, question: Question) -> None:
@@ -153,7 +153,7 @@ class Offsets:
         if not self._to_reset:
             return
         config = self._context.config
-        timestamps = {p: self._policy(p, epoch) for p, epoch in self._to_reset.items()} | self._subscription.resets()
+        timestamps = {p: self._policy(p, epoch) for p, epoch in self._to_reset.items()} | self._positions.resets()
         if None in timestamps.values():
             self._report_missing()
         by_leader: dict[int, dict[TopicPartition, int]] = {}
@@ -187,7 +187,7 @@ class Offsets:
 
     def _report_missing(self) -> None:
         """auto.offset.reset is "none": the application has to say where to begin, by its next poll (rule O6)."""
-        missing = sorted(set(self._to_reset) - set(self._subscription.resets()))
+        missing = sorted(set(self._to_reset) - set(self._positions.resets()))
         if missing and self._may_report and not self._refused:
             self._refused = True
             self._context.report(
@@ -219,7 +219,7 @@ class Offsets:
                 self._wait_for_backoff()
             elif found.offset >= 0:
                 self._metadata.heard_of(partition, found.leader_epoch)
-                self._subscription.set_position(partition, epoch, found.offset, True, found.leader_epoch)
+                self._positions.set_position(partition, epoch, found.offset, True, found.leader_epoch)
             else:
                 self.reset(partition, epoch)
 
@@ -259,13 +259,13 @@ class Offsets:
                 self._found(partition, asked[partition], listed.offset)
 
     def _found(self, partition: TopicPartition, epoch: int, offset: int) -> None:
-        by_age = self._context.config.reset_age_ms is not None and partition not in self._subscription.resets()
+        by_age = self._context.config.reset_age_ms is not None and partition not in self._positions.resets()
         if by_age and self._ends.get(partition, (-1, 0))[0] != epoch:
             self._ends[partition] = (epoch, offset)
             self._to_reset[partition] = epoch  # again, for the time
             return
         _, end = self._ends.pop(partition, (-1, 0))
-        self._subscription.set_position(partition, epoch, offset if offset >= 0 else end, committed=False)
+        self._positions.set_position(partition, epoch, offset if offset >= 0 else end, committed=False)
 
     def leader_moved(self, sent: Sent, partitions: tuple[TopicPartition, ...]) -> None:
         """This node does not lead them (any more), or did not answer: look the leader up, and ask again."""

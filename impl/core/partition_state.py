@@ -1,11 +1,13 @@
-"""What is kept of each assigned partition, and of the subscription as a whole: the fields of `subscription`."""
+"""What is kept of each assigned partition, and of the subscription as a whole: see `subscription` and `positions`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.core.events import CallbackKind
 from groupspec.impl.core.messages import TopicPartition
 
@@ -53,7 +55,7 @@ class PendingCallback:
 
 @dataclass(slots=True)
 class PartitionState:
-    """One assigned partition; who writes which field stands in `subscription`."""
+    """One assigned partition; who writes which field stands in `positions`."""
 
     epoch: int
     position: int | None = None
@@ -73,11 +75,13 @@ class PartitionState:
     buffered: Buffered | None = None
     unreadable: bool = False  # what is buffered
 
-    def set_position(self, offset: int | None, leader_epoch: int = -1) -> None:
-        """Another place, which has nothing to do with the one before."""
+    def begin_anew(self, epoch: int, offset: int | None, leader_epoch: int = -1, reset_to: int | None = None) -> None:
+        """Another place: what was buffered, or asked for, of the one before is of no use any more."""
+        self.epoch = epoch
         self.position = self.safe_position = offset
         self.leader_epoch = self.safe_leader_epoch = leader_epoch
-        self.read_from = None
+        self.read_from, self.reset_to = None, reset_to
+        self.buffered, self.fetch_in_flight = None, False
 
     def lag(self) -> int | None:
         """How many offsets are between position and end; None if one is not known."""
@@ -111,3 +115,38 @@ class Shared:
     next_epoch: int = 1
     quiet_poll_ms: int | None = None
     commit_awaits_poll: bool = False
+
+    def assigned(self, partition: TopicPartition) -> PartitionState:
+        """The partition. IllegalStateError if it is not assigned."""
+        try:
+            return self.partitions[partition]
+        except KeyError:
+            have = ", ".join(map(str, sorted(self.partitions))) or "none"
+            raise IllegalStateError(f"{partition} is not assigned to this consumer; assigned: {have}") from None
+
+    def in_epoch(self, partition: TopicPartition, epoch: int) -> PartitionState | None:
+        """The partition, if it is still assigned and in this epoch."""
+        p = self.partitions.get(partition)
+        return p if p is not None and p.epoch == epoch else None
+
+    def at(self, partition: TopicPartition, position: Position) -> PartitionState | None:
+        """The partition, if this is still its position."""
+        p = self.in_epoch(partition, position.epoch)
+        return p if p is not None and p.position == position.offset else None
+
+    def replace(self, partitions: Iterable[TopicPartition], callback_pending: bool) -> None:
+        """Have exactly these: what is kept stays as it is, and `callback_pending` is said of the others."""
+        before, wanted = self.partitions, set(partitions)
+        self.untold &= wanted
+        kept = {tp: p for tp, p in before.items() if tp in wanted}
+        new = sorted(wanted - set(before))
+        self.partitions = kept | {tp: PartitionState(self.new_epoch(), callback_pending=callback_pending) for tp in new}
+
+    def put_last(self, partition: TopicPartition) -> None:
+        """Now it is the others' turn."""
+        self.partitions[partition] = self.partitions.pop(partition)
+
+    def new_epoch(self) -> int:
+        """One that no partition has had."""
+        self.next_epoch += 1
+        return self.next_epoch

@@ -112,7 +112,7 @@ class Parts:
             subscribed=membership.is_subscribed(),
             leaving=membership.leaving,
             fenced=membership.is_fenced(),
-            partitions=self.subscription.describe(),
+            partitions=self.subscription.positions.describe(),
             timers_ms=self.timers.armed(),
         )
 
@@ -174,7 +174,7 @@ class Parts:
 
     def describe_metrics(self, event: DescribeMetrics) -> None:
         """What was counted and timed so far."""
-        found = self.context.metrics.snapshot(self.context.now_ms, self.subscription.lags())
+        found = self.context.metrics.snapshot(self.context.now_ms, self.subscription.positions.lags())
         self.context.emit(CompleteFuture(event.future_id, found))
 
     def stop(self) -> None:

@@ -38,7 +38,7 @@ class Validation:
 
     def __init__(self, context: Context, requests: Requests, metadata: Metadata, offsets: Offsets) -> None:
         self._context = context
-        self._subscription = context.subscription
+        self._positions = context.positions
         self._requests = requests
         self._metadata = metadata
         self._offsets = offsets
@@ -83,9 +83,9 @@ class Validation:
             end = response.ends[partition]
             is_known = end.end_offset >= 0 and end.leader_epoch >= 0
             if is_known and end.end_offset >= position.offset:
-                self._subscription.position_is_right(partition, position, self._leader(sent, partition))
+                self._positions.position_is_right(partition, position, self._leader(sent, partition))
             elif self._context.config.auto_offset_reset == "none":
-                if self._subscription.is_current(partition, position.epoch):
+                if self._positions.is_current(partition, position.epoch):
                     truncated[partition] = OffsetAndMetadata(end.end_offset, "", end.leader_epoch) if is_known else None
             else:
                 self._go_back(sent, partition, position, end if is_known else None)
@@ -97,10 +97,10 @@ class Validation:
         text = f"The log of {partition} was truncated: it has not the records before {position.offset} that were read"
         if end is not None:
             at = Position(position.epoch, end.end_offset, end.leader_epoch, self._leader(sent, partition))
-            if self._subscription.truncate(partition, position, at):
+            if self._positions.truncate(partition, position, at):
                 self._log(f"{text}; going on at {end.end_offset}, where the logs part")
             return
-        epoch = self._subscription.drop_position(partition, position.epoch, position.offset)
+        epoch = self._positions.drop_position(partition, position.epoch, position.offset)
         if epoch is not None:
             self._offsets.reset(partition, epoch)
             self._log(f"{text}; going on where auto_offset_reset says")
@@ -111,7 +111,7 @@ class Validation:
     def unsupported(self, sent: Sent, partitions: Partitions) -> None:
         """A broker before Kafka 2.3 has no answer for consumers: the positions are taken to be right."""
         for partition, position in self._asked(sent, partitions or self._all(sent)).items():
-            self._subscription.position_is_right(partition, position, self._leader(sent, partition))
+            self._positions.position_is_right(partition, position, self._leader(sent, partition))
 
     def leader_moved(self) -> None:
         """Not this node, or not now, or another epoch: look the leader up again, and ask it."""

@@ -34,6 +34,7 @@ from groupspec.impl.core.heartbeats import HeartbeatState
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import JoinGroupResponse
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.rebalance import RebalanceState
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.threads.background import BackgroundDriver
@@ -284,7 +285,7 @@ def a_second_close_is_not_answered(original: Method, self: Leaving, event: Close
 @mutant("L5-old-positions", "L5", Leaving.close)
 def close_commits_what_was_processed_before(original: Method, self: Leaving, event: Close) -> None:
     """The commit of close() does not cover what the last poll returned."""
-    with left_out(SubscriptionState.poll_started):
+    with left_out(Positions.poll_started):
         original(self, event)
 
 

@@ -60,7 +60,7 @@ instead("H5-session-ignored", "H5", Heartbeats.session_expired,
 instead("H5-sending-is-living", "H5", Heartbeats._sign_of_life, lambda *_: None,
     "An answered heartbeat does not restart the session timeout.")
 instead("P4-deaf", "P4", Consumer._has_news,
-    lambda _, self: self._call_guard.is_interrupted() or self._subscription.next_buffered() is not None,
+    lambda _, self: self._call_guard.is_interrupted() or self._positions.next_buffered() is not None,
     "A poll that waits for records does not notice that a callback is due.")
 answered_like("H4-late-errors", "H4 J2", "Heartbeat",
     "REBALANCE_IN_PROGRESS ILLEGAL_GENERATION UNKNOWN_MEMBER_ID", "COORDINATOR_LOAD_IN_PROGRESS",

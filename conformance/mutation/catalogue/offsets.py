@@ -22,10 +22,10 @@ from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
 from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
-from groupspec.impl.core.partition_state import Buffered, PartitionState, Position
+from groupspec.impl.core.partition_state import Buffered, PartitionState, Position, Shared
 from groupspec.impl.core.parts import Parts
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.rebalance import RebalanceState
-from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.records import Records
 
 # fmt: off
@@ -80,8 +80,8 @@ def every_poll_commits_again(self: Membership) -> None:
             self._context.timers.disarm("commit_backoff")
 
 
-@mutant("BUG-47", "M4", SubscriptionState.to_commit)
-def records_in_hand_are_committed(original: Method, self: SubscriptionState) -> object:
+@mutant("BUG-47", "M4", Positions.to_commit)
+def records_in_hand_are_committed(original: Method, self: Positions) -> object:
     """An automatic commit covers the records that poll() returned last and that are still being processed."""
     for partition in self._shared.partitions.values():
         partition.safe_position = partition.position
@@ -139,8 +139,8 @@ def commit_callbacks_wait_for_the_next_poll(original: Method, self: Consumer, *a
         return original(self, *arguments)
 
 
-@mutant("BUG-52", "M7", SubscriptionState.to_commit)
-def what_was_stored_survives_the_revocation(original: Method, self: SubscriptionState) -> dict[object, object]:
+@mutant("BUG-52", "M7", Positions.to_commit)
+def what_was_stored_survives_the_revocation(original: Method, self: Positions) -> dict[object, object]:
     """An automatic commit covers what was consumed of partitions that have gone since."""
     stored = self.__dict__.setdefault("_stored", {})
     stored.update(original(self))
@@ -169,8 +169,8 @@ def a_refused_commit_is_raised_by_the_poll(self: Commits, sent: object, error: E
     self._context.report(error)
 
 
-@mutant("M4-buffered", "M4 O5", SubscriptionState.buffer)
-def positions_move_when_records_arrive(original: Method, self: SubscriptionState, buffered: object) -> bool:
+@mutant("M4-buffered", "M4 O5", Positions.buffer)
+def positions_move_when_records_arrive(original: Method, self: Positions, buffered: object) -> bool:
     """The position moves over records as soon as they are buffered."""
     taken = bool(original(self, buffered))
     partition = self._shared.partitions.get(getattr(buffered, "partition", None))  # type: ignore[arg-type]
@@ -200,17 +200,17 @@ def what_the_answer_leaves_out_is_reset(original: Method, self: Offsets, sent: o
             self.reset(partition, epoch)
 
 
-@mutant("BUG-58", "O2", SubscriptionState._replace)
-def what_is_kept_begins_anew(_: Method, self: SubscriptionState, partitions: object, callback_pending: bool) -> None:
+@mutant("BUG-58", "O2", Shared.replace)
+def what_is_kept_begins_anew(_: Method, self: Shared, partitions: object, callback_pending: bool) -> None:
     """After a rebalance every partition is as new: position, pause and lookup are forgotten."""
-    self._shared.partitions = {
-        tp: PartitionState(self._new_epoch(), callback_pending=callback_pending)
+    self.partitions = {
+        tp: PartitionState(self.new_epoch(), callback_pending=callback_pending)
         for tp in sorted(set(partitions))  # type: ignore[call-overload]
     }
 
 
-@after("BUG-57", "O2", SubscriptionState._set_paused)
-def a_paused_partition_loses_its_position(self: SubscriptionState, partitions: object, paused: bool) -> None:
+@after("BUG-57", "O2", Positions._set_paused)
+def a_paused_partition_loses_its_position(self: Positions, partitions: object, paused: bool) -> None:
     """pause() forgets the position, and resume() looks it up anew."""
     for partition in self._shared.partitions.values():
         if partition.paused:
@@ -221,16 +221,16 @@ def a_paused_partition_loses_its_position(self: SubscriptionState, partitions: o
 def any_fetch_is_taken(seam: Seam) -> None:
     """Records are taken if their partition is assigned, whatever position they were fetched for."""
 
-    @seam.replacing(SubscriptionState.buffer)
-    def buffer(_: Method, self: SubscriptionState, buffered: Buffered) -> bool:
+    @seam.replacing(Positions.buffer)
+    def buffer(_: Method, self: Positions, buffered: Buffered) -> bool:
         partition = self._shared.partitions.get(buffered.partition)
         if partition is None or partition.pending_revocation:
             return False
         partition.buffered = buffered
         return True
 
-    @seam.replacing(SubscriptionState.fetch_ended)
-    def fetch_ended(_: Method, self: SubscriptionState, partition: TopicPartition, epoch: int) -> bool:
+    @seam.replacing(Positions.fetch_ended)
+    def fetch_ended(_: Method, self: Positions, partition: TopicPartition, epoch: int) -> bool:
         found = self._shared.partitions.get(partition)
         if found is None:
             return False
@@ -238,9 +238,9 @@ def any_fetch_is_taken(seam: Seam) -> None:
         return True
 
 
-@mutant("O3-marked-anew", "O3", SubscriptionState.begin_fetch)
+@mutant("O3-marked-anew", "O3", Positions.begin_fetch)
 def a_fetch_is_marked_for_a_position_of_the_past(
-    _: Method, self: SubscriptionState, fetchable: dict[TopicPartition, Position], leaders: object
+    _: Method, self: Positions, fetchable: dict[TopicPartition, Position], leaders: object
 ) -> object:
     """A seek between the look at a position and its fetch: the new position counts as being fetched, and never is."""
     with self._lock:
@@ -254,14 +254,14 @@ def a_fetch_is_marked_for_a_position_of_the_past(
 def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
     """What was buffered of a partition is returned although it is being revoked."""
     seam.replace(
-        SubscriptionState.next_buffered,
+        Positions.next_buffered,
         lambda _, self: next((p.buffered for p in self._shared.partitions.values() if p.buffered is not None), None),
     )
 
-    @seam.replacing(SubscriptionState.advance)
+    @seam.replacing(Positions.advance)
     def advance(
         _: Method,
-        self: SubscriptionState,
+        self: Positions,
         buffered: Buffered,
         from_offset: int,
         to_offset: int,
@@ -277,10 +277,10 @@ def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
         return True
 
 
-@mutant("O3-stale-position", "O3", SubscriptionState.set_position)
+@mutant("O3-stale-position", "O3", Positions.set_position)
 def a_late_position_is_taken(
     _: Method,
-    self: SubscriptionState,
+    self: Positions,
     partition: TopicPartition,
     epoch: int,
     offset: int,
@@ -317,7 +317,7 @@ def a_wakeup_drops_records(_: Method, self: Consumer, deadline_ms: int, at_most:
 def an_unreadable_partition_costs_the_others(_: Method, self: Records, at_most: int) -> object:
     """Bytes that can't be read raise although records of another partition were taken already."""
     taken: list[object] = []
-    while len(taken) < at_most and (buffered := self._subscription.next_buffered()) is not None:
+    while len(taken) < at_most and (buffered := self._positions.next_buffered()) is not None:
         opened = self._open(buffered)
         if opened.problem is not None and not opened.has_more():
             raise opened.problem
@@ -339,15 +339,15 @@ def paused_partitions_are_fetched(_: Method, self: PartitionState) -> str:
 def what_is_buffered_is_fetched_again(seam: Seam) -> None:
     """A partition is fetched although records of it wait to be returned, or a fetch of it is under way."""
 
-    @seam.replacing(SubscriptionState.fetchable)
-    def fetchable(_: Method, self: SubscriptionState) -> object:
+    @seam.replacing(Positions.fetchable)
+    def fetchable(_: Method, self: Positions) -> object:
         return {
             tp: (p.epoch, p.position)
             for tp, p in sorted(self._shared.partitions.items())
             if p.state() == "FETCHABLE" and p.position is not None
         }
 
-    seam.replace(SubscriptionState.returnable, lambda *_: ())
+    seam.replace(Positions.returnable, lambda *_: ())
 
     @seam.replacing(Fetching.received)
     def received(original: Method, self: Fetching, *arguments: object) -> None:

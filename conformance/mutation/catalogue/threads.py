@@ -8,6 +8,7 @@ from groupspec.conformance.mutation.mutant import Method, Seam, after, before, m
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.events import EnforceRebalance, Fetch, Poll
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.runtime import Queue
@@ -107,10 +108,10 @@ def what_both_threads_touch_has_no_lock(original: Method, self: SubscriptionStat
     original(self, nullcontext)
 
 
-@mutant("T2-check-then-act", "T2", SubscriptionState.advance)
+@mutant("T2-check-then-act", "T2", Positions.advance)
 def the_check_and_the_act_are_two_steps(
     _: Method,
-    self: SubscriptionState,
+    self: Positions,
     buffered: object,
     from_offset: int,
     to_offset: int,
@@ -164,7 +165,7 @@ def who_stops_waiting_cancels_the_work(original: Method, self: Consumer, *argume
 @mutant("BUG-74", "T4", Consumer._poll_until)
 def a_wakeup_counts_only_while_waiting(original: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """wakeup() interrupts only a call that waits: where records are there they are returned, and it is forgotten."""
-    if self._subscription.next_buffered() is not None:
+    if self._positions.next_buffered() is not None:
         with self._call_guard._lock:
             self._call_guard._wakeup = False
     return original(self, deadline_ms, at_most)

@@ -37,8 +37,8 @@ from groupspec.impl.core.messages import (
     SyncGroupRequest,
     TopicPartition,
 )
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.protocol import Subscription, encode_subscription
-from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.threads.designs import Design
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
@@ -199,7 +199,7 @@ def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatc
     outcome = Run(plan).execute()
     assert outcome.error == ""
     assert outcome.doubles == MOST_SOUGHT
-    monkeypatch.setattr(SubscriptionState, "pause", lambda self, partitions: None)
+    monkeypatch.setattr(Positions, "pause", lambda self, partitions: None)
     assert Run(plan).execute().promise == "records of paused partitions"
 
 

@@ -79,7 +79,7 @@ class CommitAdapter(CoreWithCommit):
             return False
         if event in _CALLED:
             return True
-        if SUBJECT not in self.subscription.describe():
+        if SUBJECT not in self.subscription.positions.describe():
             return False
         if event == "auto_commit_due" and told["behind_now"]:
             return False
@@ -98,7 +98,7 @@ class CommitAdapter(CoreWithCommit):
         if wanted == "outside":
             return now == "outside" or (now == "member" and self._beats() and (automatic or self.earlier is None))
         if automatic:  # a rebalance would begin with a commit of its own
-            return self.watched is None and self.earlier is None and not self.subscription.to_commit()
+            return self.watched is None and self.earlier is None and not self.subscription.positions.to_commit()
         if self.watched is not None and not self.is_out and now == wanted == "member":
             return False  # on the way there it would have been judged
         return self.knows_coordinator or self.watched is None
@@ -155,7 +155,7 @@ class CommitAdapter(CoreWithCommit):
             (
                 ("covers_now", self.covers(None)),
                 ("behind_now", False),
-                ("unprocessed_now", self.subscription.has_unprocessed()),
+                ("unprocessed_now", self.subscription.positions.has_unprocessed()),
             ),
         )
 

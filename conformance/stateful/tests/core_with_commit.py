@@ -95,7 +95,7 @@ class CoreWithCommit(ScriptedCore):
     def covers(self, watched: Watched | None) -> str:
         """What a commit covers; None: what an automatic one would."""
         if watched is None or watched.future_id is None:
-            return "something" if self.subscription.to_commit() else "nothing"
+            return "something" if self.subscription.positions.to_commit() else "nothing"
         return "nothing" if watched.covers_nothing else "something"
 
     def _ask(self) -> None:
@@ -110,14 +110,14 @@ class CoreWithCommit(ScriptedCore):
 
     def _consume(self, covered: bool, unprocessed: bool) -> None:
         """There is something to commit, or not; and the application has records that it is still working on, or not."""
-        self.subscription.poll_started()
-        self.subscription.set_committed(self.subscription.to_commit())
+        self.subscription.positions.poll_started()
+        self.subscription.positions.set_committed(self.subscription.positions.to_commit())
         self._offset += 10
         if covered or unprocessed:
-            self.subscription.seek(SUBJECT, self._offset)
-            self.subscription.poll_started()
+            self.subscription.positions.seek(SUBJECT, self._offset)
+            self.subscription.positions.poll_started()
         if not covered:
-            self.subscription.set_committed(self.subscription.to_commit())
+            self.subscription.positions.set_committed(self.subscription.positions.to_commit())
         if unprocessed:
             self._return_record()
 
@@ -128,9 +128,9 @@ class CoreWithCommit(ScriptedCore):
         self.unanswered.remove(sent)
         found = FetchResponse({SUBJECT: FetchedPartition(b"a record", 1_000, ErrorCode.NONE)})
         self.do(impl.ResponseReceived(sent.request_id, found))
-        buffered = self.subscription.next_buffered()
+        buffered = self.subscription.positions.next_buffered()
         assert buffered is not None
-        assert self.subscription.advance(buffered, self._offset, self._offset + 1, exhausted=True)
+        assert self.subscription.positions.advance(buffered, self._offset, self._offset + 1, exhausted=True)
 
     # The group around it ----------------------------------------------------------------------------------------------
 

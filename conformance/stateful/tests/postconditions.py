@@ -209,7 +209,7 @@ def _commit_sent(core: AnsweredCore, case: Handling) -> None:
     offsets = {partition: committed.offset for partition, committed in request.request.offsets.items()}
     core.require("what is committed", dict.fromkeys(OWNED, COMMITTED + 20), offsets)
     core.do(impl.ResponseReceived(request.request_id, core.coordinator.answer(request.request)))
-    core.subscription.seek(OWNED[0], COMMITTED + 30)
+    core.subscription.positions.seek(OWNED[0], COMMITTED + 30)
     core.poll()
     happens(core, case)
     core.require("the next one", ["OffsetCommit"], core.said)

@@ -81,7 +81,7 @@ def _member(core: AnsweredCore, _: Handling) -> None:
     core.subscribe()
     core.require("positions", [COMMITTED] * 2, core.positions())
     for partition in OWNED:
-        core.subscription.seek(partition, COMMITTED + 20)
+        core.subscription.positions.seek(partition, COMMITTED + 20)
     core.pass_ms(1_000)
 
 

@@ -274,7 +274,7 @@ def take_step(scene: Chaos, kind: str, *rest: object) -> None:
             scene.pass_ms(duration_ms)
         case "seek", (int(number), int(offset)):
             if partitions(number)[0] in scene.subscription.assignment():
-                scene.subscription.seek(partitions(number)[0], offset)
+                scene.subscription.positions.seek(partitions(number)[0], offset)
         case "unsubscribe", _:
             scene.do(Unsubscribe(scene.next_future()))
         case "pattern", _:

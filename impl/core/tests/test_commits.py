@@ -43,17 +43,17 @@ def asynchronous(offset: int = 5, future_id: int = 2) -> Commit:
 def with_dirty_position(**config: Any) -> Scene:
     """A stable member with automatic commits whose application has read up to offset 12."""
     scene = Scene(enable_auto_commit=True, **config).stable(0, 1)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     return scene
 
 
 def with_unprocessed_records(**config: Any) -> Scene:
     """A stable member with auto-commit; its application has records up to offset 15 and has not polled since."""
     scene = Scene(enable_auto_commit=True, **config).stable(0)
-    records = Buffered(P0, next(iter(scene.subscription.fetchable().values()))[0], 10, b"...", 20)
-    scene.subscription.buffer(records)
+    records = Buffered(P0, next(iter(scene.subscription.positions.fetchable().values()))[0], 10, b"...", 20)
+    scene.subscription.positions.buffer(records)
     scene.poll()
-    assert scene.subscription.advance(records, 10, 15, exhausted=True)
+    assert scene.subscription.positions.advance(records, 10, 15, exhausted=True)
     return scene
 
 
@@ -169,7 +169,7 @@ def test_M7_no_automatic_commit_covers_a_partition_that_is_gone() -> None:
     scene.assigned()
     scene.committed_are(10)
     before = len(scene.sent(OffsetCommitRequest))
-    scene.subscription.seek(P1, 15)
+    scene.subscription.positions.seek(P1, 15)
     scene.pass_ms(2_000)
     assert [set(sent.offsets) for sent in scene.sent(OffsetCommitRequest)[before:]] == [{P1}]
 
@@ -342,7 +342,7 @@ def test_M5_automatic_commits_keep_their_interval_and_commit_only_what_is_new() 
     scene.answer("OffsetCommit")
     scene.pass_ms(5_000)
     assert len(scene.sent(OffsetCommitRequest)) == 1
-    scene.subscription.seek(P0, 13)
+    scene.subscription.positions.seek(P0, 13)
     scene.pass_ms(1_000)
     assert len(scene.sent(OffsetCommitRequest)) == 2
 
@@ -389,7 +389,7 @@ def test_M6_an_automatic_commit_that_waits_covers_no_more_than_the_applications_
     scene.heartbeat("NOT_COORDINATOR")
     scene.expire("auto_commit")
     scene.do(asynchronous(offset=12))
-    scene.subscription.seek(P0, 20)
+    scene.subscription.positions.seek(P0, 20)
     scene.poll()
     scene.coordinator_found()
     assert _committed(scene) == [12, 12]
@@ -401,7 +401,7 @@ def test_M6_an_automatic_commit_that_is_tried_again_covers_no_more_than_the_appl
     scene = with_dirty_position(retry_backoff_ms=100)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.do(asynchronous(offset=12))
-    scene.subscription.seek(P0, 20)
+    scene.subscription.positions.seek(P0, 20)
     scene.answer("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS")
     scene.pass_ms(100)
     assert _committed(scene)[:3] == [12, 12, 12]
@@ -437,7 +437,7 @@ def test_M7_no_timed_commit_between_join_and_sync() -> None:
     scene = with_dirty_position(partition_assignment_strategy=COOPERATIVE, auto_commit_interval_ms=1_000)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.answer("OffsetCommit")
-    scene.subscription.seek(P0, 14)
+    scene.subscription.positions.seek(P0, 14)
     scene.pass_ms(2_000)
     assert len(scene.sent(OffsetCommitRequest)) == 1
 
@@ -446,7 +446,7 @@ def test_D1_a_timed_commit_with_manual_assignment_finds_the_coordinator() -> Non
     scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000)
     scene.do(Start())
     scene.do(Assign((P0,)))
-    scene.subscription.seek(P0, 3)
+    scene.subscription.positions.seek(P0, 3)
     scene.coordinator_found()
     scene.pass_ms(1_000)
     scene.answer("OffsetCommit", "NOT_COORDINATOR")

@@ -155,7 +155,7 @@ def test_D7_a_member_that_loses_its_partitions_looks_for_its_coordinator_meanwhi
 
 def test_M3_a_commit_before_a_rebalance_outlives_a_refused_lookup_and_is_sent_when_the_application_may_again() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
-    scene.subscription.seek(partitions(0)[0], 17)
+    scene.subscription.positions.seek(partitions(0)[0], 17)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.answer("OffsetCommit", "NOT_COORDINATOR")
     scene.answer("FindCoordinator", "GROUP_AUTHORIZATION_FAILED")

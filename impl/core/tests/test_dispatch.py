@@ -72,7 +72,7 @@ def comparison_out() -> Scene:
     scene.pass_ms(100)
     topic = TopicMetadata(P0.topic, (PartitionMetadata(0, 1, leader_epoch=3),))
     scene.respond("Metadata", MetadataResponse((), (topic,)))
-    scene.subscription.seek(P0, 10, leader_epoch=2)
+    scene.subscription.positions.seek(P0, 10, leader_epoch=2)
     scene.do(Fetch())
     return scene
 

@@ -165,25 +165,25 @@ def test_what_is_not_assigned_has_no_position() -> None:
     subscription = SubscriptionState()
     subscription.assign_manually([P0])
     attempts: list[Callable[[], object]] = [
-        lambda: subscription.position(P1),
-        lambda: subscription.seek(P1, 0),
-        lambda: subscription.pause([P0, P1]),
-        lambda: subscription.want_position(P1),
+        lambda: subscription.positions.position(P1),
+        lambda: subscription.positions.seek(P1, 0),
+        lambda: subscription.positions.pause([P0, P1]),
+        lambda: subscription.positions.want_position(P1),
     ]
     for attempt in attempts:
         with pytest.raises(IllegalStateError, match="orders-1 is not assigned to this consumer; assigned: orders-0"):
             attempt()
-    assert subscription.paused() == ()
+    assert subscription.positions.paused() == ()
     with pytest.raises(ValueError, match="0 or more"):
-        subscription.seek(P0, -1)
+        subscription.positions.seek(P0, -1)
 
 
 def test_pausing_is_seen_and_undone() -> None:
     scene = Scene().stable(0)
-    scene.subscription.pause([P0])
-    assert (scene.subscription.paused(), scene.describe().partitions[P0].state) == ((P0,), "PAUSED")
-    scene.subscription.resume([P0])
-    assert scene.subscription.paused() == ()
+    scene.subscription.positions.pause([P0])
+    assert (scene.subscription.positions.paused(), scene.describe().partitions[P0].state) == ((P0,), "PAUSED")
+    scene.subscription.positions.resume([P0])
+    assert scene.subscription.positions.paused() == ()
 
 
 def test_switching_to_a_subscription_ends_the_manual_assignment() -> None:

@@ -319,7 +319,7 @@ def test_a_poll_of_which_no_event_has_told_puts_the_poll_interval_off_too() -> N
     scene = Scene(max_poll_interval_ms=60_000).stable(0)
     scene.poll()
     scene.pass_ms(70)
-    scene.subscription.poll_started(quietly_at_ms=scene.now_ms)
+    scene.subscription.positions.poll_started(quietly_at_ms=scene.now_ms)
     for _ in range(20):
         scene.pass_ms(2_999)
         if scene.is_waiting("Heartbeat"):

@@ -298,7 +298,7 @@ def test_Q4_a_cooperative_member_gives_up_unsubscribed_topics_before_it_joins() 
 
 def test_Q4_what_is_unsubscribed_from_while_the_commit_is_out_goes_before_the_join_too() -> None:
     scene = two_topics(enable_auto_commit=True)
-    scene.subscription.seek(ORDERS[0], 12)
+    scene.subscription.positions.seek(ORDERS[0], 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.do(Subscribe(("bills",)))
     assert scene.describe().rebalance == "PREPARE_REVOCATION"

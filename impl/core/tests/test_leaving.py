@@ -35,7 +35,7 @@ def kinds(scene: Scene) -> list[str]:
 
 def test_L5_close_commits_revokes_leaves_and_ends_in_this_order() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.close()
     assert scene.describe().leaving
     scene.answer("OffsetCommit")
@@ -51,7 +51,7 @@ def test_L5_close_commits_revokes_leaves_and_ends_in_this_order() -> None:
 
 def test_L5_close_commits_what_the_last_poll_returned() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.subscription._shared.partitions[P0].position = 15  # returned by the last poll
     scene.close()
     assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
@@ -86,7 +86,7 @@ def test_L1_what_a_coordinator_says_to_a_leave_makes_no_difference(error: str) -
 
 def test_L2_close_ends_with_its_deadline_when_nobody_answers() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.do(Commit({P0: OffsetAndMetadata(11)}, future_id=1, deadline_ms=60_000))
     scene.close(timeout_ms=1_000)
     scene.pass_ms(1_000)
@@ -134,7 +134,7 @@ def test_L2_close_without_any_broker_ends_and_answers_everybody() -> None:
     scene = Scene(enable_auto_commit=True)
     scene.do(Start())
     scene.do(Assign((P0,)))
-    scene.subscription.seek(P0, 3)
+    scene.subscription.positions.seek(P0, 3)
     scene.do(FetchCommitted((P0,), future_id=2, deadline_ms=90_000))
     scene.close(timeout_ms=1_000)
     scene.pass_ms(1_000)
@@ -330,7 +330,7 @@ def test_close_while_unsubscribing_waits_for_it() -> None:
 
 def test_close_loses_what_an_identity_lost_during_its_commit_owned() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.close()
     scene.answer("OffsetCommit", "UNKNOWN_MEMBER_ID")
     callback = scene.subscription.pending_callback()
@@ -342,7 +342,7 @@ def test_close_loses_what_an_identity_lost_during_its_commit_owned() -> None:
 def test_close_in_a_round_does_not_commit() -> None:
     scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True).stable(0)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.close()
     scene.revoked()
     assert scene.sent(OffsetCommitRequest) == []

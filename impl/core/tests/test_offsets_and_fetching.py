@@ -67,10 +67,10 @@ def fetched(scene: Scene, records: bytes = b"records", error: str = "NONE", only
 
 def use_up(scene: Scene, partition: TopicPartition) -> None:
     """The application takes the two records of this partition that wait, which is the first with any."""
-    buffered = scene.subscription.next_buffered()
+    buffered = scene.subscription.positions.next_buffered()
     assert buffered is not None
     assert buffered.partition == partition
-    assert scene.subscription.advance(buffered, buffered.offset, buffered.offset + 2, exhausted=True)
+    assert scene.subscription.positions.advance(buffered, buffered.offset, buffered.offset + 2, exhausted=True)
 
 
 # Positions
@@ -128,7 +128,7 @@ def test_by_age_a_failed_look_is_repeated_and_what_the_application_chooses_comes
     listed(scene, error="NOT_LEADER_OR_FOLLOWER")
     scene.pass_ms(100)
     assert asked_for_times(scene)[-1] == {P0: 30_100}
-    scene.subscription.seek_by_time([P0], -2)
+    scene.subscription.positions.seek_by_time([P0], -2)
     listed(scene, 7)
     assert scene.describe().partitions[P0].position is None
     scene.poll()
@@ -144,7 +144,7 @@ def test_by_age_the_end_is_kept_only_while_it_is_needed(choose: str) -> None:
     ends = scene.core.offsets._ends
     assert list(ends) == [P0]
     if choose == "seek":
-        scene.subscription.seek(P0, 3)
+        scene.subscription.positions.seek(P0, 3)
     elif choose == "reassign":
         scene.do(Assign(partitions(1)))
     else:
@@ -170,7 +170,7 @@ def test_O6_without_a_policy_the_application_is_told_and_may_seek() -> None:
     scene.committed_are(-1)
     assert scene.errors() == ["NoOffsetForPartitionError"]
     assert state(scene) == "AWAITING_POSITION"
-    scene.subscription.seek(P0, 3)
+    scene.subscription.positions.seek(P0, 3)
     scene.poll()
     assert state(scene) == "FETCHABLE"
 
@@ -222,7 +222,7 @@ def test_O1_a_partition_that_the_answer_leaves_out_is_asked_for_again() -> None:
 
 def test_O3_a_position_that_comes_after_a_seek_is_dropped() -> None:
     scene = assigned(0)
-    scene.subscription.seek(P0, 77)
+    scene.subscription.positions.seek(P0, 77)
     scene.committed_are(5)
     assert scene.describe().partitions[P0].position == 77
 
@@ -242,8 +242,8 @@ def test_O3_a_position_of_an_earlier_assignment_is_dropped() -> None:
 
 def test_O2_a_kept_partition_keeps_position_pause_and_the_lookup_under_way() -> None:
     scene = assigned(0, 1, partition_assignment_strategy=("cooperative-sticky",))
-    scene.subscription.seek(P0, 50)
-    scene.subscription.pause([P0])
+    scene.subscription.positions.seek(P0, 50)
+    scene.subscription.positions.pause([P0])
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.join_accepted(2)
     scene.sync_accepted(P0, P1)
@@ -259,11 +259,11 @@ def test_C3_in_the_assigned_callback_a_position_is_looked_up_only_if_wanted() ->
     scene.sync_accepted(P0, P1)
     scene.do(Fetch())
     assert scene.sent(OffsetFetchRequest) == []
-    scene.subscription.want_position(P0)
+    scene.subscription.positions.want_position(P0)
     scene.do(Fetch())
     assert scene.sent(OffsetFetchRequest)[0].partitions == (P0,)
     scene.committed_are(5)
-    assert (state(scene, P0), scene.subscription.position(P0)) == ("ASSIGNED", 5)
+    assert (state(scene, P0), scene.subscription.positions.position(P0)) == ("ASSIGNED", 5)
     assert scene.sent(FetchRequest) == []
     scene.assigned()
     assert state(scene, P0) == "FETCHABLE"
@@ -362,11 +362,11 @@ def test_what_was_asked_for_ahead_is_dropped_when_the_position_is_moved_or_the_p
     fetched(scene)
     use_up(scene, P0)
     scene.do(Fetch())
-    scene.subscription.seek(P0, 70)
+    scene.subscription.positions.seek(P0, 70)
     fetched(scene)
-    assert scene.subscription.returnable() == (P2,)
+    assert scene.subscription.positions.returnable() == (P2,)
     scene.subscription.keep_only([P0])
-    assert scene.subscription.returnable() == ()
+    assert scene.subscription.positions.returnable() == ()
     scene.do(Fetch())
     assert dict(scene.sent(FetchRequest)[-1].offsets) == {P0: 70}
 
@@ -375,23 +375,23 @@ def test_a_leader_is_not_kept_waiting_by_records_of_a_paused_partition() -> None
     scene = Scene().stable(0, 2)
     scene.do(Fetch())
     fetched(scene, only=P0)
-    scene.subscription.pause([P0])
+    scene.subscription.positions.pause([P0])
     scene.do(Fetch())
     assert scene.sent(FetchRequest)[-1].offsets == {P2: 10}
 
 
 def test_O3_a_seek_between_the_choice_of_a_position_and_its_fetch_is_fetched_by_the_next_demand() -> None:
     scene = Scene().stable(0)
-    fetchable = scene.subscription.fetchable
+    fetchable = scene.subscription.positions.fetchable
 
     def seek_behind_it() -> dict[TopicPartition, Position]:
         """The application's thread runs just after the look."""
         seen = fetchable()
-        scene.subscription.fetchable = fetchable  # type: ignore[method-assign]
-        scene.subscription.seek(P0, 500)
+        scene.subscription.positions.fetchable = fetchable  # type: ignore[method-assign]
+        scene.subscription.positions.seek(P0, 500)
         return seen
 
-    scene.subscription.fetchable = seek_behind_it  # type: ignore[method-assign]
+    scene.subscription.positions.fetchable = seek_behind_it  # type: ignore[method-assign]
     scene.do(Fetch())
     scene.do(Fetch())
     assert [request.offsets for request in scene.sent(FetchRequest)] == [{P0: 500}]
@@ -409,7 +409,7 @@ def test_the_demand_stands_until_there_are_records() -> None:
     fetched(scene, b"")
     fetched(scene, b"records")
     assert not scene.is_waiting("Fetch")
-    buffered = scene.subscription.next_buffered()
+    buffered = scene.subscription.positions.next_buffered()
     assert buffered is not None and (buffered.offset, buffered.record_bytes) == (10, b"records")
     scene.do(Fetch())
     assert not scene.is_waiting("Fetch")  # what is buffered is not fetched again
@@ -420,32 +420,32 @@ def test_O5_the_position_moves_when_records_are_returned() -> None:
     scene.do(Fetch())
     fetched(scene)
     assert scene.describe().partitions[P0].position == 10
-    buffered = scene.subscription.next_buffered()
+    buffered = scene.subscription.positions.next_buffered()
     assert buffered is not None
-    assert scene.subscription.advance(buffered, 10, 12, exhausted=False)
+    assert scene.subscription.positions.advance(buffered, 10, 12, exhausted=False)
     assert (scene.describe().partitions[P0].position, scene.describe().partitions[P0].buffered) == (12, True)
-    assert scene.subscription.advance(buffered, 12, 20, exhausted=True)
-    assert scene.subscription.next_buffered() is None
+    assert scene.subscription.positions.advance(buffered, 12, 20, exhausted=True)
+    assert scene.subscription.positions.next_buffered() is None
 
 
 def test_O5_paused_and_revoked_partitions_are_neither_fetched_nor_returned() -> None:
     scene = Scene().stable(0, 1)
     scene.do(Fetch())
     fetched(scene)
-    scene.subscription.pause([P0])
-    assert scene.subscription.next_buffered() is None
-    scene.subscription.resume([P0])
-    assert scene.subscription.next_buffered() is not None
+    scene.subscription.positions.pause([P0])
+    assert scene.subscription.positions.next_buffered() is None
+    scene.subscription.positions.resume([P0])
+    assert scene.subscription.positions.next_buffered() is not None
     scene.heartbeat("REBALANCE_IN_PROGRESS")
-    assert scene.subscription.next_buffered() is None
+    assert scene.subscription.positions.next_buffered() is None
 
 
 def test_O3_records_for_a_position_of_the_past_are_dropped() -> None:
     scene = Scene().stable(0)
     scene.do(Fetch())
-    scene.subscription.seek(P0, 500)
+    scene.subscription.positions.seek(P0, 500)
     fetched(scene)
-    assert scene.subscription.next_buffered() is None
+    assert scene.subscription.positions.next_buffered() is None
     assert scene.sent(FetchRequest)[-1].offsets == {P0: 500}
 
 
@@ -453,16 +453,16 @@ def test_O3_records_collected_before_a_revocation_are_not_returned() -> None:
     scene = Scene().stable(0)
     scene.do(Fetch())
     fetched(scene)
-    buffered = scene.subscription.next_buffered()
+    buffered = scene.subscription.positions.next_buffered()
     assert buffered is not None
     scene.heartbeat("REBALANCE_IN_PROGRESS")
-    assert not scene.subscription.advance(buffered, 10, 12, exhausted=False)
+    assert not scene.subscription.positions.advance(buffered, 10, 12, exhausted=False)
     scene.revoked()
     scene.join_accepted(2)
     scene.sync_accepted(P0)
     scene.assigned()
     scene.committed_are(10)
-    assert not scene.subscription.advance(buffered, 10, 12, exhausted=False)
+    assert not scene.subscription.positions.advance(buffered, 10, 12, exhausted=False)
 
 
 @pytest.mark.parametrize("policy", ["earliest", "latest"])
@@ -568,7 +568,7 @@ def test_manual_assignment_keeps_what_stays() -> None:
     scene = Scene()
     scene.do(Start())
     scene.do(Assign((P0, P1)))
-    scene.subscription.seek(P0, 5)
+    scene.subscription.positions.seek(P0, 5)
     scene.do(Assign((P0, P2)))
     assert (state(scene, P0), state(scene, P2)) == ("FETCHABLE", "AWAITING_POSITION")
     assert scene.describe().owned == ()
@@ -576,11 +576,11 @@ def test_manual_assignment_keeps_what_stays() -> None:
 
 def test_records_that_do_not_begin_at_the_position_are_dropped_with_the_buffer() -> None:
     scene = Scene().stable(0)
-    epoch = scene.subscription.fetchable()[P0][0]
+    epoch = scene.subscription.positions.fetchable()[P0][0]
     records = Buffered(P0, epoch, 10, b"...", 99)
-    assert scene.subscription.buffer(records)
-    assert not scene.subscription.advance(records, 11, 12, exhausted=False)
-    assert scene.subscription.next_buffered() is None
+    assert scene.subscription.positions.buffer(records)
+    assert not scene.subscription.positions.advance(records, 11, 12, exhausted=False)
+    assert scene.subscription.positions.next_buffered() is None
 
 
 # Where the application wants to begin ---------------------------------------------------------------------------------
@@ -589,7 +589,7 @@ def test_records_that_do_not_begin_at_the_position_are_dropped_with_the_buffer()
 @pytest.mark.parametrize("committed", [True, False])
 def test_seeking_to_the_beginning_or_the_end_asks_the_leader_whatever_is_committed(committed: bool) -> None:
     scene = Scene(auto_offset_reset="none").stable(0, committed=10) if committed else assigned(0)
-    scene.subscription.seek_by_time([P0], -1)
+    scene.subscription.positions.seek_by_time([P0], -1)
     scene.do(Fetch())
     assert scene.sent(ListOffsetsRequest)[-1].timestamps == {P0: -1}
     assert state(scene) == "AWAITING_POSITION"
@@ -604,9 +604,9 @@ def test_seeking_to_the_beginning_or_the_end_asks_the_leader_whatever_is_committ
 def test_a_seek_to_an_offset_follows_a_seek_to_the_end() -> None:
     scene = assigned(0)
     scene.committed_are(10)
-    scene.subscription.seek_by_time([P0], -1)
+    scene.subscription.positions.seek_by_time([P0], -1)
     scene.do(Fetch())
-    scene.subscription.seek(P0, 7)
+    scene.subscription.positions.seek(P0, 7)
     listed(scene, 50)
     assert scene.describe().partitions[P0].position == 7
 
@@ -614,7 +614,7 @@ def test_a_seek_to_an_offset_follows_a_seek_to_the_end() -> None:
 def test_a_seek_to_the_beginning_outlasts_a_leader_that_moves() -> None:
     scene = assigned(0)
     scene.committed_are(10)
-    scene.subscription.seek_by_time([P0], -2)
+    scene.subscription.positions.seek_by_time([P0], -2)
     scene.do(Fetch())
     listed(scene, -1, "NOT_LEADER_OR_FOLLOWER")
     scene.pass_ms(1_000)
@@ -627,15 +627,15 @@ def test_the_lag_counts_to_the_end_and_of_what_is_committed_to_the_first_open_tr
     for isolation_level, lag in (("read_uncommitted", 89), ("read_committed", 30)):
         scene = assigned(0, isolation_level=isolation_level)
         scene.committed_are(10)
-        assert scene.subscription.lag(P0) is None
+        assert scene.subscription.positions.lag(P0) is None
         scene.do(Fetch())
         request = scene.waiting("Fetch").request
         assert isinstance(request, FetchRequest)
         assert request.read_committed is (isolation_level == "read_committed")
         answer = FetchedPartition(b"", 99, last_stable_offset=40, aborted_transactions=())
         scene.respond("Fetch", FetchResponse({P0: answer}))
-        assert scene.subscription.lag(P0) == lag
-        assert scene.subscription.high_watermark(P0) == 99
+        assert scene.subscription.positions.lag(P0) == lag
+        assert scene.subscription.positions.high_watermark(P0) == 99
 
 
 def test_a_fetch_names_the_leader_that_it_believes_in_and_looks_for_another_one_when_it_is_refused() -> None:

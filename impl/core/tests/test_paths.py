@@ -32,7 +32,7 @@ def test_first_join_goes_the_way_of_the_proposal() -> None:
 
 def test_Q4_Q5_eager_path_from_stable_to_stable() -> None:
     scene = Scene(enable_auto_commit=True).stable(0, 1)
-    scene.subscription.seek(TopicPartition("orders", 0), 12)
+    scene.subscription.positions.seek(TopicPartition("orders", 0), 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     assert scene.describe().rebalance == "PREPARE_REVOCATION"
     assert {p.state for p in scene.describe().partitions.values()} == {"PENDING_REVOCATION"}
@@ -99,7 +99,7 @@ def test_C1_K2_cooperative_path_with_nothing_taken_away_has_no_revocation() -> N
 
 def test_Q4_cooperative_member_commits_before_it_joins_and_pauses_nothing() -> None:
     scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True).stable(0, 1)
-    scene.subscription.seek(TopicPartition("orders", 1), 12)
+    scene.subscription.positions.seek(TopicPartition("orders", 1), 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     assert (scene.describe().rebalance, scene.apis()) == ("STABLE", ["Heartbeat", "OffsetCommit"])
     assert {p.state for p in scene.describe().partitions.values()} == {"FETCHABLE"}
@@ -111,7 +111,7 @@ def test_Q4_cooperative_member_commits_before_it_joins_and_pauses_nothing() -> N
 
 def test_C2_P3_lost_path_has_no_commit_and_begins_from_unjoined() -> None:
     scene = Scene(enable_auto_commit=True).stable(0, 1)
-    scene.subscription.seek(TopicPartition("orders", 0), 12)
+    scene.subscription.positions.seek(TopicPartition("orders", 0), 12)
     scene.heartbeat("UNKNOWN_MEMBER_ID")
     described = scene.describe()
     assert (described.rebalance, described.member_id, described.heartbeat) == ("REVOKING_PARTITION", "", "DISABLED")

@@ -49,18 +49,18 @@ def commit(offset: int = 5) -> Commit:
 
 def hand_out(scene: Scene, partition: TopicPartition, from_offset: int, to_offset: int) -> None:
     """poll() returns records of this partition."""
-    epoch, position, *_ = scene.subscription.fetchable()[partition]
+    epoch, position, *_ = scene.subscription.positions.fetchable()[partition]
     assert position == from_offset
     records = Buffered(partition, epoch, position, b"...", to_offset)
-    assert scene.subscription.buffer(records)
-    assert scene.subscription.advance(records, from_offset, to_offset, exhausted=True)
+    assert scene.subscription.positions.buffer(records)
+    assert scene.subscription.positions.advance(records, from_offset, to_offset, exhausted=True)
 
 
 def buffered(scene: Scene) -> Buffered:
     """Records of the first partition, from its position on."""
-    epoch, position, *_ = scene.subscription.fetchable()[P0]
+    epoch, position, *_ = scene.subscription.positions.fetchable()[P0]
     records = Buffered(P0, epoch, position, b"...", position + 10)
-    assert scene.subscription.buffer(records)
+    assert scene.subscription.positions.buffer(records)
     return records
 
 
@@ -173,7 +173,7 @@ def test_S1_nothing_of_what_was_revoked_is_fetched_or_returned_until_the_sync() 
     for step in (scene.revoked, lambda: scene.join_accepted(generation=2)):
         step()
         scene.do(Fetch())
-        assert (scene.sent(FetchRequest), scene.subscription.next_buffered()) == ([], None)
+        assert (scene.sent(FetchRequest), scene.subscription.positions.next_buffered()) == ([], None)
 
 
 def test_C3_J7_no_join_before_the_revocation_that_is_due() -> None:
@@ -297,7 +297,7 @@ def test_P3_what_was_buffered_before_the_expiry_is_dropped_and_lost_is_told_even
     assert scene.sent(LeaveGroupRequest) != []
     callback = scene.subscription.pending_callback()
     assert callback is not None and (callback.kind.value, callback.partitions) == ("lost", (P0, P1))
-    assert scene.subscription.next_buffered() is None
+    assert scene.subscription.positions.next_buffered() is None
     scene.poll()
     scene.revoked()
     assert len(scene.sent(JoinGroupRequest)) == 1
@@ -419,7 +419,7 @@ def test_M1_each_commit_carries_the_generation_of_its_own_moment() -> None:
 @pytest.mark.parametrize("error", ["REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"])
 def test_M2_a_refused_commit_is_told_to_nobody_but_who_made_it(error: str) -> None:
     scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.pass_ms(1_000)
     scene.answer("OffsetCommit", error)
     assert scene.errors() == []
@@ -429,10 +429,10 @@ def test_M2_a_refused_commit_is_told_to_nobody_but_who_made_it(error: str) -> No
 @pytest.mark.parametrize("error", ["NONE", "COORDINATOR_LOAD_IN_PROGRESS", "TOPIC_AUTHORIZATION_FAILED"])
 def test_M5_however_an_automatic_commit_has_ended_another_one_follows(error: str) -> None:
     scene = Scene(enable_auto_commit=True, auto_commit_interval_ms=1_000).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     scene.pass_ms(1_000)
     scene.answer("OffsetCommit", error)
-    scene.subscription.seek(P0, 13)
+    scene.subscription.positions.seek(P0, 13)
     scene.pass_ms(1_000)
     assert len(scene.sent(OffsetCommitRequest)) == 2
 
@@ -460,10 +460,10 @@ def test_O1_a_partition_that_the_answer_leaves_out_is_asked_for_again() -> None:
 
 def test_O2_a_paused_partition_keeps_its_position() -> None:
     scene = Scene().stable(0)
-    scene.subscription.pause([P0])
+    scene.subscription.positions.pause([P0])
     assert scene.describe().partitions[P0].position == 10
-    scene.subscription.resume([P0])
-    assert (scene.describe().partitions[P0].state, scene.subscription.position(P0)) == ("FETCHABLE", 10)
+    scene.subscription.positions.resume([P0])
+    assert (scene.describe().partitions[P0].state, scene.subscription.positions.position(P0)) == ("FETCHABLE", 10)
 
 
 def test_O5_what_waits_to_be_returned_is_not_fetched_again() -> None:
@@ -475,13 +475,13 @@ def test_O5_what_waits_to_be_returned_is_not_fetched_again() -> None:
 
 def test_Q5_O3_from_the_announcement_on_an_eager_member_returns_nothing_of_it() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
-    scene.subscription.seek(P0, 12)
+    scene.subscription.positions.seek(P0, 12)
     records = buffered(scene)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     assert scene.describe().rebalance == "PREPARE_REVOCATION"
     scene.do(Fetch())
-    assert scene.sent(FetchRequest) == [] and scene.subscription.next_buffered() is None
-    assert not scene.subscription.advance(records, 12, 13, exhausted=True)
+    assert scene.sent(FetchRequest) == [] and scene.subscription.positions.next_buffered() is None
+    assert not scene.subscription.positions.advance(records, 12, 13, exhausted=True)
 
 
 def test_L2_at_the_end_of_a_close_everybody_has_an_answer() -> None:
@@ -497,7 +497,7 @@ def test_L2_at_the_end_of_a_close_everybody_has_an_answer() -> None:
 def joining_again(**config: Any) -> Scene:
     """A cooperative member of P0 and P1 has committed P1, joined, and waits for its assignment."""
     scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True, **config).stable(0, 1)
-    scene.subscription.seek(P1, 12)
+    scene.subscription.positions.seek(P1, 12)
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.answer("OffsetCommit")
     scene.join_accepted(generation=2)
@@ -512,10 +512,10 @@ def committed(scene: Scene) -> list[tuple[int, int | None]]:
 
 def test_M8_what_was_read_while_the_others_joined_is_committed_before_the_partition_goes() -> None:
     scene = joining_again()
-    scene.subscription.seek(P1, 13)
+    scene.subscription.positions.seek(P1, 13)
     scene.sync_accepted(P0)
     assert scene.describe().rebalance == "PREPARE_REVOCATION"
-    assert scene.subscription.describe()[P1].state == "PENDING_REVOCATION"
+    assert scene.subscription.positions.describe()[P1].state == "PENDING_REVOCATION"
     assert scene.seen(RevokePartitions) == []
     scene.answer("OffsetCommit")
     assert committed(scene) == [(1, 12), (2, 13)]
@@ -538,7 +538,7 @@ def test_M8_records_with_the_application_hold_the_commit_and_the_callback_back_u
 
 def test_M8_a_commit_that_fails_for_good_does_not_keep_the_partition() -> None:
     scene = joining_again()
-    scene.subscription.seek(P1, 13)
+    scene.subscription.positions.seek(P1, 13)
     scene.sync_accepted(P0)
     scene.answer("OffsetCommit", "REBALANCE_IN_PROGRESS")
     assert scene.describe().rebalance == "REVOKING_PARTITION"
@@ -546,7 +546,7 @@ def test_M8_a_commit_that_fails_for_good_does_not_keep_the_partition() -> None:
 
 def test_M8_C2_who_loses_the_membership_meanwhile_commits_nothing_and_hears_that_all_is_lost() -> None:
     scene = joining_again()
-    scene.subscription.seek(P1, 13)
+    scene.subscription.positions.seek(P1, 13)
     scene.sync_accepted(P0)
     scene.answer("OffsetCommit", "UNKNOWN_MEMBER_ID")
     assert scene.seen(RevokePartitions)[-1].partitions == (P0, P1)

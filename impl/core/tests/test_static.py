@@ -60,8 +60,11 @@ class Process:
         scene.poll()
         self.coordinator.serve(scene)
         self._callbacks()
-        if P0 in scene.subscription.describe() and scene.subscription.describe()[P0].state != "PENDING_REVOCATION":
-            scene.subscription.seek(P0, scene.now_ms + 1)
+        if (
+            P0 in scene.subscription.positions.describe()
+            and scene.subscription.positions.describe()[P0].state != "PENDING_REVOCATION"
+        ):
+            scene.subscription.positions.seek(P0, scene.now_ms + 1)
         scene.pass_ms(3_000)
         self.coordinator.serve(scene)
         self._callbacks()

@@ -48,16 +48,16 @@ def reading(*epochs: int, **config: Any) -> Scene:
     scene.do(Start())
     scene.do(Assign(partitions(*range(len(epochs)))))
     for partition in scene.subscription.assignment():
-        scene.subscription.seek(partition, 10)
+        scene.subscription.positions.seek(partition, 10)
     scene.do(Fetch())
     metadata(scene, *epochs)
     records = dict.fromkeys(scene.subscription.assignment(), FetchedPartition(b"records", 99))
     scene.respond("Fetch", FetchResponse(records))
     for epoch in epochs:
-        buffered = scene.subscription.next_buffered()
+        buffered = scene.subscription.positions.next_buffered()
         assert buffered is not None
-        assert scene.subscription.advance(buffered, 10, 20, exhausted=True, leader_epoch=epoch)
-    scene.subscription.poll_started()
+        assert scene.subscription.positions.advance(buffered, 10, 20, exhausted=True, leader_epoch=epoch)
+    scene.subscription.positions.poll_started()
     scene.outputs.clear()
     return scene
 
@@ -119,7 +119,7 @@ def test_what_has_no_epoch_is_not_compared(read: int, leads: int) -> None:
 
 def test_one_request_asks_a_leader_about_all_and_holds_back_only_those() -> None:
     scene = reading(3, 3)
-    scene.subscription.seek(P1, 50)  # nothing is known of what stands before it
+    scene.subscription.positions.seek(P1, 50)  # nothing is known of what stands before it
     elected(scene, 4, 4)
     assert compared(scene) == [({P0: 3}, {P0: 4})]
     assert fetched_from(scene) == [{P1: 50}]
@@ -166,10 +166,10 @@ def test_a_committed_epoch_that_is_later_than_the_leaders_awaits_newer_metadata(
 
 def test_a_seek_with_an_epoch_is_compared_and_one_without_is_not() -> None:
     scene = reading(3)
-    scene.subscription.seek(P0, 15, leader_epoch=2)
+    scene.subscription.positions.seek(P0, 15, leader_epoch=2)
     scene.do(Fetch())
     assert compared(scene) == [({P0: 2}, {P0: 3})]
-    scene.subscription.seek(P0, 15)
+    scene.subscription.positions.seek(P0, 15)
     scene.do(Fetch())
     ended(scene, EpochEnd(2, 5))  # about a position that is gone
     assert fetched_from(scene) == [{P0: 15}]
@@ -184,7 +184,7 @@ def test_a_shorter_log_is_read_on_from_where_it_parts() -> None:
     elected(scene, 4)
     ended(scene, EpochEnd(2, 14))
     assert fetched_from(scene) == [{P0: 14}]
-    assert scene.subscription.to_commit() == {P0: OffsetAndMetadata(14, "", 2)}
+    assert scene.subscription.positions.to_commit() == {P0: OffsetAndMetadata(14, "", 2)}
     assert scene.errors() == []
 
 
@@ -227,7 +227,7 @@ def test_without_a_policy_the_application_has_to_choose(
     scene.do(Fetch())
     ended(scene, end)
     assert len(scene.seen(Error)) == 2
-    scene.subscription.seek(P0, 14)
+    scene.subscription.positions.seek(P0, 14)
     scene.do(Fetch())
     assert fetched_from(scene) == [{P0: 14}]
 
@@ -316,9 +316,9 @@ def test_a_topic_that_was_created_anew_is_not_waited_for_until_it_has_as_many_le
 
 def test_what_a_member_commits_has_the_epoch_of_the_last_record() -> None:
     scene = reading(3, group_id="readers")
-    assert scene.subscription.returned_positions() == {P0: OffsetAndMetadata(20, "", 3)}
-    assert scene.subscription.to_commit() == {P0: OffsetAndMetadata(20, "", 3)}
-    scene.subscription.set_committed({P0: OffsetAndMetadata(20, "", 3)})
-    assert scene.subscription.to_commit() == {}
+    assert scene.subscription.positions.returned_positions() == {P0: OffsetAndMetadata(20, "", 3)}
+    assert scene.subscription.positions.to_commit() == {P0: OffsetAndMetadata(20, "", 3)}
+    scene.subscription.positions.set_committed({P0: OffsetAndMetadata(20, "", 3)})
+    assert scene.subscription.positions.to_commit() == {}
     scene.do(FetchCommitted((P0,), 1, 60_000))
     assert fetched_from(scene) == []

@@ -11,6 +11,7 @@ from groupspec.impl.consumer import Consumer, WakeupError
 from groupspec.impl.core.events import Fetch
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.partition_state import Buffered, Position
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.runtime import this_thread
 from groupspec.impl.testing import Callback
@@ -152,45 +153,46 @@ def guarded() -> tuple[SubscriptionState, _Guarded]:
     guard = _Guarded()
     state = SubscriptionState(lambda: _Lock(guard))
 
-    class Watched(SubscriptionState):
-        def __getattribute__(self, name: str) -> object:
-            if name == "_shared":
-                assert guard.held, "the shared state was touched without the lock"
-            return super().__getattribute__(name)
+    def touched(self: object, name: str) -> object:
+        if name == "_shared":
+            assert guard.held, "the shared state was touched without the lock"
+        return object.__getattribute__(self, name)
 
-    state.__class__ = Watched
+    state.__class__ = type("Watched", (SubscriptionState,), {"__getattribute__": touched})
+    state.positions.__class__ = type("WatchedToo", (Positions,), {"__getattribute__": touched})
     return state, guard
 
 
 def test_T2_nobody_touches_the_shared_state_without_its_lock_and_each_step_takes_it_once() -> None:
     state, guard = guarded()
+    positions = state.positions
     state.subscribe([TOPIC])
     state.assign_from_group(partitions(0, 1))
     state.assigned_callback_done()
-    (epoch, _) = state.without_position().popitem()[1], None
-    state.set_position(FIRST, state.without_position()[FIRST], 10, committed=True)
-    records = Buffered(FIRST, state.fetchable()[FIRST][0], 10, b"...", 20)
+    (epoch, _) = positions.without_position().popitem()[1], None
+    positions.set_position(FIRST, positions.without_position()[FIRST], 10, committed=True)
+    records = Buffered(FIRST, positions.fetchable()[FIRST][0], 10, b"...", 20)
     steps: list[Callable[[], object]] = [
-        lambda: state.poll_started(),
-        lambda: state.begin_fetch({FIRST: Position(epoch, 10)}, {}),
-        lambda: state.fetch_ended(FIRST, records.epoch),
-        lambda: state.buffer(records),
-        lambda: state.next_buffered(),
-        lambda: state.advance(records, 10, 12, exhausted=True),
-        lambda: state.returned_positions(),
-        lambda: state.has_unprocessed(),
-        lambda: state.to_commit(),
-        lambda: state.set_committed({FIRST: OffsetAndMetadata(11)}),
-        lambda: state.pause([FIRST]),
-        lambda: state.paused(),
-        lambda: state.resume([FIRST]),
-        lambda: state.seek(FIRST, 30),
+        lambda: positions.poll_started(),
+        lambda: positions.begin_fetch({FIRST: Position(epoch, 10)}, {}),
+        lambda: positions.fetch_ended(FIRST, records.epoch),
+        lambda: positions.buffer(records),
+        lambda: positions.next_buffered(),
+        lambda: positions.advance(records, 10, 12, exhausted=True),
+        lambda: positions.returned_positions(),
+        lambda: positions.has_unprocessed(),
+        lambda: positions.to_commit(),
+        lambda: positions.set_committed({FIRST: OffsetAndMetadata(11)}),
+        lambda: positions.pause([FIRST]),
+        lambda: positions.paused(),
+        lambda: positions.resume([FIRST]),
+        lambda: positions.seek(FIRST, 30),
         lambda: state.pause_for_revocation([FIRST]),
         lambda: state.turn_callback_into_lost(),
         lambda: state.start_callback(),
         lambda: state.finish_callback(),
-        lambda: state.describe(),
-        lambda: state.is_current(FIRST, epoch),
+        lambda: positions.describe(),
+        lambda: positions.is_current(FIRST, epoch),
         lambda: state.keep_only([FIRST]),
         lambda: state.unsubscribe(),
     ]
