@@ -50,7 +50,10 @@ class PartitionCalls(Calls):
             while position is None:
                 self._call_guard.check_interrupted()
                 if not self._driver.wait_until(lambda: self._has_position(partition), deadline_ms):
-                    raise KafkaTimeoutError(f"position({partition}): not known after {limit_ms} ms")
+                    raise KafkaTimeoutError(
+                        f"position({partition}): not known after {limit_ms} ms: neither its committed offset nor the "
+                        "reset policy's has been answered; can bootstrap_servers be reached?"
+                    )
                 self._report_failure()
                 self._callbacks.raise_error()
                 position = self._positions.position(partition)

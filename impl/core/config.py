@@ -234,7 +234,8 @@ class Config:
             doubts.append(
                 f"max_poll_interval_ms={self.max_poll_interval_ms} is below "
                 f"session_timeout_ms={self.session_timeout_ms}: "
-                "an application that is slow leaves the group sooner than one that is dead; librdkafka refuses this"
+                "an application that is slow leaves the group sooner than one that is dead; librdkafka refuses "
+                "this. Raise the one or lower the other"
             )
         if self.fetch_max_wait_ms >= self.request_timeout_ms:
             doubts.append(
@@ -272,8 +273,8 @@ class Config:
         strategy = self.partition_assignment_strategy
         if type(strategy) is not tuple or not strategy:
             raise ConfigError(
-                f"partition_assignment_strategy={strategy!r}: must be a tuple of at least one assignor's name, "
-                f"out of {', '.join(ASSIGNORS)}"
+                f"partition_assignment_strategy={strategy!r}: must be a tuple or list of at least one of "
+                f"{', '.join(map(repr, ASSIGNORS))}"
             )
         for name in strategy:
             if name not in list(ASSIGNORS):  # by comparison: a list, for example, has no hash

@@ -78,7 +78,7 @@ class Connection:
         if self.is_known:
             return ""
         return (
-            f"; the group's coordinator is unknown (lookups: {self._last_failure}): can bootstrap_servers be reached?"
+            f"; the group's coordinator is unknown (lookups: {self._last_failure}; can bootstrap_servers be reached?)"
         )
 
     def start(self) -> None:

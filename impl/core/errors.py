@@ -145,11 +145,14 @@ _ADVICE: dict[ErrorCode, str] = {
     ErrorCode.INVALID_GROUP_ID: "set a group_id that is not empty",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "grant READ on the group",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "grant READ on the topic",
+    ErrorCode.CORRUPT_MESSAGE: "the broker's log is damaged there: seek() past it",
+    ErrorCode.UNKNOWN_SERVER_ERROR: "the broker's log says why",
 }
+_UNKNOWN = "this client does not know that code: look it up among the error codes of Kafka's protocol guide"
 
 
 def error_for(code: ErrorCode, what: str) -> ProtocolError:
     """The exception for an error code; `what` says what was tried and where."""
-    advice = _ADVICE.get(code)
+    advice = _ADVICE.get(code) if code.name in ErrorCode.__members__ else _UNKNOWN
     message = f"{what}: {code.name}" + (f"; {advice}" if advice else "")
     return _CLASSES.get(code, ProtocolError)(message, code)

@@ -196,7 +196,10 @@ class Joining:
     def refused(self, api: str, code: ErrorCode) -> KafkaError:
         """The application gets an error; its next poll joins again."""
         config = self._context.config
-        error = error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r} refused")
+        timeout = (
+            f" with session_timeout_ms={config.session_timeout_ms}" if code is ErrorCode.INVALID_SESSION_TIMEOUT else ""
+        )
+        error = error_for(code, f"{api} of member {config.client_id!r} in group {config.group_id!r}{timeout} refused")
         self._await_poll(error)
         return error
 

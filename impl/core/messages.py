@@ -24,6 +24,7 @@ class ErrorCode(IntEnum):
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1
+    CORRUPT_MESSAGE = 2
     UNKNOWN_TOPIC_OR_PARTITION = 3
     LEADER_NOT_AVAILABLE = 5
     NOT_LEADER_OR_FOLLOWER = 6
@@ -54,6 +55,15 @@ class ErrorCode(IntEnum):
     GROUP_MAX_SIZE_REACHED = 81
     FENCED_INSTANCE_ID = 82
     UNSTABLE_OFFSET_COMMIT = 88
+
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode | None:
+        """Any other number stays itself and is called by it: so an error says what a broker of the future answered."""
+        if not isinstance(value, int):
+            return None
+        code = int.__new__(cls, value)
+        code._name_, code._value_ = f"CODE_{value}", value
+        return cls._value2member_map_.setdefault(value, code)  # type: ignore[return-value]
 
 
 class TopicPartition(NamedTuple):

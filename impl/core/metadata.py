@@ -210,8 +210,13 @@ class Metadata:
         self._look_again()
 
     def topic_refused(self, topics: tuple[str, ...], code: ErrorCode) -> None:
-        """The application gets an error, once until it polls again; the topic may be allowed later."""
-        news = [topic for topic in topics if topic not in self._told]
+        """The application gets an error, once until it polls again; the topic may be allowed later.
+
+        No topic: the request was refused as a whole. It is sent again after the backoff, or nobody would ask again.
+        """
+        if not topics:
+            self.failed()
+        news = [topic for topic in topics or ("the cluster",) if topic not in self._told]
         if news:
             self._told.update(news)
             self._context.report(error_for(code, f"Metadata of {', '.join(news)} refused"))

@@ -277,7 +277,8 @@ class Offsets:
     def reset_refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
         """For good: the application gets an error; its next poll tries again."""
         self._refused = True
-        self._context.report(error_for(code, f"Offsets of {', '.join(map(str, partitions))} refused"))
+        about = partitions or sorted(self._resets.get(sent.request_id, ()))
+        self._context.report(error_for(code, f"Offsets of {', '.join(map(str, about))} refused"))
 
     def reset_ended(self, sent: Sent) -> None:
         """All of this ListOffsets has been dealt with."""

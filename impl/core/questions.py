@@ -47,6 +47,9 @@ PASSING: Final = frozenset(
 """After these the question is asked again (as Java's OffsetFetcherUtils and TopicMetadataFetcher)."""
 
 
+UNREACHABLE = "can bootstrap_servers be reached?"
+
+
 @dataclass(slots=True, eq=False)
 class _Question:
     """One call of the application's. Of offsets: what is still open, what is being asked, what was found."""
@@ -57,7 +60,7 @@ class _Question:
     topics: tuple[str, ...] | None = None
     found: dict[TopicPartition, ListedOffset | None] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
-    trouble: str = "no broker has answered"
+    trouble: str = f"no broker has answered ({UNREACHABLE})"
 
 
 class Questions:
@@ -101,7 +104,7 @@ class Questions:
                 continue
             leader = self._metadata.leader(partition)
             if leader is None:
-                question.trouble = f"{partition} has no leader that is known"
+                question.trouble = f"the leader of {partition} is not known (is there such a topic? {UNREACHABLE})"
             else:
                 by_leader.setdefault(leader, {})[partition] = timestamp
         for leader, timestamps in by_leader.items():
@@ -153,7 +156,7 @@ class Questions:
 
     def _try_again(self, question: _Question, wrong: list[Answer]) -> None:
         question.trouble = ", ".join(
-            f"{', '.join(map(str, part.partitions or part.topics)) or 'the answer'}: {part.error.name}"
+            f"{', '.join(map(str, part.partitions or part.topics)) or 'the last try'}: {part.error.name}"
             for part in wrong
         )
         self._context.arm("questions_backoff", self._context.config.retry_backoff_ms)

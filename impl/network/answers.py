@@ -9,18 +9,12 @@ from groupspec.impl.network.versions import ApiVersionsResponse
 
 
 def error_code(code: ErrorCode | str | int) -> ErrorCode:
-    """An error code by name (or ValueError), or number: one that Kafka lacks stays itself, for hostile answers."""
+    """An error code by name (or ValueError), or by number, be it one that Kafka has or not."""
     if isinstance(code, str):
         if code not in ErrorCode.__members__:
             raise ValueError(f"no error code is called {code!r}; known are {', '.join(ErrorCode.__members__)}")
         return ErrorCode[code]
-    try:
-        return ErrorCode(code)
-    except ValueError:
-        foreign = int.__new__(ErrorCode, code)
-        foreign._name_ = f"CODE_{code}"
-        foreign._value_ = code
-        return foreign
+    return ErrorCode(code)
 
 
 def answer_with_error(request: Request, error: ErrorCode) -> Answer:

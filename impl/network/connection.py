@@ -146,8 +146,8 @@ class Connection:
             if expected.request is None:
                 raise
             correlation_id = problem.correlation_id
-            # As Java's clients do: an error code from a future version is an error of the server.
-            response = answer_with_error(expected.request.request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            code = ErrorCode.UNKNOWN_SERVER_ERROR if problem.code is None else ErrorCode(problem.code)
+            response = answer_with_error(expected.request.request, code)
         if correlation_id != expected.correlation_id:
             raise MalformedMessage(
                 f"an answer with correlation id {correlation_id}; the next one here is {expected.correlation_id}"

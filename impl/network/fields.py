@@ -122,17 +122,9 @@ _READ: Final[Mapping[object, tuple[object, Callable[[Any], object]]]] = {
     int: (-1, int),
     bool: (False, bool),
     bytes: (b"", lambda value: bytes(value or b"")),
-    ErrorCode: (ErrorCode.NONE, lambda value: known_error(value)),
+    ErrorCode: (ErrorCode.NONE, ErrorCode),
 }
 """By the type of an attribute: what it is in versions without it, if the class has no default, and how it is read."""
-
-
-def known_error(code: int) -> ErrorCode:
-    """An error code. One that Kafka has and a consumer never meets becomes UNKNOWN_SERVER_ERROR."""
-    try:
-        return ErrorCode(code)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _plain(name: str, attribute: str, kind: object, default: object) -> Field:

@@ -23,7 +23,6 @@ from groupspec.impl.network.fields import (
     derived,
     duration,
     fixed,
-    known_error,
     null_if_empty,
     pairs,
     partitions,
@@ -171,7 +170,7 @@ def _write_left(response: messages.LeaveGroupResponse, context: Context) -> Erro
 def _read_left(struct: Struct, context: Context) -> ErrorCode:
     left = struct.structs("members")
     codes = (part.get("error_code", 0) for part in (struct, *(left if len(left) == 1 else ())))
-    return known_error(next(filter(None, codes), 0))
+    return ErrorCode(next(filter(None, codes), 0))
 
 
 def _read_wanted_offsets(struct: Struct, context: Context) -> tuple[TopicPartition, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
-from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
@@ -40,6 +39,10 @@ _RECORDS_AT: Final = 61
 _OLD_KEY_AT: Final = (18, 26)
 _LENGTH: Final = struct.Struct(">i")
 _SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
+
+
+class CorruptBatch(Exception):
+    """A batch that contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def decode_records(
         behind = _offset_behind(data, at, length)
         try:
             if length < _SMALLEST_BATCH - _BATCH_START.size:
-                raise CorruptRecordException(f"a batch of {length} bytes can't be")
+                raise CorruptBatch(f"it says that it has {length} bytes, which is too little")
             raw = data[at:end]
             batch = _open_batch(raw, check_crcs)
             if not (aborted.hides(batch, raw, behind - 1) or batch.is_control_batch):
@@ -149,11 +152,13 @@ def _is_abort(control: _Batch) -> bool:
 
 
 def _open_batch(data: bytes, check_crcs: bool) -> _Batch:
-    """One whole batch. Raises what the codecs raise."""
+    """One whole batch. Raises CorruptBatch, and what the codecs raise."""
+    if data[_MAGIC_AT] > _MAGIC:
+        raise CorruptBatch(f"its format (magic) is {data[_MAGIC_AT]}; 0 to {_MAGIC} are known")
     batch = cast("_Batches", MemoryRecords(data)).next_batch()
     if check_crcs and not batch.validate_crc():
-        raise CorruptRecordException("the checksum of the batch is wrong")
-    if data[_MAGIC_AT] >= _MAGIC:
+        raise CorruptBatch("its checksum is wrong")
+    if data[_MAGIC_AT] == _MAGIC:
         check_size(data[_ATTRIBUTES_END] & _CODEC, memoryview(data)[_RECORDS_AT:])
     else:
         check_size(*_old_message(data))

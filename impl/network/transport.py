@@ -422,8 +422,8 @@ class SocketTransport:
         text = f"Can't connect to {place}: {problem}"
         if phase is not Phase.CONNECTING:
             text = (
-                f"{place} does not answer as a Kafka broker does: {problem}. Is it one, on a listener without "
-                "TLS or SASL?"
+                f"{place} does not answer as a Kafka broker does (is it one, on a listener without TLS or SASL?): "
+                f"{problem}"
             )
         self._journal.seldom(__name__, f"{text}. Trying again", self._now_ms(), link.address)
 

@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,9 +26,12 @@ from groupspec.impl.core.errors import (
     IllegalStateError,
     KafkaTimeoutError,
     LogTruncationError,
+    ProtocolError,
+    UnreadableRecordsError,
 )
-from groupspec.impl.core.messages import OffsetAndMetadata
-from groupspec.impl.network.records import NewRecord
+from groupspec.impl.core.messages import FetchedPartition, FetchResponse, OffsetAndMetadata
+from groupspec.impl.network.answers import error_code
+from groupspec.impl.network.records import NewRecord, encode_records
 from groupspec.impl.network.transport import SocketTransport
 from groupspec.impl.partition_calls import OffsetAndTimestamp
 from groupspec.impl.runtime import ThreadingRuntime
@@ -306,6 +311,73 @@ def test_the_log_tells_the_story_of_a_member(
     assert re.search(r"Assigned orders-0, .*, orders-3 \(member \S+, generation 1, ASSIGNING_PARTITIONS\)", story)
     assert story.count("Topic nowhere does not exist (yet); asking again") == 1
     assert "Leaving the group: the consumer is being closed" in story
+
+
+REFUSED: dict[str, tuple[str, str | int, str]] = {
+    "JoinGroup, session timeout": ("JoinGroup", "INVALID_SESSION_TIMEOUT", r"session_timeout_ms=5000 .*group\.max\."),
+    "JoinGroup, group": ("JoinGroup", "GROUP_AUTHORIZATION_FAILED", "'billing' refused: .*; grant READ on the group"),
+    "Fetch, topic": ("Fetch", "TOPIC_AUTHORIZATION_FAILED", "Fetch of orders-.* refused: .*; grant READ on the topic"),
+    "Metadata, topic": ("Metadata", "TOPIC_AUTHORIZATION_FAILED", "Metadata of .* refused: .*; grant READ"),
+    "Metadata, number": ("Metadata", 777, "Metadata of .* refused: CODE_777; this client does not know"),
+    "JoinGroup, number": ("JoinGroup", 777, "JoinGroup of member 'member' .* refused: CODE_777"),
+    "SyncGroup, number": ("SyncGroup", 777, "SyncGroup .* refused: CODE_777"),
+    "FindCoordinator, number": ("FindCoordinator", 777, "Finding the coordinator of group 'billing' .* CODE_777"),
+    "OffsetFetch, number": ("OffsetFetch", 777, "Committed offset of orders-0, .* refused: CODE_777"),
+    "ListOffsets, number": ("ListOffsets", 777, "Offsets of orders-.* refused: CODE_777"),
+    "Fetch, number": ("Fetch", 777, "Fetch of orders-.* refused: CODE_777"),
+    "Fetch, corrupt": ("Fetch", 2, "Fetch of orders-.* refused: CORRUPT_MESSAGE; .* seek"),
+}
+"""What a broker answers to the first request, and what poll() raises."""
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_what_a_broker_refuses_is_raised_with_what_to_do_and_the_next_poll_tries_again(
+    broker: ScriptedBroker, design: Design, refused: str
+) -> None:
+    api, error, message = REFUSED[refused]
+    broker.on_next(api, Reply(error))
+    member = Member(broker, "eager", design)
+    try:
+        with pytest.raises(ProtocolError, match=message) as raised:
+            member.poll_until(lambda: False)
+        assert raised.value.code == error_code(error)
+        member.poll_until(lambda: len(member.read) == RECORDS * len(PARTITIONS))
+    finally:
+        member.consumer.close()
+
+
+def test_a_corrupt_batch_is_raised_again_and_again_until_the_application_moves_on(
+    broker: ScriptedBroker, reader: Consumer
+) -> None:
+    spoilt = bytearray(encode_records([NewRecord(b"spoilt")], 1))
+    spoilt[-3] ^= 1
+    batches = encode_records([NewRecord(b"good")], 0) + bytes(spoilt)
+    broker.on_next("Fetch", Reply(response=FetchResponse({PARTITIONS[0]: FetchedPartition(batches, RECORDS)})))
+    assert [record.value for record in reader.poll(BOUND_MS)] == [b"good"]
+    for _ in range(2):
+        with pytest.raises(
+            UnreadableRecordsError, match=r"orders-0 at offset 1: .*checksum.*seek\(orders-0, 2\)"
+        ) as bad:
+            reader.poll(BOUND_MS)
+        assert reader.position(PARTITIONS[0]) == 1
+    reader.seek(PARTITIONS[0], bad.value.next_offset)
+    assert next(reader).offset == 2
+
+
+UNCLOSED = """
+import sys
+from groupspec.impl.consumer import Consumer
+consumer = Consumer("orders", bootstrap_servers=sys.argv[1], group_id="billing", driver=sys.argv[2])
+while not consumer.assignment():
+    consumer.poll(100)
+"""
+
+
+def test_a_program_that_ends_without_close_ends_at_once(broker: ScriptedBroker, design: Design) -> None:
+    command = [sys.executable, "-W", "always", "-c", UNCLOSED, broker.bootstrap, design]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_MS / 1_000, check=True)
+    assert "was never closed" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_commit_without_a_broker_blames_nobody_else(design: Design) -> None:

@@ -40,7 +40,7 @@ P0, P1 = partitions(0, 1)
         ({"auto_offset_reset": None}, "'earliest', 'latest' or 'none'"),
         ({"auto_offset_reset": "by_duration:P"}, "such as 'by_duration:P1DT12H'"),
         ({"auto_offset_reset": "by_duration:-P1D"}, "such as 'by_duration:P1DT12H'"),
-        ({"partition_assignment_strategy": ()}, "at least one assignor"),
+        ({"partition_assignment_strategy": ()}, "at least one of 'range'"),
         ({"partition_assignment_strategy": "range"}, "must be a tuple"),
         ({"partition_assignment_strategy": ("rnage",)}, "known are range, roundrobin, sticky, cooperative-sticky"),
         ({"partition_assignment_strategy": ("range", "range")}, "twice"),

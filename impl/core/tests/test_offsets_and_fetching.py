@@ -525,6 +525,18 @@ def test_a_topic_with_an_error_is_asked_for_again(error: str, reported: int) -> 
     assert len(scene.sent(MetadataRequest)) == 2
 
 
+def test_metadata_that_is_refused_as_a_whole_is_told_of_once_and_asked_for_again() -> None:
+    scene = Scene()
+    scene.coordinator.topics = {}
+    scene.start()
+    scene.poll()
+    for _ in range(2):
+        scene.respond("Metadata", MetadataResponse((), (), error=ErrorCode(129)))  # REBOOTSTRAP_REQUIRED
+        scene.pass_ms(200)
+    assert scene.errors() == ["ProtocolError"]
+    assert len(scene.sent(MetadataRequest)) == 3
+
+
 def test_Q1_a_refused_topic_is_told_of_once_until_the_application_polls_again() -> None:
     scene = Scene()
     scene.coordinator.topics = {}

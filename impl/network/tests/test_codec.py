@@ -244,9 +244,9 @@ def test_an_error_code_that_kafka_does_not_have_is_told_from_broken_bytes() -> N
     assert (caught.value.correlation_id, caught.value.code) == (7, 999)
 
 
-def test_an_error_code_that_no_consumer_should_meet_is_an_error_of_the_server() -> None:
+def test_an_error_code_that_no_consumer_should_meet_keeps_its_number() -> None:
     encoded = encode_response(HeartbeatResponse(error_code(41)), 4, 7)  # NOT_CONTROLLER
-    assert decode_response("Heartbeat", 4, encoded) == (7, HeartbeatResponse(ErrorCode.UNKNOWN_SERVER_ERROR))
+    assert decode_response("Heartbeat", 4, encoded) == (7, HeartbeatResponse(ErrorCode(41)))
 
 
 def test_an_unknown_api_and_an_unknown_version_say_what_is_served() -> None:
@@ -290,5 +290,6 @@ def test_every_request_can_be_answered_with_an_error_that_is_found_again(data: s
 def test_an_error_has_a_name_or_a_number() -> None:
     assert error_code("NOT_COORDINATOR") is error_code(16) is ErrorCode.NOT_COORDINATOR
     assert error_code(999).name == "CODE_999"
+    assert error_code(999) is ErrorCode(999)
     with pytest.raises(ValueError, match="known are"):
         error_code("NO_SUCH_ERROR")

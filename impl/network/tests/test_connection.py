@@ -117,12 +117,12 @@ def test_a_static_member_does_not_join_as_a_dynamic_one_on_an_old_broker() -> No
     assert peer.requests() == []
 
 
-def test_an_error_code_from_the_future_is_an_error_of_the_server() -> None:
+def test_an_error_code_from_the_future_is_told_by_its_number() -> None:
     peer = Peer()
     connection = peer.ready()
     connection.submit(send(1), 1_000)
     peer.answer(HeartbeatResponse(error_code(999)), peer.requests()[0][0], 4)
-    assert connection.take_answers() == [ResponseReceived(1, HeartbeatResponse(ErrorCode.UNKNOWN_SERVER_ERROR))]
+    assert connection.take_answers() == [ResponseReceived(1, HeartbeatResponse(ErrorCode(999)))]
 
 
 def test_a_broker_that_refuses_to_name_its_versions_is_of_no_use() -> None:

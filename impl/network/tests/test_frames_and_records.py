@@ -170,6 +170,16 @@ def test_what_has_no_codec_is_said_by_an_error_of_ours_that_names_the_place() ->
     assert "seek(orders-0, 3)" in str(read.problem)
 
 
+@pytest.mark.parametrize("check_crcs", [True, False])
+def test_a_format_that_nobody_knows_is_said_by_its_number(check_crcs: bool) -> None:
+    future = bytearray(encode_records([NewRecord(b"a")], 5))
+    future[16] = 3
+    problem = decode_records(ORDERS_0, bytes(future), check_crcs=check_crcs).problem
+    assert str(problem).startswith(
+        "orders-0 at offset 5: CorruptBatch: its format (magic) is 3; 0 to 2 are known. seek"
+    )
+
+
 def test_a_length_that_can_not_be_is_a_problem_and_no_endless_loop() -> None:
     bad = bytearray(encode_records([NewRecord(b"a")], 5))
     bad[8:12] = (3).to_bytes(4, "big")
