@@ -23,6 +23,7 @@ from groupspec.impl.core.messages import (
     MetadataRequest,
     MetadataResponse,
     OffsetAndMetadata,
+    OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
@@ -179,10 +180,12 @@ def test_a_seek_with_an_epoch_is_compared_and_one_without_is_not() -> None:
 # What follows --------------------------------------------------------------------------------------------------------
 
 
-def test_a_shorter_log_is_read_on_from_where_it_parts() -> None:
+def test_a_shorter_log_is_read_on_from_where_it_parts(caplog: pytest.LogCaptureFixture) -> None:
     scene = reading(3)
     elected(scene, 4)
+    caplog.set_level("INFO")
     ended(scene, EpochEnd(2, 14))
+    assert "going on at 14, where the logs part" in caplog.text
     assert fetched_from(scene) == [{P0: 14}]
     assert scene.subscription.positions.to_commit() == {P0: OffsetAndMetadata(14, "", 2)}
     assert scene.errors() == []
@@ -203,6 +206,17 @@ def test_a_log_that_knows_nothing_of_the_epoch_is_read_from_where_the_policy_say
     ended(scene, end)
     (request,) = scene.sent(ListOffsetsRequest)
     assert (request.timestamps, request.leader_epochs) == ({P0: -1}, {P0: 4})
+
+
+def test_what_was_committed_is_no_place_to_go_on_where_the_log_does_not_have_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    scene = joined(FetchedOffset(42, leader_epoch=2), leader_epoch=5)
+    ended(scene, EpochEnd(-1, -1))
+    assert len(scene.sent(OffsetFetchRequest)) == 1
+    assert scene.sent(ListOffsetsRequest)[0].timestamps == {P0: -2}  # the scene's policy is earliest
+    assert "was truncated: it has not the records before 42 that were read; going on where" in caplog.text
 
 
 @pytest.mark.parametrize(
