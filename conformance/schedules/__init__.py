@@ -4,6 +4,7 @@ From the bottom:
 
 scenario      What the group, the network and the application do: drawn from a seed.
 times         When it must show signs of life, give up, and try again.
+rounds        Which rebalances have to come, and whether the last one has brought what it owns.
 requests      What each request must contain, and when it may be sent.
 group         The coordinator and the brokers, a thread for each connection, so that answers race.
 ledger        What the application was given, and what may come next.

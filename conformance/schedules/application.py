@@ -7,6 +7,7 @@ C3   What is revoked counts as owned until the callback has returned.
 L1   close() and unsubscribe() leave the group; L5: close() commits what was returned before.
 M5   With auto-commit all that was processed is committed some time.
 P4   Each call ends in its time.
+T4   A wakeup interrupts poll() at once; H6: and so does the end of a thread.
 
 Which records may come, and what may be committed, is in `ledger`; how calls end in `outcomes`.
 """
@@ -37,9 +38,9 @@ LONG_WORK_MS: Final = 25_000
 """Longer than the poll interval."""
 
 STABLE_MS: Final = 30_000
-STABLE_AFTER_FAULTS_MS: Final = 60_000
-"""Virtual times after which a member that nothing disturbs any more must have read of every partition that it owns: two
-requests that time out and a poll interval fit in the second.
+STABLE_AFTER_FAULTS_MS: Final = 240_000
+"""Virtual times after which a member that nothing disturbs any more must be in its group, and must have read of every
+partition that it owns. In the second fit eight requests that time out, four of them a JoinGroup, and a poll interval.
 """
 
 
@@ -61,14 +62,15 @@ class Application:
         self._runtime = runtime
         self._scenario = scenario
         self._group = group
+        self._transport = transport
         self._requests = requests
         self._callbacks = list(scenario.callbacks)
         self._before_last_poll: dict[TopicPartition, int | None] = {}
         self._others: list[tuple[int, str, Thread]] = []
         self._closed_meanwhile = False  # another thread has begun to close, maybe without time for a commit
         self._outcomes = Outcomes(runtime, scenario, group, transport)
+        self._wakeups_ms: list[int] = []
         self._wakeups_due = False  # another thread has called wakeup() before the last polls began
-        self._enforced = 0  # how many JoinGroups there are when it has enforced the last rebalance
         self._polls = False
         self._had_left = False  # the group, when the last poll() began
         self._consumer: Consumer | None = None
@@ -94,6 +96,8 @@ class Application:
         """See RebalanceListener."""
         with self._runtime.application("on_partitions_revoked"):
             self._expect_known(partitions, "revoked")
+            late = self._requests.is_lost(self._runtime.now_ms()) and not self._runtime.timers_race
+            assert not late, f"{set(partitions)} are revoked, and the membership was lost before (rule C2)"
             self._expect_owned(partitions)
             self._expect_committed(partitions)
             try:
@@ -105,6 +109,7 @@ class Application:
         """See RebalanceListener."""
         with self._runtime.application("on_partitions_lost"):
             self._expect_known(partitions, "lost")
+            assert self._requests.may_be_lost(), f"{set(partitions)} are lost, and nothing has ended it (rule C2)"
             self.ledger.forget(partitions)
 
     def _expect_known(self, partitions: list[TopicPartition], how: str) -> None:
@@ -179,6 +184,11 @@ class Application:
         """Start that thread, which does this, just before this call of the application, the first being number 0."""
         self._others.append((call, what, thread))
 
+    def wakeup(self, consumer: Consumer) -> None:
+        """Another thread calls it."""
+        self._wakeups_ms.append(self._runtime.now_ms())
+        consumer.wakeup()
+
     def _start_others(self, number: int) -> None:
         for call, what, thread in self._others:
             if call == number:
@@ -228,10 +238,11 @@ class Application:
                 self._unsubscribe(consumer)
                 consumer.subscribe([TOPIC], self)
             case "enforce_rebalance" if consumer.subscription():
-                follows = not (self._requests.in_round() or self._runtime.timers_race)
-                enforced = self._requests.joins + follows
+                rounds = self._requests.rounds
+                rounds.may_come(self._runtime.now_ms())
+                due = rounds.joins + (not (self._requests.in_round() or self._runtime.timers_race))
                 consumer.enforce_rebalance()
-                self._enforced = enforced
+                rounds.due = max(rounds.due, due)
             case _:
                 self._questions.ask(consumer, name, partitions)
 
@@ -239,7 +250,6 @@ class Application:
         self._requests.doing = "unsubscribe"
         self._requests.leaves()
         try:
-            self._enforced = 0
             with self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
             self._requests.membership_ended()
@@ -258,20 +268,20 @@ class Application:
         if ending == "block that raises" and self._scenario.commits_only_by_itself:
             self.ledger.processed = self._before_last_poll
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
-        joins = self._requests.joins
+        joins = self._requests.rounds.joins
         limit_ms = 0 if ending == "close at once" else CALL_MS
         with self._questions.limited("close()", limit_ms, waits=ending.startswith("close")), self._leaving("close()"):
             endings[ending]()
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
-            kept = self._requests.joins > joins  # in a round nothing can be committed (rule M7)
+            kept = self._requests.rounds.joins > joins  # in a round nothing can be committed (rule M7)
             assert found == offset or kept, f"closed at {offset} of {partition}, and {found} is committed (rule L5)"
 
     def _returned(self) -> dict[TopicPartition, int]:
         """What close() has to commit: all that was returned, where nothing keeps it from it."""
         scenario = self._scenario
         kept = scenario.timers_race or scenario.has_faults or scenario.commits_fail or scenario.is_closed_by_others
-        if kept or not scenario.auto_commit or self._requests.joins > self._requests.joined_last:
+        if kept or not scenario.auto_commit or self._requests.rounds.joins > self._requests.rounds.synced:
             return {}
         return {
             partition: offset
@@ -290,7 +300,7 @@ class Application:
 
     def _read(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
         """Poll, and check every record; which partitions they were of."""
-        began_ms = self._runtime.now_ms() - self._questions.in_callbacks_ms
+        polls_from_ms, in_callbacks_ms = self._runtime.now_ms(), self._questions.in_callbacks_ms
         self._polls, self._had_left = True, self._requests.left
         self._before_last_poll = dict(self.ledger.next)
         self._requests.times.poll_begins(self._runtime.now_ms())
@@ -303,9 +313,18 @@ class Application:
             self._polls = False
             self._requests.times.poll_ends(self._runtime.now_ms())
             self.ledger.sought.clear()
-            late_ms = self._runtime.now_ms() - self._questions.in_callbacks_ms - began_ms - timeout_ms
-            assert self._runtime.timers_race or late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
+            self._expect_in_time(polls_from_ms, self._questions.in_callbacks_ms - in_callbacks_ms, timeout_ms)
         return self.ledger.take(records)
+
+    def _expect_in_time(self, began_ms: int, in_callbacks_ms: int, timeout_ms: int) -> None:
+        """A poll() that began then ends now. Nothing interrupts its callbacks."""
+        if self._runtime.timers_race:
+            return
+        now_ms = self._runtime.now_ms()
+        late_ms = now_ms - in_callbacks_ms - began_ms - timeout_ms
+        assert late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
+        missed = [at_ms for at_ms in (*self._wakeups_ms, *self._transport.broken_ms) if began_ms < at_ms < now_ms]
+        assert not missed or in_callbacks_ms, f"poll() goes on for {now_ms - missed[0]} ms, interrupted (rules T4, H6)"
 
     def _read_all(self, consumer: Consumer) -> None:
         """Nothing disturbs the member any more: something comes of each partition that it owns."""
@@ -337,9 +356,13 @@ class Application:
         return (
             consumer.assignment() == owned
             and owned <= read
-            and self._requests.joins >= self._enforced
+            and not self._lacks(consumer)
             and not self._uncommitted(known)
         )
+
+    def _lacks(self, consumer: Consumer) -> str:
+        """What is wrong with the membership, if an unsubscribe() that has given up does not go on."""
+        return "" if self._requests.leaving else self._requests.rounds.lacks(consumer.subscription(), self.ledger.owned)
 
     def _uncommitted(self, known: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
         """What an automatic commit should have covered by now, since there was a poll() after it."""
@@ -356,7 +379,8 @@ class Application:
         assert not missing, f"nothing comes of {missing} any more; errors: {errors}"
         uncommitted = self._uncommitted(known)
         assert not uncommitted, f"{uncommitted} are not committed automatically; errors: {errors} (rule M5)"
-        assert self._requests.joins >= self._enforced, f"an enforced rebalance does not come; errors: {errors}"
+        lacks = self._lacks(consumer)
+        assert not lacks, f"{lacks}; errors: {errors}"
         told = self._outcomes.has_told(self._requests)
         assert told, f"of {self._requests.to_tell} not all are told; errors: {errors} (rule H4)"
         raise AssertionError(f"{consumer.assignment()} are assigned, and {self.ledger.owned} owned; errors: {errors}")

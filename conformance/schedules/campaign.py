@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from groupspec.conformance.schedules.application import Application
@@ -98,13 +99,14 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
         request_timeout_ms=SETTINGS["request_timeout_ms"],
     )
     others: dict[str, Callable[[], None]] = {
-        "wakeup": consumer.wakeup,
+        "wakeup": lambda: application.wakeup(consumer),
         "close": lambda: _close(consumer, 500),
         "close at once": lambda: _close(consumer, 0),
     }
     threads = [runtime.thread(lambda: application.work(consumer), "application")]
     for number, (what, call) in enumerate(scenario.others):
-        threads.append(runtime.thread(others[what], f"{what} {number}"))
+        later = partial(_later, runtime, scenario.others_wait_ms, others[what])
+        threads.append(runtime.thread(later, f"{what} {number}"))
         application.races_with(threads[-1], what, call)
     threads[0].start()
     began_ms = runtime.now_ms()
@@ -112,6 +114,11 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
     assert design not in runtime.alive(), f"close() has left its thread behind (rule L4); {runtime.report()}"
     seconds = 1 + (runtime.now_ms() - began_ms) / 1_000
     assert group.requests <= MAX_REQUESTS_PER_S * seconds, f"{group.requests} requests in {seconds:.0f} s"
+
+
+def _later(runtime: ScheduledRuntime, wait_ms: int, act: Callable[[], None]) -> None:
+    runtime.sleep_ms(wait_ms)
+    act()
 
 
 def _close(consumer: Consumer, timeout_ms: int) -> None:

@@ -58,7 +58,7 @@ class RacingTransport(MemoryTransport):
     """A network in memory whose answers come from other threads, one for each connection.
 
     Attributes:
-        broken: How often it could not take a request.
+        broken_ms: When it could not take a request.
     """
 
     SHARED_FIELDS: ClassVar = ("closed",)
@@ -67,7 +67,7 @@ class RacingTransport(MemoryTransport):
         super().__init__(runtime)
         self._breaks = set(breaks)
         self._sent_of: Counter[str] = Counter()
-        self.broken = 0
+        self.broken_ms: list[int] = []
         self._arrived = EventCount(runtime, "requests at the brokers")
         self._served: set[str | int] = set()
         self._requests = requests
@@ -97,7 +97,7 @@ class RacingTransport(MemoryTransport):
             assert not self.closed, f"{api} is sent after the network was closed (rule L4)"
             self._requests.sent(request, now_ms, arrives=not breaks)
         if breaks:
-            self.broken += 1
+            self.broken_ms.append(now_ms)
             raise CannotSend(f"{api} cannot be sent")
         with self._news:
             self.sent.append(request)

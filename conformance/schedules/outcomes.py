@@ -4,6 +4,7 @@ C4   What a callback raises is raised by a call, and by one only.
 H4   What the group refuses for good is raised by a call; H6: so is what ends a thread, and by one call only.
 L2   A call is out of time when it says so, and where something keeps it from its outcome.
 M6   Each asynchronous commit has one outcome, in the order of the calls.
+P4   A call that has nothing to wait for returns at once.
 T2   Errors are those that the API has for the call; T4: each wakeup interrupts at most one call.
 X2   Who is fenced by another process with its name hears of it.
 """
@@ -48,6 +49,9 @@ MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
 }
 """What each call may raise of its own. `IllegalStateError`: a partition that it names has been lost meanwhile."""
 
+WAITS_FOR_ANSWERS: Final = ("commit", "commit one", "committed", "position", "unsubscribe")
+"""The calls that need the network, or run callbacks; the others return at once."""
+
 OF_A_COMMIT: Final = (
     *(CommitFailedError, RebalanceInProgressError, RetriableCommitFailedError, KafkaTimeoutError, ConsumerClosedError),
 )
@@ -81,9 +85,13 @@ class Outcomes:
 
     @contextmanager
     def of(self, call: str, requests: Requests) -> Iterator[None]:
-        """A call: whatever it raises is allowed to."""
+        """A call: it takes no time that it does not need, and whatever it raises is allowed to."""
+        began_ms = self._runtime.now_ms()
         try:
             yield
+            took_ms = self._runtime.now_ms() - began_ms
+            waits = call in WAITS_FOR_ANSWERS or self._runtime.timers_race
+            assert waits or not took_ms, f"{call} takes {took_ms} ms, and has nothing to wait for (rule P4)"
         except KafkaError as error:
             if not isinstance(error, MAY_RAISE[call]) and not self._is_told(error, requests):
                 raise AssertionError(f"{call} raises {error!r} (rule T2)") from error
@@ -136,7 +144,9 @@ class Outcomes:
         asked = [what for what, _ in self._scenario.others if what == "wakeup"]
         assert self._count(WakeupError) <= len(asked), "a wakeup has interrupted two calls (rule T4)"
         assert self._count(CallbackRaised) <= self.raised, "a callback's error was raised twice (rule C4)"
-        assert self._count(CannotSend) <= self._transport.broken, "what ended a thread was raised twice (rule H6)"
+        assert self._count(CannotSend) <= len(self._transport.broken_ms), (
+            "what ended a thread was raised twice (rule H6)"
+        )
         assert self._scenario.is_closed_by_others or self._count(WakeupError) or not wakeups_due, (
             "a wakeup has interrupted no call (rule T4)"
         )
@@ -147,7 +157,7 @@ class Outcomes:
         if close_raised:
             return
         assert self._count(CallbackRaised) or not self.raised, "a callback's error is lost (rule C4)"
-        assert self._count(CannotSend) or not self._transport.broken, "what ended a thread is kept secret (rule H6)"
+        assert self._count(CannotSend) or not self._transport.broken_ms, "what ended a thread is kept secret (rule H6)"
 
     def is_woken(self) -> bool:
         """Whether a wakeup has interrupted a call."""

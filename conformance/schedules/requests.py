@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from groupspec.conformance.schedules.rounds import Rounds
 from groupspec.conformance.schedules.scenario import REFUSALS, Scenario
 from groupspec.conformance.schedules.times import Times
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
@@ -24,9 +25,10 @@ from groupspec.impl.core.messages import (
     Request,
     Response,
     SyncGroupRequest,
+    SyncGroupResponse,
     TopicPartition,
 )
-from groupspec.impl.core.protocol import decode_subscription, encode_subscription
+from groupspec.impl.core.protocol import decode_assignment, decode_subscription, encode_subscription
 from groupspec.impl.scripted import api_of
 
 GROUP: Final = "billing"
@@ -78,8 +80,7 @@ class Requests:
         fenced: Whether the member knows that another process has its instance id.
         maybe_fenced: Whether it knows that only if it has taken the answer to a commit for which time was over.
         named: The name that the member has used last, and has not given back.
-        joins: How often it has sent JoinGroup.
-        joined_last: How many JoinGroups there were when it took the answer to its last successful SyncGroup.
+        rounds: Its rebalances.
         refusals: What it was ever refused for good, or because another process has its name.
         to_tell: Which of these its application has to be told of.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
@@ -95,6 +96,8 @@ class Requests:
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._silent = False  # fenced before the answers that are being worked off
+        self._gone = self._cut_off = False  # the coordinator, as it has been told; the same before these answers
+        self._lost_ms: int | None = None  # when its membership has ended against its will
         self._recent: dict[str, deque[int]] = {}
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
         self._heartbeat_at_once = False  # after one that failed, or at another coordinator
@@ -105,7 +108,7 @@ class Requests:
         self.times.repeats = not (scenario.auto_commit or scenario.commits_async)
         self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
         self.named = ""
-        self.joins = self.joined_last = 0
+        self.rounds = Rounds()
         self.doing = ""
         self.refusals: set[ErrorCode] = set()
         self.to_tell: set[ErrorCode] = set()
@@ -120,7 +123,7 @@ class Requests:
         late = now_ms > self._learned_ms + LOOK_MS and not self._scenario.timers_race
         if self._at_once or late:
             self._maybe = {self._identity}
-            self._silent = self.fenced
+            self._silent, self._cut_off = self.fenced, self._gone
         for received in responses:
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
@@ -140,19 +143,31 @@ class Requests:
             self.maybe_fenced |= fences and self._may_be_given_up(request)
             self.fenced |= fences
             self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
+            self._gone |= self._gives_up and isinstance(request, OF_THE_GROUP)
         if isinstance(request, FindCoordinatorRequest):
-            self._heartbeat_at_once, self._gives_up = True, False
+            self._heartbeat_at_once, self._gives_up, self._gone = True, False, False
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
-        if isinstance(request, SyncGroupRequest) and _errors(response) == {ErrorCode.NONE}:
-            self.joined_last = self.joins
+        if isinstance(response, SyncGroupResponse) and not response.error:
+            share = decode_assignment(response.assignment).partitions
+            self.rounds.ends(share, self._scenario.cooperative)
             self._assigned_in = {max(self._assigned_in), self._identity[1]}
+        if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
+            self._announced(request, now_ms)
         if isinstance(response, JoinGroupResponse) and response.error is ErrorCode.MEMBER_ID_REQUIRED:
             self._given = response.member_id
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._identity = (response.member_id, response.generation)
         elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not self._may_be_given_up(request):
             self.membership_ended()
+            self._lost_ms = now_ms
+
+    def _announced(self, request: Request, now_ms: int) -> None:
+        """The group rebalances; whoever is in a round knows."""
+        if isinstance(request, HeartbeatRequest) and self._counts(request) and not (self.in_round() or self._gives_up):
+            self.rounds.must_come()
+        elif isinstance(request, OffsetCommitRequest):
+            self.rounds.may_come(now_ms)
 
     def _may_be_given_up(self, request: Request) -> bool:
         """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
@@ -182,11 +197,13 @@ class Requests:
         count = self._count(api_of(request), now_ms)
         assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
         assert sent.timeout_ms > 0, f"{api_of(request)} has no time to be answered (rule D6)"
+        is_blind = self._cut_off and self._gone and sent.node == COORDINATOR and not self._scenario.timers_race
+        assert not is_blind, f"{api_of(request)} to a coordinator that is known to be gone (rules D4, D5)"
         if not self._scenario.timers_race:
             self.times.sent(request, now_ms)
         match request:
             case JoinGroupRequest():
-                self._check_join(request, sent.timeout_ms)
+                self._check_join(request, sent.timeout_ms, now_ms)
             case SyncGroupRequest() | HeartbeatRequest() | OffsetCommitRequest():
                 self._check_generation(request)
             case LeaveGroupRequest():
@@ -205,6 +222,7 @@ class Requests:
         self._identity = ("", -1)
         self.leaving = self.fenced = self.maybe_fenced = False
         self.named = self._given = ""
+        self.rounds.membership_ended()
         self.times.excused()
         self._forget(lambda sent: isinstance(sent.request, ROUND))
 
@@ -214,7 +232,7 @@ class Requests:
 
     def disconnected(self) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""
-        self._heartbeat_at_once = True
+        self._heartbeat_at_once, self._gone = True, False
         self.times.excused()
         self._forget(lambda sent: sent.node == COORDINATOR)
 
@@ -223,12 +241,16 @@ class Requests:
 
     # What must hold ---------------------------------------------------------------------------------------------------
 
-    def _check_join(self, request: JoinGroupRequest, timeout_ms: int) -> None:
+    def _check_join(self, request: JoinGroupRequest, timeout_ms: int, now_ms: int) -> None:
         if self.leaving and not request.member_id:
             self.membership_ended()
             self.leaving = self._scenario.timers_race  # more than one may wait to be taken
-        self.joins += 1
-        self.left = False
+        subscription = decode_subscription(request.protocols[0][1])
+        rejoins = request.member_id == self._identity[0] and not self._scenario.timers_race
+        assert self.rounds.is_called_for() or not rejoins, "a JoinGroup that nothing has called for (rule J2)"
+        self.rounds.begins(subscription.topics, subscription.owned, now_ms)
+        self._forget(lambda sent: isinstance(sent.request, HeartbeatRequest))  # nobody waits for its answer any more
+        self.left, self._lost_ms = False, None
         self.times.excused()
         settings, names = SETTINGS, [name for name, _ in request.protocols]
         assert names == list(self._scenario.assignors), f"protocols {names} (rule J6)"
@@ -275,8 +297,10 @@ class Requests:
     def _check_leave(self, request: LeaveGroupRequest, now_ms: int) -> None:
         assert not self._scenario.static, "a static member leaves (rules L1, P1)"
         self.left = True
+        self.rounds.membership_ended()
         members = {self.named, self._given, *(name for name, _ in self._maybe)} - {""}
-        last_commit = self.doing == "close"  # its answer may have taken the identity away, and close() goes on
+        # The answer to the last commit may have taken the identity away, and close() goes on.
+        last_commit = self.doing == "close" or self._scenario.is_closed_by_others
         assert request.member_id in members or last_commit, (
             f"LeaveGroup as {request.member_id!r}, who is no member (rule L1)"
         )
@@ -286,6 +310,7 @@ class Requests:
         scenario = self._scenario
         if REASONS[""] in request.reason and not (scenario.timers_race or scenario.breaks or self.doing):
             self.times.gives_up(now_ms, is_calm=not scenario.has_faults)
+            self._lost_ms = now_ms
         possible = {self.doing}
         if self._scenario.timers_race or self._scenario.works_long:
             possible |= {""}  # the poll interval was over as the call began
@@ -304,6 +329,16 @@ class Requests:
         assert getattr(request, "group_id", GROUP) == GROUP, f"{api} in group {request}"
         must_be_silent = self._silent and self.fenced and not self.maybe_fenced
         assert not must_be_silent or anonymous, f"{api} after FENCED_INSTANCE_ID (rule X2)"
+
+    def is_lost(self, now_ms: int) -> bool:
+        """Whether its membership has ended, and it has had the time to learn it."""
+        return self._lost_ms is not None and now_ms > self._lost_ms + LOOK_MS
+
+    def may_be_lost(self) -> bool:
+        """Whether anything may have ended its membership."""
+        gone = self._identity[1] < 0 or self.left or self.fenced or self.leaving or bool(self.doing)
+        scenario = self._scenario
+        return gone or scenario.works_long or scenario.timers_race or scenario.is_closed_by_others
 
     def _has_unanswered_heartbeat(self) -> bool:
         return any(isinstance(sent.request, HeartbeatRequest) for sent in self._unanswered.values())

@@ -127,6 +127,7 @@ class Scenario:
         callbacks: What the application does in its callbacks, in order.
         others: What other threads do, and as of which of the application's calls they race with it.
         ending: How the application closes the consumer; see `ENDINGS`.
+        others_wait_ms: How long each of these threads waits before it does so: then a call may be waiting as well.
         timers_race: Whether time may pass while threads could go on, as on a machine that is overloaded.
     """
 
@@ -144,6 +145,7 @@ class Scenario:
     calls: tuple[str, ...]
     callbacks: tuple[str, ...]
     others: tuple[tuple[str, int], ...]
+    others_wait_ms: int
     timers_race: bool
     ending: str
 
@@ -195,7 +197,7 @@ class Scenario:
         start = f"nothing committed of {list(self.fresh)}, reset to the {self.reset}"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
-        others = ", ".join(f"{what} at call {number}" for what, number in self.others)
+        others = ", ".join(f"{what} {self.others_wait_ms} ms after call {number}" for what, number in self.others)
         return "\n".join(
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
@@ -260,4 +262,5 @@ def draw(seed: int) -> Scenario:
         others=tuple((what, random.choice(moments)) for what in (some(kinds, 3) if kinds else ())),
         timers_race=random.random() < 0.4,
         ending=random.choice(ENDINGS),
+        others_wait_ms=random.choice((0, 0, 100, 700)),
     )

@@ -16,6 +16,7 @@ from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.campaign import play, search, strategy
 from groupspec.conformance.schedules.scenario import LEFT_OUT, SLOW, Scenario, draw
+from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.scheduling import replay, run
@@ -108,6 +109,14 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
         lambda seam: seam.replace(Config.join_group_timeout_ms, lambda _, self: self.request_timeout_ms),
         "rule J5",
     ),
+    "wakeup at once": (
+        lambda seam: seam.replace(Consumer.wakeup, lambda _, self: self._call_guard.request_wakeup()),
+        "interrupted",
+    ),
+    "calls at once": (
+        lambda seam: seam.replace(Consumer.seek, lambda _, self, *__: self._runtime.sleep_ms(1)),
+        "nothing to wait for",
+    ),
     **{
         name: (MUTANTS[name].change, told)
         for name, told in {
@@ -127,6 +136,10 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
             "L5-old-positions": "rule L5",
             "M4-raising-block": "never reached",
             "C1-told-too-late": "after LeaveGroup",
+            "C2-revoked-for-lost": "membership was lost before",
+            "BUG-09": "does not join its group",
+            "BUG-10": "called for does not come",
+            "K2-endless": "nothing has called for",
         }.items()
     },
 }
