@@ -87,7 +87,8 @@ class Link:
     def __init__(self, peer: Peer, loop: Loop, cluster: Cluster, witness: Witness, plan: Plan) -> None:
         self._peer, self._loop, self._cluster, self._witness = peer, loop, cluster, witness
         self._random = Random(f"network {plan.seed} {peer.name}")
-        self._delay_ms = plan.delay_ms
+        low_ms, high_ms = plan.delay_ms
+        self._delays_ms = range(low_ms, high_ms + 1)
         self._connections: dict[str | int, Connection] = {}
         self._pending: dict[int, Pending] = {}
         self._turn = 0
@@ -156,7 +157,7 @@ class Link:
         return connection
 
     def _delay(self) -> int:
-        delay_ms = self._random.randint(*self._delay_ms)
+        delay_ms = self._random.choice(self._delays_ms)
         return delay_ms * 50 + 200 if self._loop.now_ms < self.slow_until_ms else delay_ms
 
     def _is_silent(self, connection: Connection) -> bool:
@@ -165,8 +166,7 @@ class Link:
         return cut_off or now_ms < self.silent_until_ms
 
     def _loses(self, request: Request, what: str) -> bool:
-        loss = (api_of(request), what)
-        if loss not in self.losses:
+        if not self.losses or (loss := (api_of(request), what)) not in self.losses:
             return False
         self.losses.remove(loss)
         return True

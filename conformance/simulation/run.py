@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -93,7 +93,7 @@ class Run:
         self.processes: list[Process] = []
         self.steps: list[Step] | None = [] if is_recording else None
         self._incarnations: Counter[int] = Counter()
-        self._requests: Counter[tuple[str, int]] = Counter()
+        self._requests: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._restarting: dict[int, int] = {}
         self._came_back: dict[int, int] = {}
         self._plans = {member.number: member for member in plan.members}

@@ -70,9 +70,9 @@ class Moment:
 
 Answer = Callable[[Moment], bool]
 _IN_ROUND_OR_BEFORE: Final = (*IN_A_ROUND, RebalanceState.PREPARE_REVOCATION, RebalanceState.REVOKING_PARTITION)
-_ANSWERS: Final[dict[str, dict[str, Answer]]] = {
+_FAILED: Final[dict[str, dict[str, Answer]]] = {
     "FindCoordinator": {
-        "lookup-fails": lambda m: m.error is not ErrorCode.NONE,
+        "lookup-fails": lambda m: True,
         "lookup-unanswered": lambda m: m.error in _GONE,
     },
     "JoinGroup": {
@@ -81,19 +81,11 @@ _ANSWERS: Final[dict[str, dict[str, Answer]]] = {
         "join-id-required": lambda m: m.error is ErrorCode.MEMBER_ID_REQUIRED,
         "join-rebalance-in-progress": lambda m: m.error is ErrorCode.REBALANCE_IN_PROGRESS,
         "join-id-unknown": lambda m: m.error is ErrorCode.UNKNOWN_MEMBER_ID,
-        "join-outlasts-session": lambda m: m.took_ms > m.process.plan.config.session_timeout_ms,
-        "conflicting-claims": lambda m: _claims_conflict(m.response),
     },
     "SyncGroup": {
         "sync-lost": lambda m: m.error in _GONE,
         "sync-rebalance-owning": lambda m: m.error in (ErrorCode.REBALANCE_IN_PROGRESS, *_EXPELLED) and bool(m.owned),
         "sync-coordinator-moved": lambda m: m.error in (*_NOT_THERE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
-        "assignment-outdated": lambda m: not m.error and m.process.core.membership.rejoin_again,
-        "auto-commit-due-in-round": lambda m: (
-            m.process.core.timers.deadline_ms("auto_commit") is not None
-            and m.took_ms > 0
-            and (m.process.core.timers.deadline_ms("auto_commit") or 0) <= m.process.loop.now_ms + 1_000
-        ),
     },
     "Heartbeat": {
         "heartbeat-coordinator-moved": lambda m: m.error in _NOT_THERE,
@@ -117,7 +109,6 @@ _ANSWERS: Final[dict[str, dict[str, Answer]]] = {
             m.error in _EXPELLED and m.state is RebalanceState.PREPARE_REVOCATION
         ),
         "commit-expelled-cooperative": lambda m: m.error in _EXPELLED and m.cooperative,
-        "commit-slow": lambda m: m.took_ms > m.process.plan.config.auto_commit_interval_ms,
         "commits-cut-together": lambda m: m.error in _GONE and m.process.link.has_sent("OffsetCommit"),
     },
     "OffsetFetch": {
@@ -125,13 +116,26 @@ _ANSWERS: Final[dict[str, dict[str, Answer]]] = {
         "offsets-unstable": lambda m: m.error is ErrorCode.UNSTABLE_OFFSET_COMMIT,
     },
     "LeaveGroup": {"leave-unanswered": lambda m: m.error in _GONE},
+}
+"""API -> situation -> whether the failure of such a request is one, just before the core hears of it."""
+
+_ENDED: Final[dict[str, dict[str, Answer]]] = {
+    "JoinGroup": {
+        "join-outlasts-session": lambda m: m.took_ms > m.process.plan.config.session_timeout_ms,
+        "conflicting-claims": lambda m: _claims_conflict(m.response),
+    },
+    "SyncGroup": {
+        "assignment-outdated": lambda m: not m.error and m.process.core.membership.rejoin_again,
+        "auto-commit-due-in-round": lambda m: (
+            m.process.core.timers.deadline_ms("auto_commit") is not None
+            and m.took_ms > 0
+            and (m.process.core.timers.deadline_ms("auto_commit") or 0) <= m.process.loop.now_ms + 1_000
+        ),
+    },
+    "OffsetCommit": {"commit-slow": lambda m: m.took_ms > m.process.plan.config.auto_commit_interval_ms},
     "Fetch": {"fetch-outdated": lambda m: not m.error and not _asked(m) <= set(m.owned)},
 }
-"""API -> situation -> whether the end of such a request is one, just before the core hears of it."""
-
-
-_ERRORS_ONLY: Final = ("FindCoordinator", "Heartbeat", "OffsetFetch", "LeaveGroup")
-"""APIs of which an answer without an error is no such situation."""
+"""The same, whether it has failed or not."""
 
 
 def _asked(moment: Moment) -> set[TopicPartition]:
@@ -198,13 +202,15 @@ class Watch:
         if error is ErrorCode.FENCED_INSTANCE_ID:
             self.seen["fenced"] += 1
         api = api_of(request.request)
-        if error is ErrorCode.NONE and api in _ERRORS_ONLY:
-            return
-        if (known := _ANSWERS.get(api)) is not None:
-            moment = Moment(process, request, response, error, process.loop.now_ms - sent_ms)
-            for name, is_it in known.items():
-                if is_it(moment):
-                    self.seen[name] += 1
+        for table in (_ENDED, _FAILED) if error else (_ENDED,):
+            if (known := table.get(api)) is not None:
+                moment = Moment(process, request, response, error, process.loop.now_ms - sent_ms)
+                self._count(known, moment)
+
+    def _count(self, known: dict[str, Answer], moment: Moment) -> None:
+        for name, is_it in known.items():
+            if is_it(moment):
+                self.seen[name] += 1
 
     def served(self, request: SendRequest, is_stale: bool) -> None:
         """A broker has done what a request wanted; `is_stale`: nobody will ever hear of it."""

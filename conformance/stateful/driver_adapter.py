@@ -10,7 +10,8 @@ offered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from groupspec.conformance.stateful.core_adapter import (
     ANSWERED_BY_ITSELF,

@@ -53,11 +53,11 @@ class Recorder:
             self._first[member] = self._next.get(member, 0)
         seq = self._first.get(member, 0) + event.seq
         self._next[member] = seq + 1
-        names = ("group", "member", "at_us", "event", "error", "generation", "member_id", "partitions")
-        fields: dict[str, object] = {name: getattr(event, name) for name in names}
+        fields = msgspec.structs.asdict(event)
         fields |= {"v": 1, "run": self.run, "seq": seq, "source": self.source, "process": self.process}
-        if event.detail:
-            fields["detail"] = msgspec.Raw(_ENCODER.encode(dict(event.detail)))
+        detail = fields.pop("detail")
+        if detail:
+            fields["detail"] = msgspec.Raw(_ENCODER.encode(detail))
         return msgspec.convert(fields, TraceLine)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 
@@ -70,6 +71,7 @@ class Log:
         return tuple(self._records[partition])
 
 
+@lru_cache(maxsize=1_000)
 def partition_of(group_id: str, partitions: int) -> int:
     """The partition that a group lies in: Java's hash of its id, without the sign (Kafka's `Utils.abs`)."""
     code = java_hash(group_id)

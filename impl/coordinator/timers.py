@@ -14,12 +14,12 @@ class Timers:
     """Each key has one timer at most. Timers that are due together run in the order of their deadlines, then of age."""
 
     def __init__(self) -> None:
-        self._timers: dict[Key, tuple[int, int, Action]] = {}
+        self._timers: dict[Key, tuple[int, int, Key, Action]] = {}  # deadline, age
         self._numbers = count()
 
     def start(self, key: Key, deadline_ms: int, action: Action) -> None:
         """Start this timer, or start it anew."""
-        self._timers[key] = (deadline_ms, next(self._numbers), action)
+        self._timers[key] = (deadline_ms, next(self._numbers), key, action)
 
     def stop(self, key: Key) -> None:
         """Stop this timer; one that does not run stays stopped."""
@@ -36,12 +36,14 @@ class Timers:
 
     def next_deadline_ms(self) -> int | None:
         """The earliest deadline; None if no timer runs."""
-        return min((deadline_ms for deadline_ms, _, _ in self._timers.values()), default=None)
+        first = min(self._timers.values(), default=None)
+        return None if first is None else first[0]
 
     def take_due(self, now_ms: int) -> tuple[int, Action] | None:
         """The first timer that is due: its deadline and its action. It runs no more. None: no timer is due."""
-        key = min(self._timers, key=lambda each: self._timers[each][:2], default=None)
-        if key is None or self._timers[key][0] > now_ms:
+        first = min(self._timers.values(), default=None)
+        if first is None or first[0] > now_ms:
             return None
-        deadline_ms, _, action = self._timers.pop(key)
+        deadline_ms, _, key, action = first
+        del self._timers[key]
         return deadline_ms, action

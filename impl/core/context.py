@@ -125,10 +125,10 @@ class Context:
     ) -> None:
         """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
         who, partitions = identity or self.identity, tuple(partitions)
-        failure = error.name if error else None
-        self.metrics.happened(event, failure is not None, self.now_ms)
+        code = None if error is None else error.name
+        self.metrics.happened(event, bool(error), self.now_ms)
         place = (who.member_id, who.generation, self.rebalance_state)
-        self.journal.event(__name__, self.now_ms, event, failure, place, partitions, detail)
+        self.journal.event(__name__, self.now_ms, event, code if error else None, place, partitions, detail)
         if self._trace is None:
             return
         self._trace(
@@ -138,7 +138,7 @@ class Context:
                 seq=self._trace_seq,
                 at_us=self.now_ms * 1000,
                 event=event,
-                error=None if error is None else error.name,
+                error=code,
                 generation=who.generation,
                 member_id=who.member_id,
                 partitions=tuple(map(str, partitions)),

@@ -11,49 +11,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
+
+from msgspec import Struct, field
 
 from groupspec.impl.core.messages import OffsetAndMetadata, Request, Response, TopicPartition
 
 # In: from the application ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
+class ServerEvent(Struct, frozen=True):
     """An event of the application's, on its way to the background thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start(ServerEvent):
+class Start(ServerEvent, frozen=True):
     """The background thread has started: DOWN becomes INITIALIZED."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribe(ServerEvent):
+class Subscribe(ServerEvent, frozen=True):
     """The application wants these topics, or all that match. Nothing is sent before its next poll (rule J7)."""
 
     topics: tuple[str, ...]
     pattern: re.Pattern[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unsubscribe(ServerEvent):
+class Unsubscribe(ServerEvent, frozen=True):
     """Release everything and leave the group; `future_id` is completed when that is done."""
 
     future_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Assign(ServerEvent):
+class Assign(ServerEvent, frozen=True):
     """Manual assignment: no group, no heartbeats (rule D8)."""
 
     partitions: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Poll(ServerEvent):
+class Poll(ServerEvent, frozen=True):
     """The application polled: the poll interval starts anew (rule P2), and work that waits for a poll goes on.
 
     `raises`: this poll will only raise an error that was waiting. Whoever is fenced must be told so, and poll again,
@@ -63,13 +58,11 @@ class Poll(ServerEvent):
     raises: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch(ServerEvent):
+class Fetch(ServerEvent, frozen=True):
     """Fetch what is fetchable (the proposal's FETCH event; sent by each poll)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit(ServerEvent):
+class Commit(ServerEvent, frozen=True):
     """Commit these offsets; `future_id` is completed with the outcome. `deadline_ms` None: one try (asynchronous)."""
 
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
@@ -77,8 +70,7 @@ class Commit(ServerEvent):
     deadline_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FetchCommitted(ServerEvent):
+class FetchCommitted(ServerEvent, frozen=True):
     """Ask for committed offsets; `future_id` is completed with them."""
 
     partitions: tuple[TopicPartition, ...]
@@ -86,8 +78,7 @@ class FetchCommitted(ServerEvent):
     deadline_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListOffsets(ServerEvent):
+class ListOffsets(ServerEvent, frozen=True):
     """Ask the leaders for offsets: by time, -2 the first one, -1 the end. `future_id`: a ListedOffset each, or None."""
 
     timestamps: Mapping[TopicPartition, int]
@@ -95,8 +86,7 @@ class ListOffsets(ServerEvent):
     deadline_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListTopics(ServerEvent):
+class ListTopics(ServerEvent, frozen=True):
     """Ask for these topics, or for all (None); `future_id` is completed with a TopicMetadata for each that exists."""
 
     topics: tuple[str, ...] | None
@@ -104,51 +94,43 @@ class ListTopics(ServerEvent):
     deadline_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeMember(ServerEvent):
+class DescribeMember(ServerEvent, frozen=True):
     """Ask for the member's identity: `future_id` is completed with GroupMetadata."""
 
     future_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeMetrics(ServerEvent):
+class DescribeMetrics(ServerEvent, frozen=True):
     """Ask for what was counted and timed; `future_id` is completed with it, by group and name."""
 
     future_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataUpdate(ServerEvent):
+class MetadataUpdate(ServerEvent, frozen=True):
     """Refresh the metadata of these topics now."""
 
     topics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EnforceRebalance(ServerEvent):
+class EnforceRebalance(ServerEvent, frozen=True):
     """Rejoin although nothing changed (KIP-568)."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallbackStarted(ServerEvent):
+class CallbackStarted(ServerEvent, frozen=True):
     """The polling thread has taken a REVOKE_PARTITIONS event: from here on its kind (revoked, lost) is settled."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsRevoked(ServerEvent):
+class PartitionsRevoked(ServerEvent, frozen=True):
     """The answer to REVOKE_PARTITIONS: the listener has returned (or raised; the protocol goes on, rule C4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsAssigned(ServerEvent):
+class PartitionsAssigned(ServerEvent, frozen=True):
     """The answer to ASSIGN_PARTITIONS: the listener has returned (or raised)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Close(ServerEvent):
+class Close(ServerEvent, frozen=True):
     """Commit if auto-commit is on, release everything, leave, end the loop; `future_id` is completed at the end.
 
     `processed`: the application has dealt with all records that it was given. Otherwise only those that it had before
@@ -163,16 +145,14 @@ class Close(ServerEvent):
 # In: from the network and the clock -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseReceived:
+class ResponseReceived(Struct, frozen=True):
     """The answer to the request with this id; a NoAnswer if there will never be one."""
 
     request_id: int
     response: Response
 
 
-@dataclass(frozen=True, slots=True)
-class TimerExpired:
+class TimerExpired(Struct, frozen=True):
     """The named timer of the core has run out (see `Core.timers`)."""
 
     timer: str
@@ -184,8 +164,7 @@ COORDINATOR = "coordinator"
 ANY_NODE = "any"
 
 
-@dataclass(frozen=True, slots=True)
-class SendRequest:
+class SendRequest(Struct, frozen=True):
     """Send this request. `node`: COORDINATOR (its own connection to that broker), ANY_NODE, or a broker's id."""
 
     request_id: int
@@ -194,8 +173,7 @@ class SendRequest:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectCoordinator:
+class ConnectCoordinator(Struct, frozen=True):
     """The coordinator was found: connect to it (a connection of its own, beside the one for fetching)."""
 
     node_id: int
@@ -203,8 +181,7 @@ class ConnectCoordinator:
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class DisconnectCoordinator:
+class DisconnectCoordinator(Struct, frozen=True):
     """The coordinator was forgotten. The core itself answers what is under way to it with DISCONNECTED."""
 
     cause: str
@@ -217,24 +194,21 @@ class CallbackKind(Enum):
     LOST = "lost"
 
 
-@dataclass(frozen=True, slots=True)
-class Error:
+class Error(Struct, frozen=True):
     """A ConsumerEvent: raise this from the application's next poll."""
 
     type: ClassVar = "ERROR"
     error: Exception
 
 
-@dataclass(frozen=True, slots=True)
-class RevokePartitions:
+class RevokePartitions(Struct, frozen=True):
     """A ConsumerEvent: run the listener. The kind is read when it starts: `SubscriptionState.pending_callback()`."""
 
     type: ClassVar = "REVOKE_PARTITIONS"
     partitions: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AssignPartitions:
+class AssignPartitions(Struct, frozen=True):
     """A ConsumerEvent: run the listener for these newly assigned partitions (maybe none)."""
 
     type: ClassVar = "ASSIGN_PARTITIONS"
@@ -244,8 +218,7 @@ class AssignPartitions:
 ConsumerEvent = Error | RevokePartitions | AssignPartitions
 
 
-@dataclass(frozen=True, slots=True)
-class CompleteFuture:
+class CompleteFuture(Struct, frozen=True):
     """Complete the future with this result, or this exception."""
 
     future_id: int
@@ -253,8 +226,7 @@ class CompleteFuture:
     error: Exception | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """The core has nothing more to do: the loop may end."""
 
 
@@ -271,8 +243,7 @@ Output = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMetadata:
+class GroupMetadata(Struct, frozen=True):
     """Who this member is (Java's ConsumerGroupMetadata): generation -1 and member id "" while it is none."""
 
     group_id: str
@@ -285,8 +256,7 @@ class UnsolicitedResponse(Exception):
     """An answer to no request that was ever sent. To one that was given up it is late, and ignored (rule J9)."""
 
 
-@dataclass(frozen=True)
-class PartitionDescription:
+class PartitionDescription(Struct, frozen=True):
     """One partition as the member sees it."""
 
     state: str  # UNASSIGNED ASSIGNED AWAITING_POSITION FETCHABLE PAUSED PENDING_REVOCATION
@@ -296,8 +266,7 @@ class PartitionDescription:
     fetch_in_flight: bool = False
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(Struct, frozen=True):
     """The core's state, for tests, logs and people. Names of states are the proposal's.
 
     connection: DOWN INITIALIZED COORDINATOR_DISCOVERY STABLE

@@ -48,7 +48,8 @@ class Series:
         """One more."""
         self.count += 1
         self.total += value
-        self.max = value if self.count == 1 else max(self.max, value)
+        if not value <= self.max:  # which is NaN at first
+            self.max = value
 
     @property
     def avg(self) -> float:

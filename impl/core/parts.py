@@ -118,11 +118,13 @@ class Parts:
 
     def progress(self) -> None:
         """Let every part that may do what has become possible, until nothing more does."""
-        before, parts = -1, self._at_work[self.scope]
-        while self.connection.state is not ConnectionState.DOWN and before != self.context.output_count():
+        parts = self._at_work[self.scope]
+        while self.connection.state is not ConnectionState.DOWN:
             before = self.context.output_count()
             for part in parts:
                 part.progress()
+            if self.context.output_count() == before:
+                return
 
     # What the application does ---------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from groupspec.conformance.simulation.picture import sequence
 from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
 from groupspec.conformance.simulation.shrinking import failure
-from groupspec.conformance.simulation.situations import _ANSWERS, _TOLD, SITUATIONS
+from groupspec.conformance.simulation.situations import _ENDED, _FAILED, _TOLD, SITUATIONS
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -271,7 +271,7 @@ def test_every_situation_is_looked_for_and_is_the_trigger_of_known_bugs() -> Non
     assert len(SITUATIONS) >= 30
     assert {bug for one in SITUATIONS.values() for bug in one.bugs} <= set(KNOWN_BUGS)
     source = Path(campaign.__file__).with_name("situations.py").read_text(encoding="utf-8")
-    looked_for = {name for group in (_ANSWERS, _TOLD) for one in group.values() for name in one}
+    looked_for = {name for group in (_ENDED, _FAILED, _TOLD) for one in group.values() for name in one}
     looked_for |= set(re.findall(r'self\.seen\["([a-z-]+)"\]', source))
     assert looked_for == set(SITUATIONS)
 

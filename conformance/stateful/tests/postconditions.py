@@ -6,9 +6,10 @@ A meaning, on a sans-IO core, for each of the words that `spec/request_handling.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from groupspec.conformance.stateful.tests.answered_core import COMMITTED, LISTED, NONE_COMMITTED, OWNED, AnsweredCore
 from groupspec.conformance.stateful.tests.preconditions import BACKED_OFF, CLOSE_MS, PRECONDITIONS, error_of, happens
