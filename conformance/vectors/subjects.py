@@ -37,6 +37,7 @@ class Subject:
         home: Where a pair's run ends: the state of each machine that this says something about.
         through: The event that must come between the pair and home, so that what the pair left behind has its chance to
             show.
+        goes_well: The events on the plain way home, if there is one.
         can_be: Whether an environment could bring an event about in a state.
         shows: What can be seen on an event besides what the machines emit.
     """
@@ -47,6 +48,7 @@ class Subject:
     _: KW_ONLY
     home: Mapping[str, str]
     through: str
+    goes_well: frozenset[str] = frozenset()
     can_be: Callable[[Member, MemberState, Offer], bool] = lambda *_: True
     shows: Callable[[Member, MemberState, Offer], tuple[str, ...]] = lambda *_: ()
 
@@ -111,6 +113,15 @@ def _which_callback(member: Member, state: MemberState, offer: Offer) -> tuple[s
     return ("onPartitionsLost",) if member.value_of(state, "lost") else ("onPartitionsRevoked",)
 
 
+_PLAIN = frozenset(event for (_, error), event in vocabulary.RESPONSES.items() if error == "NONE") | {
+    "started",
+    "subscribed_to_topics",
+    "application_polled",
+    "callback_started",
+    "partitions_revoked",
+    "partitions_assigned",
+}
+
 SUBJECTS: tuple[Subject, ...] = (
     Subject(
         "member",
@@ -118,6 +129,7 @@ SUBJECTS: tuple[Subject, ...] = (
         ("eager", "cooperative"),
         home={"connection": "STABLE", "rebalance": "STABLE"},
         through="sync_accepted",
+        goes_well=_PLAIN,
         can_be=_assignments_that_can_be,
         shows=_which_callback,
     ),

@@ -5,14 +5,17 @@ Its states, what each event makes of them, and ways home.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
 
 from groupspec.conformance.stateful.routes import Goal, consecutive
 from groupspec.conformance.vectors.subjects import Subject
 from groupspec.spec.compiler.member import IllegalEvent, Member, MemberState, Move, Offer
+
+WRONG: Final = 1_000
+"""How many events in which nothing goes wrong are better than one in which something does."""
 
 
 class Reacted(NamedTuple):
@@ -46,27 +49,39 @@ class Walked:
     nodes: list[Node]
 
     def pairs(self, machine: str) -> dict[Goal, list[int]]:
-        """Every pair of transitions of `machine` that fire one after the other in some run: the shortest's events."""
+        """Every pair of transitions of `machine` that fire one after the other in some run: the shortest's events.
+
+        Of runs in which both change or send something, if there are any: what a transition without a trace leaves
+        behind can't show on the way home.
+        """
         edges = [[(r.offer, r.target, r.moves) for r in node.reactions] for node in self.nodes]
-        return consecutive(0, edges.__getitem__, machine)
+        telling = [
+            [(r.offer, r.target, r.moves) for r in node.reactions if r.sent or r.target != node.number]
+            for node in self.nodes
+        ]
+        return consecutive(0, edges.__getitem__, machine) | consecutive(0, telling.__getitem__, machine)
 
     def ways_home(self) -> Mapping[tuple[int, bool], int]:
-        """(state, whether `through` has happened) -> the event that is the first of a shortest way home."""
+        """(state, whether `through` has happened) -> the first event of the way home with the least that goes wrong.
+
+        The shortest way would often be an error that makes the member begin anew, so that nothing could show.
+        """
         backwards: dict[tuple[int, bool], list[tuple[tuple[int, bool], int]]] = {}
         for node in self.nodes:
             for reacted in node.reactions:
                 for done in (False, True):
                     after = done or self._goes_through(reacted)
                     backwards.setdefault((reacted.target, after), []).append(((node.number, done), reacted.offer))
-        reached: dict[tuple[int, bool], int] = {
-            (node.number, True): -1 for node in self.nodes if self._is_home(node.state)
-        }
-        queue = deque(reached)
+        homes = [(node.number, True) for node in self.nodes if self._is_home(node.state)]
+        reached, costs = dict.fromkeys(homes, -1), dict.fromkeys(homes, 0)
+        queue = [(0, home) for home in homes]
         while queue:
-            for before, offer in backwards.get(queue.popleft(), ()):
-                if before not in reached:
-                    reached[before] = offer
-                    queue.append(before)
+            cost, here = heappop(queue)
+            for before, offer in backwards.get(here, ()) if cost == costs[here] else ():
+                longer = cost + (1 if self.offers[offer].event in self.subject.goes_well else WRONG)
+                if longer < costs.get(before, longer + 1):
+                    reached[before], costs[before] = offer, longer
+                    heappush(queue, (longer, before))
         return reached
 
     def reaction(self, number: int, offer: int) -> Reacted:

@@ -24,10 +24,11 @@ var bugs = []struct{ name, row, wrong string }{
 	{"stall-forgotten-while-no-coordinator", "KNOWN stall() go_on()", "KNOWN go_on()"},
 	{"static-member-leaves", "| !static member/PREPARING_REBALANCE", "| member/PREPARING_REBALANCE"},
 	{"two-heartbeats-in-flight", "turn_ended | IDLE KNOWN beat_due", "turn_ended | IDLE/IN_FLIGHT KNOWN beat_due"},
+	{"unsubscribed-in-a-revocation-forgotten", "unwanted=!none_later keeps=some_later", "!unwanted !keeps"},
 }
 
 // ofCooperative are those that an eager member cannot have: it joins with nothing, and has nothing to give up afterwards.
-var ofCooperative = []string{"joins-with-what-it-does-not-want", "no-second-rebalance"}
+var ofCooperative = []string{"joins-with-what-it-does-not-want", "no-second-rebalance", "unsubscribed-in-a-revocation-forgotten"}
 
 // tableWith is the table with a bug in it, and as it should be if none is named.
 func tableWith(bug string) (string, error) {
