@@ -4,7 +4,8 @@ From the bottom:
 
 loop          Virtual time.
 plan          What happens in a run: drawn from a seed.
-cluster       The brokers: coordinator, metadata, records that come by the clock.
+logs          The partitions: records that come by the clock, leaders that lack some of them.
+cluster       The brokers: coordinator and metadata.
 network       Connections that break, delay, lose and are silent.
 member        What the parts of a run see of one process.
 ledger        What must hold of records, commits, owners and callbacks.

@@ -11,7 +11,7 @@ from groupspec.conformance.simulation.member import Calls, Member
 from groupspec.conformance.simulation.plan import TOPICS
 from groupspec.conformance.simulation.situations import Watch
 from groupspec.impl.core.errors import FencedInstanceIdError, KafkaError
-from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 
 COMMIT_LIMIT_MS: Final = 10_000
 CLOSE_LIMIT_MS: Final = 30_000
@@ -106,12 +106,12 @@ class Application(Calls):
         """One topic instead of all, or all again."""
         self.topics = TOPICS[:1] if self.topics == TOPICS else TOPICS
 
-    def goes_back(self) -> tuple[TopicPartition, int] | None:
+    def goes_back(self) -> tuple[TopicPartition, OffsetAndMetadata] | None:
         """Where to seek: some records of the first partition that has a position are to be processed again."""
         for partition, position in self._process.subscription.positions.returned_positions().items():
             offset = max(0, position.offset - MOST_SOUGHT)
             self._ledger.sought(self._process, partition, offset)
-            return partition, offset
+            return partition, OffsetAndMetadata(offset, leader_epoch=position.leader_epoch)
         return None
 
     def raised(self, error: KafkaError) -> None:

@@ -1,11 +1,11 @@
-"""The brokers: the reference coordinator on one of them, and partitions with records that come by the clock."""
+"""The brokers: the reference coordinator on one of them, and the partitions' logs (`logs`) on all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from struct import pack, unpack
+from collections.abc import Callable
 from typing import Final
 
+from groupspec.conformance.simulation.logs import Logs
 from groupspec.conformance.simulation.loop import Event, Loop
 from groupspec.conformance.simulation.plan import GROUP, NODES, TOPICS, Plan
 from groupspec.impl.broker.coordinators import Coordinators
@@ -14,34 +14,12 @@ from groupspec.impl.coordinator.group import GroupState
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode, Request, Response, TopicPartition
-from groupspec.impl.records import ConsumerRecord, Decoded
 
 BROKERS: Final = tuple(messages.Broker(node, "broker", 9090 + node) for node in range(1, NODES + 1))
-MOST_RECORDS: Final = 50
-MOST_PARTITIONS: Final = 24
 VERSION: Final = 9
 """Of every request, as far as a coordinator cares."""
 
 Reply = Callable[[Response], None]
-
-
-class RangeDecoder:
-    """Reads two numbers, the first offset and the one after the last, instead of record batches."""
-
-    def decode(
-        self,
-        partition: TopicPartition,
-        data: bytes,
-        from_offset: int,
-        aborted_transactions: Sequence[tuple[int, int]] = (),
-    ) -> Decoded:
-        """See RecordDecoder."""
-        first, end = unpack(">qq", data)
-        records = [
-            ConsumerRecord(partition.topic, partition.partition, offset, -1, None, None)
-            for offset in range(max(first, from_offset), end)
-        ]
-        return Decoded(records, end)
 
 
 class Cluster:
@@ -52,17 +30,14 @@ class Cluster:
         down: Nodes that do not run.
         undone: Generations that a coordinator had begun, and that the next one has not found in the log. Source: Kafka
             GroupMetadataManager writes a generation when it has its leader's assignment, not before.
-        partitions: How many each topic has.
+        logs: What the partitions have.
     """
 
     def __init__(self, loop: Loop, plan: Plan) -> None:
         self._loop = loop
-        self._every_ms = plan.record_every_ms
-        self._last_record_ms = plan.faults_end_ms + plan.settling_ms
-        self.partitions = dict(zip(TOPICS, plan.partitions, strict=True))
-        self._created_ms = dict.fromkeys(self.all_partitions(TOPICS), loop.now_ms)
+        self.logs = Logs(loop, plan)
         settings = Settings(initial_rebalance_delay_ms=plan.initial_delay_ms, offsets_partitions=1)
-        self.coordinators = Coordinators(NODES, settings, lambda topic: self.partitions.get(topic, 0))
+        self.coordinators = Coordinators(NODES, settings, lambda topic: self.logs.partitions.get(topic, 0))
         self.coordinator = 1
         self.down: set[int] = set()
         self.undone: set[int] = set()
@@ -74,14 +49,6 @@ class Cluster:
         self._timer: Event | None = None
         self._waiting: dict[Handle, Reply] = {}
         self._next_handle = 1
-
-    def all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
-        """Every partition of these topics."""
-        return [TopicPartition(topic, number) for topic in topics for number in range(self.partitions[topic])]
-
-    def end(self, partition: TopicPartition, now_ms: int) -> int:
-        """The offset after the last record."""
-        return (min(now_ms, self._last_record_ms) - self._created_ms[partition]) // self._every_ms
 
     def committed(self, partition: TopicPartition) -> int:
         """What the group has committed; 0: nothing yet."""
@@ -100,13 +67,6 @@ class Cluster:
         return group is not None and group.state is GroupState.STABLE
 
     # Changes ---------------------------------------------------------------------------------------------------------
-
-    def add_partitions(self, topic: str, count: int) -> None:
-        """More partitions of a topic, if it has not got as many as it may."""
-        before = self.partitions[topic]
-        self.partitions[topic] = min(before + count, MOST_PARTITIONS)
-        for number in range(before, self.partitions[topic]):
-            self._created_ms[TopicPartition(topic, number)] = self._loop.now_ms
 
     def move(self, node: int, load_ms: int) -> None:
         """The group goes to this node, which reads its log first; lookups name the old node as long."""
@@ -160,9 +120,11 @@ class Cluster:
             case messages.ListOffsetsRequest(timestamps):
                 reply(messages.ListOffsetsResponse({p: messages.ListedOffset(0) for p in timestamps}))
             case messages.FetchRequest():
-                self._fetch(request, reply)
-            case messages.ApiVersionsRequest() | messages.OffsetForLeaderEpochRequest():
-                raise AssertionError("the core asks for no versions, and knows of no leader epochs here")
+                self.logs.fetch(request, reply)
+            case messages.OffsetForLeaderEpochRequest():
+                reply(self.logs.epoch_ends(request))
+            case messages.ApiVersionsRequest():
+                raise AssertionError("the core asks for no versions")
             case _:
                 handle, self._next_handle = self._next_handle, self._next_handle + 1
                 self._waiting[handle] = reply
@@ -194,28 +156,15 @@ class Cluster:
         return tuple(broker for broker in BROKERS if broker.node_id not in self.down)
 
     def _topic(self, topic: str) -> messages.TopicMetadata:
-        numbers = range(self.partitions[topic])
+        leader, epochs = self._leader(), self.logs.epochs
         return messages.TopicMetadata(
-            topic, tuple(messages.PartitionMetadata(number, self._leader()) for number in numbers)
+            topic,
+            tuple(
+                messages.PartitionMetadata(partition.partition, leader, leader_epoch=epochs[partition])
+                for partition in self.logs.all_partitions([topic])
+            ),
         )
 
     def _leader(self) -> int:
         """The node that leads all partitions: the last one that runs. So a member has one fetch under way."""
         return self._brokers()[-1].node_id
-
-    def _fetch(self, request: messages.FetchRequest, reply: Reply) -> None:
-        now_ms = self._loop.now_ms
-        if any(self.end(partition, now_ms) > offset for partition, offset in request.offsets.items()):
-            reply(self._fetched(request))
-            return
-        comes_ms = min(self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in request.offsets.items())
-        limit_ms = now_ms + request.max_wait_ms
-        at_ms = min(comes_ms, limit_ms) if now_ms < self._last_record_ms else limit_ms
-        self._loop.at(at_ms, lambda: reply(self._fetched(request)))
-
-    def _fetched(self, request: messages.FetchRequest) -> messages.FetchResponse:
-        found = {}
-        for partition, offset in request.offsets.items():
-            end = min(self.end(partition, self._loop.now_ms), offset + MOST_RECORDS)
-            found[partition] = messages.FetchedPartition(pack(">qq", offset, end) if end > offset else b"", end)
-        return messages.FetchResponse(found)

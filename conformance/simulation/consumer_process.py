@@ -7,7 +7,7 @@ from dataclasses import fields
 from random import Random
 from typing import Final, cast
 
-from groupspec.conformance.simulation.cluster import RangeDecoder
+from groupspec.conformance.simulation.logs import RangeDecoder
 from groupspec.conformance.simulation.network import Link
 from groupspec.conformance.simulation.plan import MemberPlan
 from groupspec.conformance.simulation.process import Process, World

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from threading import Lock
 
-from groupspec.conformance.simulation.cluster import RangeDecoder
+from groupspec.conformance.simulation.logs import RangeDecoder
 from groupspec.conformance.simulation.member import CoreMember
 from groupspec.conformance.simulation.plan import MemberPlan
 from groupspec.conformance.simulation.process import Process, World

@@ -6,6 +6,10 @@ or gave it up while a request of it had just failed.
 
 Rules: C1 (callbacks alternate), K1 and S1 (owners), M4 and M6 (commits), O1 to O3 (positions), M8 (the commit before a
 revocation), L2 (close).
+
+A log may be cut (`logs`): who has read more than is left of it reads on where it was cut, or from the beginning if
+nobody knows where that is. What the former leader had behind the cut counts for nothing, and no record that follows
+there may be left out: so whoever reads on at its old position has lost some.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from groupspec.conformance.books import Books
+from groupspec.conformance.simulation.logs import Logs
 from groupspec.conformance.simulation.member import Member
 from groupspec.impl.core.errors import FencedInstanceIdError, ProtocolError
 from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata, TopicPartition
@@ -46,12 +51,20 @@ class Ledger(Books[Member, TopicPartition]):
             has: another JoinGroup has reached the group.
     """
 
-    def __init__(self, is_member: Callable[[str], bool], has_forgotten: Callable[[str | None], bool]) -> None:
+    def __init__(
+        self,
+        is_member: Callable[[str], bool],
+        has_forgotten: Callable[[str | None], bool],
+        logs: Logs,
+    ) -> None:
         super().__init__()
+        self._logs = logs
+        self._cut: dict[TopicPartition, tuple[int, int]] = {}  # how far back readers may go, what they had processed
         self.may_be_fenced: set[int] = set()
         self._is_member = is_member
         self._has_forgotten = has_forgotten
         self.committed: dict[TopicPartition, int] = {}
+        self._committed_epochs: dict[TopicPartition, int] = {}
         self._next: dict[tuple[Member, TopicPartition], int] = {}
         self._sought: dict[tuple[Member, TopicPartition], int] = {}
         self._troubled: dict[Member, int] = {}
@@ -101,9 +114,8 @@ class Ledger(Books[Member, TopicPartition]):
                 "callbacks",
                 f"{process.name} gives up {partition}, which it does not own (C1)",
             )
-            position = process.subscription.positions.position(partition)
-            is_behind = position is not None and position > self.committed.get(partition, 0)
-            if not is_behind:
+            position = process.subscription.positions.returned_positions().get(partition)
+            if position is None or not self._is_uncommitted(process, partition, position):
                 continue
             leaves = process.application.leaves_uncommitted
             is_excused = is_lost or leaves or process.plan.commits != "auto" or self._is_troubled(process)
@@ -111,11 +123,18 @@ class Ledger(Books[Member, TopicPartition]):
                 is_excused,
                 "commit before revocation",
                 (
-                    f"{process.name} is at {position} in {partition} when it gives it up, and has "
+                    f"{process.name} is at {position.offset} in {partition} when it gives it up, and has "
                     f"committed {self.committed.get(partition, 0)}, though nothing had failed (M8)"
                 ),
             )
             self.may_double([partition])
+
+    def _is_uncommitted(self, process: Member, partition: TopicPartition, position: OffsetAndMetadata) -> bool:
+        """Whether others would begin before it: the same offset in a later epoch has other records before it."""
+        is_later = position.leader_epoch > self._committed_epochs.get(partition, -1)
+        return position.offset > self.committed.get(partition, 0) or (
+            is_later and (process, partition) not in self._sought
+        )
 
     def trouble(self, process: Member, now_ms: int) -> None:
         """A request of it failed, or its coordinator was unknown."""
@@ -149,7 +168,7 @@ class Ledger(Books[Member, TopicPartition]):
             )
             expected = self._next.get((process, partition))
             expect(
-                expected is None or record.offset == expected,
+                expected is None or record.offset == expected or (record.offset < expected and partition in self._cut),
                 "order of records",
                 f"{process.name} is given {record.offset} of {partition} instead of {expected} (O2)",
             )
@@ -161,10 +180,24 @@ class Ledger(Books[Member, TopicPartition]):
         self.may_double([partition])
         self._sought[process, partition] = min(offset, self._sought.get((process, partition), offset))
 
+    def cut(self, partition: TopicPartition, goes_back_to: int, end: int) -> None:
+        """The log ends here now, and whoever has read more may read again from `goes_back_to` on."""
+        lowest, most = self._cut.get(partition, (goes_back_to, 0))
+        mark = self.marks.get(partition, 0)
+        self._cut[partition] = (min(lowest, goes_back_to), max(most, mark))
+        self.marks[partition] = min(mark, end)
+        self.may_double([partition])
+
     def processed(self, process: Member, records: Sequence[ConsumerRecord]) -> None:
         """The application has worked on these."""
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
+            if record.leader_epoch != self._logs.epochs[partition]:
+                self.may_double([partition])  # before the next fetch it is asked whether the log has still what it read
+            if record.leader_epoch != self._logs.epoch_of(partition, record.offset):
+                lowest, most = self._cut[partition]
+                self._cut[partition] = (lowest, max(most, record.offset + 1))
+                continue
             mark = self.marks.get(partition, 0)
             taken = self.take(process, partition, record.offset, record.offset)
             expect(
@@ -185,19 +218,21 @@ class Ledger(Books[Member, TopicPartition]):
         """The coordinator has accepted a commit; `is_stale`: over a connection that is broken."""
         for partition, wanted in offsets.items():
             mark, before = self.marks.get(partition, 0), self.committed.get(partition, 0)
+            goes_back_to, processed = self._cut.get(partition, (before, mark))
             expect(
-                wanted.offset <= mark,
+                wanted.offset <= max(mark, processed),
                 "commit of unread records",
                 f"{process.name} commits {wanted.offset} of {partition}; processed is up to {mark} (M4)",
             )
             expect(
-                wanted.offset >= min(before, self._sought.get((process, partition), before)) or is_stale,
+                wanted.offset >= min(before, goes_back_to, self._sought.get((process, partition), before)) or is_stale,
                 "commit goes back",
                 f"{process.name} commits {wanted.offset} of {partition}; {before} was committed before (M6)",
             )
             if wanted.offset < before:
                 self.may_double([partition])
             self.committed[partition] = wanted.offset
+            self._committed_epochs[partition] = wanted.leader_epoch
 
     # Calls -----------------------------------------------------------------------------------------------------------
 

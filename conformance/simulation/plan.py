@@ -47,6 +47,10 @@ AIMS: Final = (
 process that is fenced, two that claim the same partition.
 """
 
+ELECTION: Final = "leader elected"
+WITH_ELECTIONS: Final = (6, 7)
+"""The last digits of the seeds whose runs have elections, beside their other faults."""
+
 TO_LOSE: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch", "LeaveGroup", "Fetch")
 
 
@@ -137,6 +141,11 @@ class Plan:
             + 2 * max(c.request_timeout_ms for c in configs)
             + 30_000
         )
+
+    @property
+    def has_elections(self) -> bool:
+        """Whether brokers tell leader epochs: since leaders change."""
+        return any(fault.kind == ELECTION for fault in self.faults)
 
     def only(self, members: Collection[int] | None, faults: Collection[int] | None) -> Plan:
         """With these members and faults, by their numbers; None: all."""
@@ -244,6 +253,10 @@ class Draw:
         """A broker, for a while."""
         return self.random.randint(2_000, 40_000), str(self.random.randint(1, NODES))
 
+    def election(self) -> tuple[int, str]:
+        """How many records the new leader lacks, and whether it has lost its list of epochs."""
+        return 0, f"{self.random.randint(0, 12)} {self.random.choice(('keeps', 'keeps', 'forgets'))}"
+
     def move(self) -> tuple[int, str]:
         """Where the group goes, and how long it is read there; lookups name the old broker for as long."""
         return self.random.choice((0, 500, 5_000, 20_000)), str(self.random.randint(1, NODES))
@@ -276,6 +289,7 @@ KINDS: Final[dict[str, tuple[bool, Callable[[Draw], tuple[int, str]]]]] = {
     "partitions added": (False, Draw.how_many),
     "coordinator moves": (False, Draw.move),
     "broker down": (False, Draw.node),
+    ELECTION: (False, Draw.election),
 }
 """Every kind of fault: whether it is one member's, and what belongs to it."""
 
@@ -287,12 +301,14 @@ def draw(seed: int, members: int | None = None) -> Plan:
     count = members or random.choice((2, 3, 4) if drawn.aim else (1, 2, 2, 3, 3, 3, 4, 5, 6, MOST_MEMBERS))
     length_ms = random.choice((300_000, 900_000, 1_800_000))
     people = tuple(drawn.member(number, length_ms) for number in range(1, count + 1))
-    kinds = drawn.aim or random.sample(sorted(KINDS), random.randint(2, 7))
+    kinds = drawn.aim or random.sample(sorted(set(KINDS) - {ELECTION}), random.randint(2, 7))
     every_ms = 6_000 if drawn.aim else random.choice((6_000, 20_000, 60_000))
     faults: list[Fault] = []
     at_ms = 0
     while (at_ms := at_ms + random.randint(1, 2 * every_ms)) < length_ms:
         faults += _burst(drawn, random.choice(kinds), at_ms, count, len(faults))
+    if seed % 10 in WITH_ELECTIONS:
+        faults += _elections(seed, length_ms)
     faults = [replace(fault, number=number) for number, fault in enumerate(faults)]
     ends_ms = max([length_ms, *(fault.at_ms + fault.ms for fault in faults)])
     low_ms = random.choice((1, 1, 20))
@@ -307,6 +323,14 @@ def draw(seed: int, members: int | None = None) -> Plan:
         ends_ms,
         random.choice((60_000, 3_600_000, 4 * 3_600_000)),
     )
+
+
+def _elections(seed: int, length_ms: int) -> list[Fault]:
+    """Some, from numbers of their own: what else is drawn is the same without them."""
+    drawn = Draw(seed)
+    random = drawn.random = Random(f"elections {seed}")
+    times = sorted(random.randrange(length_ms) for _ in range(random.randint(1, 8)))
+    return [Fault(0, at_ms, ELECTION, -1, *drawn.election()) for at_ms in times]
 
 
 def _burst(drawn: Draw, kind: str, at_ms: int, members: int, number: int) -> list[Fault]:

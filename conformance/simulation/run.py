@@ -88,7 +88,7 @@ class Run:
         self._driver = driver
         self.loop = Loop()
         self.cluster = Cluster(self.loop, plan)
-        self.ledger = Ledger(self.cluster.is_member, self.cluster.has_forgotten)
+        self.ledger = Ledger(self.cluster.is_member, self.cluster.has_forgotten, self.cluster.logs)
         self.watch = Watch()
         self.processes: list[Process] = []
         self.steps: list[Step] | None = [] if is_recording else None
@@ -121,9 +121,10 @@ class Run:
             "seek back": self._each(_want),
             "rolling restart": partial(self._rolling, close=True),
             "rolling kill": partial(self._rolling, close=False),
-            "partitions added": lambda fault: self.cluster.add_partitions("orders", int(fault.what)),
+            "partitions added": lambda fault: self.cluster.logs.add_partitions("orders", int(fault.what)),
             "coordinator moves": self._move,
             "broker down": self._broker_down,
+            "leader elected": self._elect,
         }
 
     # The run ---------------------------------------------------------------------------------------------------------
@@ -170,7 +171,8 @@ class Run:
                 process.application.want("rebalance wanted")
             self.loop.run_until(self.loop.now_ms + plan.settling_ms)
         self._expect_stable()
-        there = {p: self.cluster.end(p, self.loop.now_ms) for p in self.cluster.all_partitions(self._topics())}
+        logs = self.cluster.logs
+        there = {p: logs.end(p) for p in logs.all_partitions(self._topics())}
         for process in self.alive():  # nothing comes any more, and nobody is in a hurry
             process.application.poll_ms = max(process.application.poll_ms, QUIET_POLL_MS)
         self.loop.run_until(self.loop.now_ms + plan.quiet_ms)
@@ -229,7 +231,7 @@ class Run:
                 f"{process.name} owns {described.owned}; by its callbacks {self.ledger.owned(process)}",
             )
             owned += described.owned
-        wanted = self.cluster.all_partitions(self._topics())
+        wanted = self.cluster.logs.all_partitions(self._topics())
         expect(sorted(owned) == sorted(wanted), "stable", f"owned {sorted(owned)} of {sorted(wanted)}")
 
     def _expect_processed(self, there: dict[TopicPartition, int]) -> None:
@@ -328,6 +330,14 @@ class Run:
         if self.cluster.coordinator == node:
             self._move_to(node % 3 + 1, min(fault.ms, 5_000))
         self.loop.after(fault.ms, lambda: self.cluster.down.discard(node))
+
+    def _elect(self, fault: Fault) -> None:
+        """Every partition gets a leader that was not in sync."""
+        lost, forgets = fault.what.split()
+        logs = self.cluster.logs
+        for partition in logs.all_partitions(logs.partitions):
+            end = logs.elect(partition, int(lost), forgets == "forgets")
+            self.ledger.cut(partition, 0 if forgets == "forgets" else end, end)
 
     # Seen ------------------------------------------------------------------------------------------------------------
 

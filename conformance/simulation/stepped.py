@@ -152,7 +152,8 @@ class SteppedApplication(Application):
     def _seek_back(self) -> None:
         """Some records of the first partition that has a position are to be processed again."""
         if (goal := self.goes_back()) is not None:
-            self._positions.seek(*goal)
+            partition, place = goal
+            self._positions.seek(partition, place.offset, place.leader_epoch)
 
     def _use(self) -> Steps:
         """Work on what poll() has returned; then it is processed, and may be committed."""

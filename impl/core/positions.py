@@ -213,6 +213,7 @@ class Positions:
             if p is None or p.position != offset:
                 return None
             p.begin_anew(self._shared.new_epoch(), None)
+            p.committed = None
             return p.epoch
 
     def is_current(self, partition: TopicPartition, epoch: int) -> bool:
@@ -227,12 +228,15 @@ class Positions:
                 p.read_from = leader
 
     def truncate(self, partition: TopicPartition, position: Position, end: Position) -> bool:
-        """Nothing behind `end` is in the log any more: read on there. False if it is another position by now."""
+        """Nothing behind `end` is in the log any more: read on there. False if it is another position by now.
+
+        What was committed is of the log before: the same offset is to be committed again, with its new leader epoch.
+        """
         with self._lock:
             if (p := self._shared.at(partition, position)) is None:
                 return False
             p.begin_anew(self._shared.new_epoch(), end.offset, end.leader_epoch)
-            p.read_from = end.read_from
+            p.read_from, p.committed = end.read_from, None
             return True
 
     def fetchable(self) -> dict[TopicPartition, Position]:

@@ -39,6 +39,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.protocol import Subscription, encode_subscription
+from groupspec.impl.core.validation import Validation
 from groupspec.impl.threads.designs import Design
 from groupspec.spec.known_bugs import KNOWN_BUGS
 
@@ -77,7 +78,7 @@ SELDOM = {
 """Situations that the campaign of `make check` meets less often than that, and why they are rare."""
 
 SEEDS = (1, 2, 4, 5, 8)
-MENDED = (50000015, 50000063, 50000074, 50000078)
+MENDED = (26, 77, 50000015, 50000063, 50000074, 50000078)
 """Seeds of long campaigns that have broken a promise."""
 
 DRIVERS: tuple[Design, ...] = ("background", "heartbeat")
@@ -203,6 +204,16 @@ def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatc
     assert Run(plan).execute().promise == "records of paused partitions"
 
 
+def test_who_reads_on_at_its_old_position_in_a_log_that_was_cut_has_lost_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = quick(16)
+    assert plan.has_elections
+    assert Run(plan).execute().error == ""
+    monkeypatch.setattr(Validation, "right", lambda self, leader, wanted: wanted)
+    assert Run(plan).execute().promise == "lost records"
+
+
 def test_a_coordinator_that_moves_in_a_round_may_fence_the_newer_process() -> None:
     cluster = Cluster(loop := Loop(), written())
     answers: list[Response] = []
@@ -249,7 +260,7 @@ def test_who_was_replaced_owns_for_a_moment_what_its_successor_has() -> None:
     run._start(1)
     run._start(1)
     members, partition = set[str](), TopicPartition("orders", 0)
-    ledger = Ledger(members.__contains__, lambda instance_id: False)
+    ledger = Ledger(members.__contains__, lambda instance_id: False, run.cluster.logs)
     for process in run.processes:
         process.core.context.identity = Identity(process.name, 3, "range")
         ledger.assign(process, partition)
