@@ -128,8 +128,7 @@ class Rebalancing:
             self.keep_alive(group, member)
             group.pending_syncs.add(member.member_id)
         deadline_ms = self._context.now_ms + group.rebalance_timeout_ms
-        expire = partial(self._sync_expired, group, group.generation)
-        self._context.timers.start(("sync", group.group_id), deadline_ms, expire)
+        self._context.timers.start(("sync", group.group_id), deadline_ms, partial(self._sync_expired, group))
 
     @staticmethod
     def joined(group: Group, member: Member) -> JoinGroupResponse:
@@ -170,12 +169,11 @@ class Rebalancing:
         if not group.pending_syncs:
             self._stop(group, "sync")
 
-    def _sync_expired(self, group: Group, generation: int) -> None:
+    def _sync_expired(self, group: Group) -> None:
         """Who has not sent SyncGroup in time is removed, out of Stable too (rule G9)."""
-        if generation == group.generation and group.pending_syncs:
-            for member_id in sorted(group.pending_syncs):
-                self.forget(group, member_id)
-            self.prepare(group)
+        for member_id in sorted(group.pending_syncs):
+            self.forget(group, member_id)
+        self.prepare(group)
 
     # Members go ------------------------------------------------------------------------------------------------------
 

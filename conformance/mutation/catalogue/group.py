@@ -53,7 +53,7 @@ instead("G9-sync-refused", "G9", Syncing._error,
     lambda original, group, *arguments:
         original(group, *arguments) or (ErrorCode.REBALANCE_IN_PROGRESS if group.state == "Stable" else ErrorCode.NONE),
     "SyncGroup in Stable gets REBALANCE_IN_PROGRESS.")
-instead("G9-never-synced", "G9", Rebalancing._sync_expired, lambda _, self, group, generation: None,
+instead("G9-never-synced", "G9", Rebalancing._sync_expired, lambda _, self, group: None,
     "Who does not send SyncGroup in time stays a member.")
 instead("G9-syncs-wait-on", "G9", Rebalancing.fail_syncs, lambda _, self, group, error: None,
     "A rebalance does not answer the SyncGroups that wait.")
