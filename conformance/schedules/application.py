@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
-from groupspec.conformance.schedules.group import TOPIC, CannotSend, RacingGroup, RacingTransport
+from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CallbackRaised, Outcomes
 from groupspec.conformance.schedules.questions import CALL_MS, Questions
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import REFUSED, Scenario
+from groupspec.conformance.schedules.scenario import REFUSED, TOPICS, Scenario
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
 from groupspec.impl.core.messages import TopicPartition
@@ -65,6 +65,7 @@ class Application:
         self._transport = transport
         self._requests = requests
         self._callbacks = list(scenario.callbacks)
+        self._topics = scenario.topics
         self._before_last_poll: dict[TopicPartition, int | None] = {}
         self._others: list[tuple[int, str, Thread]] = []
         self._closed_meanwhile = False  # another thread has begun to close, maybe without time for a commit
@@ -90,7 +91,7 @@ class Application:
             late = partitions and self._had_left and self._requests.left
             assert not late, f"told of {set(partitions)} in a poll() that began after LeaveGroup (rule C1)"
             self.ledger.assigned(partitions)
-            self._during_callback(partitions)
+            self._during_callback(partitions, may_time_out=False)
 
     def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
         """See RebalanceListener."""
@@ -101,7 +102,7 @@ class Application:
             self._expect_owned(partitions)
             self._expect_committed(partitions)
             try:
-                self._during_callback(partitions)
+                self._during_callback(partitions, may_time_out=True)
             finally:
                 self.ledger.forget(partitions)
 
@@ -136,7 +137,7 @@ class Application:
                 f"{partition} is revoked at {position} and committed at {committed} (rules C3, M8)"
             )
 
-    def _during_callback(self, partitions: list[TopicPartition]) -> None:
+    def _during_callback(self, partitions: list[TopicPartition], may_time_out: bool) -> None:
         consumer, what = self._consumer, self._callbacks.pop(0) if self._callbacks else ""
         assert consumer is not None
         if what == "raise":
@@ -149,7 +150,7 @@ class Application:
             elif what:
                 self._call(consumer, what, partitions)
         except (KafkaError, CannotSend) as error:  # nobody looks for the position of what is being revoked
-            self._outcomes.raises(error, may_time_out=what == "position" or bool(self._requests.doing))
+            self._outcomes.raises(error, may_time_out or bool(self._requests.doing))
         finally:
             self._questions.in_callbacks_ms += self._runtime.now_ms() - began_ms
 
@@ -169,7 +170,7 @@ class Application:
     def work(self, consumer: Consumer) -> None:
         """Make the scenario's calls; then read of everything that is owned; then close."""
         self._consumer = consumer
-        calls: list[Callable[[], object]] = [lambda: consumer.subscribe([TOPIC], self)]
+        calls: list[Callable[[], object]] = [lambda: consumer.subscribe(self._topics, self)]
         calls += [partial(self._call, consumer, name) for name in self._scenario.calls]
         for number, call in enumerate(calls):
             self._start_others(number)
@@ -233,10 +234,14 @@ class Application:
     def _ask(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         match name:
             case "subscribe again" if consumer.subscription():
-                consumer.subscribe([TOPIC], self)
+                consumer.subscribe(self._topics, self)
+            case "other topics" if consumer.subscription():
+                self._topics = TOPICS if len(self._topics) == 1 else TOPICS[self._runtime.steps % 2 :][:1]
+                self._requests.rounds.may_come(self._runtime.now_ms())
+                consumer.subscribe(self._topics, self)
             case "unsubscribe":
                 self._unsubscribe(consumer)
-                consumer.subscribe([TOPIC], self)
+                consumer.subscribe(self._topics, self)
             case "enforce_rebalance" if consumer.subscription():
                 rounds = self._requests.rounds
                 rounds.may_come(self._runtime.now_ms())
@@ -335,7 +340,8 @@ class Application:
         known = self.ledger.known()
         self._wakeups_due = any(what == "wakeup" and not thread.is_alive() for _, what, thread in self._others)
         self._try(lambda: self._call(consumer, "resume", sorted(self.ledger.paused)))
-        disturbed = self._scenario.has_faults or self._scenario.timers_race or self._scenario.works_long
+        scenario = self._scenario
+        disturbed = scenario.has_faults or scenario.timers_race or scenario.works_long or scenario.leads
         end_ms = self._runtime.now_ms() + (STABLE_AFTER_FAULTS_MS if disturbed else STABLE_MS)
         while self._runtime.now_ms() <= end_ms:
             if self._requests.fenced and not self._requests.leaving:
@@ -362,7 +368,11 @@ class Application:
 
     def _lacks(self, consumer: Consumer) -> str:
         """What is wrong with the membership, if an unsubscribe() that has given up does not go on."""
-        return "" if self._requests.leaving else self._requests.rounds.lacks(consumer.subscription(), self.ledger.owned)
+        if self._requests.leaving:
+            return ""
+        if undivided := self._group.undivided():
+            return f"the leader has given {undivided} to nobody (rule J8)"
+        return self._requests.rounds.lacks(consumer.subscription(), self.ledger.owned)
 
     def _uncommitted(self, known: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
         """What an automatic commit should have covered by now, since there was a poll() after it."""

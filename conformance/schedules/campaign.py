@@ -97,6 +97,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
         heartbeat_interval_ms=SETTINGS["heartbeat_interval_ms"],
         max_poll_interval_ms=SETTINGS["max_poll_interval_ms"],
         request_timeout_ms=SETTINGS["request_timeout_ms"],
+        metadata_max_age_ms=SETTINGS["metadata_max_age_ms"] if scenario.leads else 300_000,
     )
     others: dict[str, Callable[[], None]] = {
         "wakeup": lambda: application.wakeup(consumer),

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import CUT, LEFT_OUT, NEVER, SLOW, Scenario
+from groupspec.conformance.schedules.scenario import CUT, LEFT_OUT, NEVER, PARTITIONS, SLOW, TOPICS, Scenario
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -21,6 +22,7 @@ from groupspec.impl.core.messages import (
     FetchRequest,
     FetchResponse,
     HeartbeatRequest,
+    JoinedMember,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -36,11 +38,19 @@ from groupspec.impl.core.messages import (
     SyncGroupRequest,
     TopicPartition,
 )
+from groupspec.impl.core.protocol import (
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_subscription,
+)
 from groupspec.impl.runtime import EventCount, Runtime
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
 
-TOPIC: Final = "orders"
+ANOTHER: Final = "another-member"
+"""Who is in the group, and wants all topics, if the member leads it."""
+
 FIRST_COMMITTED: Final = 10
 RESETS: Final = {"earliest": 3, "latest": 90}
 ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
@@ -143,6 +153,7 @@ class RacingGroup:
 
     Attributes:
         committed: Partition -> the offset that is committed.
+        notes: Partition -> the metadata that came with it.
         starts: Partition -> the offsets that OffsetFetch has answered for the present assignment.
         answered: Every offset to begin at that was ever answered.
         commits: Every commit of a partition, in their order.
@@ -151,15 +162,19 @@ class RacingGroup:
 
     def __init__(self, runtime: Runtime, scenario: Scenario, transport: RacingTransport) -> None:
         self._runtime = runtime
-        self._coordinator = ScriptedCoordinator({TOPIC: 4}, leader="somebody-else")
+        self._topics = dict.fromkeys(TOPICS, PARTITIONS)
+        self._coordinator = ScriptedCoordinator(self._topics, leader="" if scenario.leads else "somebody-else")
         self._scenario = scenario
         self._answers = {api: list(errors) for api, errors in scenario.answers.items()}
         self._shares = list(scenario.shares)
         self._transport = transport
         self._issued: set[tuple[str, int]] = {("", -1)}
         self._member_ids = {""}
+        self._wanted: tuple[str, ...] = ()  # by its last JoinGroup
+        self._divided: set[TopicPartition] = set()  # by its last SyncGroup, if it leads
         self._given_up_at: dict[TopicPartition, int] = {}
         self.committed: dict[TopicPartition, int] = {}
+        self.notes: dict[TopicPartition, str] = {}
         self.starts: dict[TopicPartition, set[int]] = {}
         self.answered: set[tuple[TopicPartition, int]] = set()
         self.commits: list[tuple[TopicPartition, int]] = []
@@ -170,6 +185,8 @@ class RacingGroup:
     def serve(self, sent: SendRequest) -> Response | None:
         """The answer to a request; None: there will be none."""
         self.requests += 1
+        if 0 < self._scenario.grows_ms <= self._runtime.now_ms():
+            self._topics[TOPICS[0]] = PARTITIONS + 1
         self._check_identity(sent.request)
         errors = self._answers.get(api_of(sent.request), [])
         error = errors.pop(0) if errors else ""
@@ -191,8 +208,9 @@ class RacingGroup:
 
     def _granted(self, sent: SendRequest) -> Response:
         match sent.request:
-            case JoinGroupRequest():
-                return self._named(self._coordinator.answer(sent.request))
+            case JoinGroupRequest() as request:
+                self._wanted = decode_subscription(request.protocols[0][1]).topics
+                return self._named(self._coordinator.answer(request))
             case SyncGroupRequest() as request:
                 return self._synced(request)
             case FetchRequest(offsets=offsets):
@@ -211,12 +229,33 @@ class RacingGroup:
             self._member_ids.add(answer.member_id)
             if not answer.error:
                 self._issued.add((answer.member_id, answer.generation))
+            if answer.members:
+                other = JoinedMember(ANOTHER, None, encode_subscription(Subscription(TOPICS)))
+                return replace(answer, members=(*answer.members, other))
         return answer
 
     def _synced(self, request: SyncGroupRequest) -> Response:
+        if self._scenario.leads:
+            return self._coordinator.answer(request, assigned=self._divide(request))
         share = self._shares.pop(0) if len(self._shares) > 1 else self._shares[0]
-        assigned = [TopicPartition(TOPIC, number) for number in share]
+        numbers = {TOPICS[0]: share, TOPICS[1]: share[:1]}
+        assigned = [TopicPartition(topic, number) for topic in self._wanted for number in numbers[topic]]
         return self._coordinator.answer(request, assigned=assigned)
+
+    def _divide(self, request: SyncGroupRequest) -> tuple[TopicPartition, ...]:
+        """The leader's division: an entry for everybody (rule S2), and no partition twice."""
+        shares = {name: decode_assignment(data).partitions for name, data in request.assignments}
+        assert shares.keys() == {request.member_id, ANOTHER}, f"the leader's SyncGroup has entries for {list(shares)}"
+        given = [partition for share in shares.values() for partition in share]
+        self._divided = set(given)
+        assert len(given) == len(self._divided), f"the leader gives partitions away twice: {sorted(given)} (rule K2)"
+        return shares[request.member_id]
+
+    def undivided(self) -> set[TopicPartition]:
+        """What the member has given to nobody, if it leads: then that is for it to notice (rule J8)."""
+        if not self._scenario.leads:
+            return set()
+        return {TopicPartition(topic, n) for topic, count in self._topics.items() for n in range(count)} - self._divided
 
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:
         """The application has let go of these: what was asked for before says nothing of their next assignment."""
@@ -260,7 +299,7 @@ class RacingGroup:
             assert self.may_commit(partition, wanted.offset), (
                 f"{partition} is committed at {wanted.offset}, which the application has never reached (rule M4)"
             )
-            self.committed[partition] = wanted.offset
+            self.committed[partition], self.notes[partition] = wanted.offset, wanted.metadata
             self.commits.append((partition, wanted.offset))
 
     def _check_identity(self, request: Request) -> None:

@@ -46,6 +46,7 @@ MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
     "group_metadata": WAITING,
     "enforce_rebalance": (ConsumerClosedError,),
     "subscribe again": (ConsumerClosedError,),
+    "other topics": (ConsumerClosedError,),
 }
 """What each call may raise of its own. `IllegalStateError`: a partition that it names has been lost meanwhile."""
 

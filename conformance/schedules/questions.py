@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from groupspec.conformance.schedules.group import TOPIC, RacingGroup
+from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import Outcomes
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.scenario import TOPICS, Scenario
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
@@ -59,7 +59,7 @@ class Questions:
             case "commit_async" | "commit_async that raises":
                 self._commit_async(consumer, raises=name.endswith("raises"))
             case "committed":
-                self._ask_committed(consumer, TopicPartition(TOPIC, 0))
+                self._ask_committed(consumer, TopicPartition(TOPICS[0], 0))
             case "position" if partitions:
                 self._ask_position(consumer, partitions[0])
             case "seek" if partitions:
@@ -92,12 +92,15 @@ class Questions:
     def _commit_one(self, consumer: Consumer) -> None:
         wanted = dict(list(self._ledger.known().items())[:1])
         before = len(self._group.commits)
+        note = f"commit {before}"
         with self.limited("commit()"):
-            consumer.commit({tp: OffsetAndMetadata(at) for tp, at in wanted.items()}, timeout_ms=CALL_MS)
+            consumer.commit({tp: OffsetAndMetadata(at, note) for tp, at in wanted.items()}, timeout_ms=CALL_MS)
         others = {tp for tp, _ in self._group.commits[before:]} - set(wanted)
         # An earlier commit() that is out of time may still be on its way.
         kept = self._scenario.auto_commit or self._scenario.commits_async or self._scenario.timers_race
         assert not others or kept, f"{others} were committed with {wanted} (rule T3)"
+        noted = {self._group.notes.get(partition) for partition in wanted}
+        assert noted <= {note} or kept, f"{note!r} was committed with {wanted}, and {noted} has arrived (rule T3)"
 
     def _commit_async(self, consumer: Consumer, raises: bool) -> None:
         number = self._outcomes.commits

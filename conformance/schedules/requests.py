@@ -21,6 +21,7 @@ from groupspec.impl.core.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
+    MetadataResponse,
     OffsetCommitRequest,
     Request,
     Response,
@@ -37,8 +38,9 @@ SETTINGS: Final[dict[str, int]] = {
     "heartbeat_interval_ms": 1_000,
     "max_poll_interval_ms": 20_000,
     "request_timeout_ms": 11_000,
+    "metadata_max_age_ms": 10_000,
 }
-"""What every scenario's consumer is told."""
+"""What every scenario's consumer is told; the last one only leaders."""
 
 MOST_IN_A_SECOND: Final = 40
 """Requests of one kind in one virtual second: the backoff is 100 ms, and the calls are few (rule D3)."""
@@ -102,6 +104,7 @@ class Requests:
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
         self._heartbeat_at_once = False  # after one that failed, or at another coordinator
         self._orders: dict[frozenset[TopicPartition], tuple[TopicPartition, ...]] = {}
+        self._counts_of_topics: dict[str, int] = {}
         self._given = ""  # the id that it was told to join with
         self._assigned_in = {-1}  # generations of the assignments of this membership
         self.times = Times(SETTINGS)
@@ -136,14 +139,17 @@ class Requests:
         refused = _errors(response) & FOR_THE_APPLICATION
         self.refusals |= refused
         heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
-        if heard and isinstance(request, OF_THE_GROUP):
+        # Metadata that a leader takes just before may make it join, so that nobody waits for the heartbeat's answer.
+        is_late = self._scenario.leads and isinstance(request, HeartbeatRequest)
+        if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
         if self._counts(request):
             fences = ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
             self.maybe_fenced |= fences and self._may_be_given_up(request)
             self.fenced |= fences
-            self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
-            self._gone |= self._gives_up and isinstance(request, OF_THE_GROUP)
+            is_gone = bool(_errors(response) & COORDINATOR_IS_GONE)
+            self._gives_up |= is_gone
+            self._gone |= is_gone and isinstance(request, OF_THE_GROUP) and not self._may_have_left()
         if isinstance(request, FindCoordinatorRequest):
             self._heartbeat_at_once, self._gives_up, self._gone = True, False, False
         if isinstance(request, HeartbeatRequest):
@@ -154,6 +160,8 @@ class Requests:
             self._assigned_in = {max(self._assigned_in), self._identity[1]}
         if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
             self._announced(request, now_ms)
+        if isinstance(response, MetadataResponse):
+            self._compare(response, now_ms)
         if isinstance(response, JoinGroupResponse) and response.error is ErrorCode.MEMBER_ID_REQUIRED:
             self._given = response.member_id
         if isinstance(response, JoinGroupResponse) and not response.error:
@@ -161,6 +169,13 @@ class Requests:
         elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not self._may_be_given_up(request):
             self.membership_ended()
             self._lost_ms = now_ms
+
+    def _compare(self, metadata: MetadataResponse, now_ms: int) -> None:
+        """A leader wants a rebalance if topics have other partitions than before."""
+        counts = {topic.topic: len(topic.partitions) for topic in metadata.topics if not topic.error}
+        if not counts.items() <= self._counts_of_topics.items():
+            self._counts_of_topics |= counts
+            self.rounds.may_come(now_ms)
 
     def _announced(self, request: Request, now_ms: int) -> None:
         """The group rebalances; whoever is in a round knows."""
@@ -172,6 +187,10 @@ class Requests:
     def _may_be_given_up(self, request: Request) -> bool:
         """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
         return self._scenario.timers_race and isinstance(request, OffsetCommitRequest)
+
+    def _may_have_left(self) -> bool:
+        """A static member says nothing when its poll interval is over; nobody waits for its heartbeat any more."""
+        return self.left or (self._scenario.static and self._scenario.works_long)
 
     def may_be(self) -> set[tuple[str, int]]:
         """For whom the member may take itself: answers are worked off one after the other."""
@@ -200,7 +219,7 @@ class Requests:
         is_blind = self._cut_off and self._gone and sent.node == COORDINATOR and not self._scenario.timers_race
         assert not is_blind, f"{api_of(request)} to a coordinator that is known to be gone (rules D4, D5)"
         if not self._scenario.timers_race:
-            self.times.sent(request, now_ms)
+            self.times.sent(request, now_ms, leaves=self.leaving or bool(self.doing))
         match request:
             case JoinGroupRequest():
                 self._check_join(request, sent.timeout_ms, now_ms)
@@ -262,6 +281,8 @@ class Requests:
             subscription = decode_subscription(data)
             assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
             owned = set(subscription.owned)
+            foreign = {partition.topic for partition in owned} - set(subscription.topics)
+            assert not foreign, f"JoinGroup claims partitions of {foreign}, and does not subscribe to them (rule K1)"
             order = self._orders.setdefault(frozenset(owned), subscription.owned)
             assert subscription.owned == order, f"{subscription.owned} were written as {order} before (rule J6)"
             generation = subscription.generation

@@ -6,9 +6,13 @@ A scenario is drawn from a seed, so its number is enough to replay it; the order
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
+
+TOPICS: Final = ("orders", "payments")
+PARTITIONS: Final = 4
+"""Of each topic, as long as none is added."""
 
 CUT: Final = "CUT"
 """The connection breaks before the answer."""
@@ -84,6 +88,20 @@ CALLS: Final = (
 )
 """What the application does besides poll() and work."""
 
+MORE_IN_CALLBACKS: Final = ("other topics", "committed", "group_metadata")
+ENVIRONMENTS: Final[tuple[tuple[dict[str, tuple[str, ...]], str], ...]] = (
+    ({"Heartbeat": (NEVER, NEVER)}, "work too long"),
+    ({"Heartbeat": (SLOW, "REBALANCE_IN_PROGRESS")}, "enforce_rebalance"),
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")}, "work for a while"),
+    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, "work too long"),
+    ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, "commit_async"),
+)
+"""What goes wrong together, and what the application does then: independent draws seldom meet so.
+
+A coordinator that is silent; that announces a rebalance when the next has begun; that puts a member out whose callback
+waits; that cannot be found while the poll interval runs out; that goes while positions are looked up.
+"""
+
 ASYNC: Final = ("commit_async", "commit_async that raises")
 
 THEMES: Final = (
@@ -104,6 +122,10 @@ ENDINGS: Final = ("close", "close", "close at once", "block", "block that raises
 AT_MOST: Final = (1, 3, 500)
 """Where a Fetch brings two records: some stay behind, all of one partition come, all of everything."""
 
+LATENCY_MS: Final = 300
+LATENCIES_MS: Final = (LATENCY_MS, 2 * LATENCY_MS, 3 * LATENCY_MS)
+"""When answers come, and other threads act at the very same moment."""
+
 OTHER_THREADS: Final = ("wakeup", "close", "close at once")
 
 
@@ -114,6 +136,9 @@ class Scenario:
     Attributes:
         assignors: Those that the consumer offers, in its order of preference.
         static: Whether the member has an instance id.
+        topics: What it subscribes to at first.
+        leads: Whether it leads the group, and so divides the partitions of all topics between itself and another one.
+        grows_ms: When the first topic gets another partition; 0: never.
         fresh: Partitions of which nothing is committed yet, so that reading begins where the reset policy says.
         reset: That policy.
         auto_commit: Whether the consumer commits by itself.
@@ -133,6 +158,9 @@ class Scenario:
 
     assignors: tuple[str, ...]
     static: bool
+    topics: tuple[str, ...]
+    leads: bool
+    grows_ms: int
     fresh: tuple[int, ...]
     reset: str
     auto_commit: bool
@@ -194,6 +222,7 @@ class Scenario:
     def __str__(self) -> str:
         """The scenario in a few lines."""
         member = "static" if self.static else "dynamic"
+        leads = f"leads; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
         start = f"nothing committed of {list(self.fresh)}, reset to the {self.reset}"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
@@ -201,6 +230,7 @@ class Scenario:
         return "\n".join(
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
+                f"topics {', '.join(self.topics)}; {leads}",
                 f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll",
                 f"answers take {self.latency_ms} ms, polls {self.poll_ms} ms",
                 f"answers: {answers or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
@@ -245,15 +275,18 @@ def draw(seed: int) -> Scenario:
         refused = random.choice(REFUSED_BY[refusal])
         answers[refused] = (*answers.get(refused, ()), refusal)
     breaks = [(random.choice(sorted(ANSWERS)), random.randint(1, 3))] if not calm and random.random() < 0.1 else ()
-    return Scenario(
+    made_so_far = Scenario(
         assignors=random.choice(ASSIGNORS),
         static=static,
+        topics=TOPICS[:1],
+        leads=False,
+        grows_ms=0,
         fresh=random.choice(FRESH),
         reset=random.choice(("earliest", "latest")),
         auto_commit=random.random() < 0.5,
         answers=answers,
         breaks=tuple(breaks),
-        latency_ms=random.choice((0, 0, 300)),
+        latency_ms=random.choice((0, 0, LATENCY_MS)),
         poll_ms=random.choice((2_000, 2_000, 200)),
         at_most=random.choice(AT_MOST),
         shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
@@ -262,5 +295,30 @@ def draw(seed: int) -> Scenario:
         others=tuple((what, random.choice(moments)) for what in (some(kinds, 3) if kinds else ())),
         timers_race=random.random() < 0.4,
         ending=random.choice(ENDINGS),
-        others_wait_ms=random.choice((0, 0, 100, 700)),
+        others_wait_ms=random.choice((0, 0, 100, *LATENCIES_MS)),
+    )
+    return _widened(made_so_far, random)
+
+
+def _widened(scenario: Scenario, random: Random) -> Scenario:
+    """With more topics, as a leader, or in an environment of its own, each seldom."""
+    calls, callbacks, answers = scenario.calls, scenario.callbacks, scenario.answers
+    topics = random.choice((TOPICS[:1], TOPICS[:1], TOPICS))
+    leads = random.random() < 0.25
+    if random.random() < 0.25:
+        place = random.randint(1, len(calls))
+        calls = (*calls[:place], "other topics", *calls[place:])
+    if random.random() < 0.1:
+        callbacks = (random.choice(MORE_IN_CALLBACKS), *callbacks)
+    if random.random() < 0.1:
+        answers, call = random.choice(ENVIRONMENTS)
+        calls = (*calls[:1], call, *calls[1:])
+    return replace(
+        scenario,
+        topics=topics,
+        leads=leads,
+        grows_ms=random.choice((0, 1_000, 4_000, 12_000)) if leads else 0,
+        calls=calls,
+        callbacks=callbacks,
+        answers={"Heartbeat": (), "JoinGroup": (), **answers},
     )

@@ -22,15 +22,20 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.scripted import api_of
 
 BACKOFF_MS: Final = 100
-AGAIN_LATER: Final = {
+_NOT_READY: Final = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 }
-"""Errors after which the same request goes out again, but not at once (rule D3)."""
-
-PAUSED: Final = ("FindCoordinator", "JoinGroup", "OffsetCommit", "OffsetFetch")
-"""Requests that keep this pause."""
+_UNANSWERED: Final = {ErrorCode.DISCONNECTED, ErrorCode.TIMED_OUT}
+AGAIN_LATER: Final = {
+    "FindCoordinator": _NOT_READY | _UNANSWERED,
+    "JoinGroup": _NOT_READY,
+    "Metadata": _UNANSWERED,
+    "OffsetCommit": _NOT_READY,
+    "OffsetFetch": _NOT_READY,
+}
+"""Requests, and errors after which the same one goes out again, but not at once (rule D3)."""
 
 MISSED_HEARTBEATS: Final = 3
 LATE_MS: Final = 200
@@ -50,7 +55,7 @@ class Times:
         self._heartbeat_interval_ms = settings["heartbeat_interval_ms"]
         self._max_poll_interval_ms = settings["max_poll_interval_ms"]
         self._session_timeout_ms = settings["session_timeout_ms"]
-        self._not_before_ms: dict[str, int] = {}
+        self._not_before_ms: dict[tuple[str, object], int] = {}
         self._joined_ms = 0
         self._heard_ms: int | None = None  # the last sign of life of a coordinator that owes them
         self._alive_ms: int | None = None  # the last sign of life of a member that owes them
@@ -61,8 +66,8 @@ class Times:
     def answered(self, request: Request, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         """The member takes this answer."""
         api = api_of(request)
-        if errors & AGAIN_LATER and api in PAUSED and (api != "OffsetCommit" or self.repeats):
-            self._not_before_ms[api] = now_ms + BACKOFF_MS
+        if errors & AGAIN_LATER.get(api, set()) and (api != "OffsetCommit" or self.repeats):
+            self._not_before_ms[_what(request)] = now_ms + BACKOFF_MS
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._joined_ms = self._heard_ms = now_ms
         if isinstance(request, HeartbeatRequest) and not isinstance(response, NoAnswer) and self._heard_ms is not None:
@@ -87,12 +92,11 @@ class Times:
             most_ms = MISSED_HEARTBEATS * self._heartbeat_interval_ms
             assert silent_ms <= most_ms, f"a member has sent no Heartbeat for {silent_ms} ms (rules H2, H3)"
 
-    def sent(self, request: Request, now_ms: int) -> None:
-        """A request is on its way."""
-        api = api_of(request)
-        early_ms = self._not_before_ms.pop(api, 0) - now_ms
-        assert early_ms <= 0, f"{api} again, {early_ms} ms before the backoff is over (rule D3)"
-        if isinstance(request, HeartbeatRequest) and not self.is_polling:
+    def sent(self, request: Request, now_ms: int, leaves: bool) -> None:
+        """A request is on its way. `leaves`: of a member that is about to leave, and need not poll any more."""
+        early_ms = self._not_before_ms.pop(_what(request), 0) - now_ms
+        assert early_ms <= 0, f"{api_of(request)} again, {early_ms} ms before the backoff is over (rule D3)"
+        if isinstance(request, HeartbeatRequest) and not (self.is_polling or leaves):
             idle_ms = now_ms - max(self.polls_ms[1], self._joined_ms) - self._max_poll_interval_ms
             assert idle_ms <= LATE_MS, f"Heartbeat {idle_ms} ms after the poll interval is over (rule P1)"
         known = isinstance(request, SyncGroupRequest)  # that it is a member now: the answer may have lain about
@@ -123,3 +127,8 @@ class Times:
     def poll_ends(self, now_ms: int) -> None:
         """It is not any more."""
         self.is_polling, self.polls_ms = False, (self.polls_ms[0], now_ms)
+
+
+def _what(request: Request) -> tuple[str, object]:
+    """Its API, and of which topics it asks."""
+    return api_of(request), getattr(request, "topics", None)

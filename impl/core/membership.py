@@ -312,7 +312,10 @@ class Membership(Rebalance):
     # Losing the membership -------------------------------------------------------------------------------------------
 
     def lose_identity(self, keep_member_id: bool) -> None:
-        """The coordinator does not accept this identity any more (rule J4): what is owned is lost (rule C2)."""
+        """The coordinator does not accept this identity any more (rule J4): what is owned is lost (rule C2).
+
+        If a callback must end first, no more records of it are returned until then (rule O3).
+        """
         self.reset_identity(keep_member_id)
         if self.state is RebalanceState.REVOKING_PARTITION:
             self._loss_due = not self._subscription.turn_callback_into_lost()
@@ -320,6 +323,8 @@ class Membership(Rebalance):
             self._loss_due = True
         else:
             self.lose_owned()
+        if self._loss_due:
+            self._subscription.pause_for_revocation(self.owned())
 
     def reset_identity(self, keep_member_id: bool) -> None:
         """Drop the identity, or keep the member id alone; a rejoin is due as long as there is a subscription (J2)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count, islice
 from pathlib import Path
 
@@ -17,8 +17,11 @@ from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.campaign import play, search, strategy
 from groupspec.conformance.schedules.scenario import LEFT_OUT, SLOW, Scenario, draw
 from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.leaving import Leaving
+from groupspec.impl.core.membership import Membership
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.scheduling import replay, run
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.designs import DESIGNS, Design
@@ -99,6 +102,10 @@ def test_what_few_scenarios_can_show_is_found(rare: str) -> None:
     assert re.search(told, str(failure.outcome.error)), failure
 
 
+def _bare(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {partition: OffsetAndMetadata(wanted.offset) for partition, wanted in offsets.items()}
+
+
 ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
     "leave reason": (
         lambda seam: seam.replace(Leaving.send_leave_group, lambda leave, self, _: leave(self, "")),
@@ -112,6 +119,16 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
     "wakeup at once": (
         lambda seam: seam.replace(Consumer.wakeup, lambda _, self: self._call_guard.request_wakeup()),
         "interrupted",
+    ),
+    "foreign claims": (
+        lambda seam: seam.replace(Membership._unwanted, lambda _, __: ()),
+        "does not subscribe to them",
+    ),
+    "metadata of commits": (
+        lambda seam: seam.replace(
+            Commits._send, lambda send, self, operation, offsets: send(self, operation, _bare(offsets))
+        ),
+        "has arrived",
     ),
     "calls at once": (
         lambda seam: seam.replace(Consumer.seek, lambda _, self, *__: self._runtime.sleep_ms(1)),
@@ -140,6 +157,8 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
             "BUG-09": "does not join its group",
             "BUG-10": "called for does not come",
             "K2-endless": "nothing has called for",
+            "J8-no-comparison": "to nobody",
+            "D6-silent-coordinator-kept": "known to be gone",
         }.items()
     },
 }

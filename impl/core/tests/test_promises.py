@@ -484,6 +484,20 @@ def test_Q5_O3_from_the_announcement_on_an_eager_member_returns_nothing_of_it() 
     assert not scene.subscription.positions.advance(records, 12, 13, exhausted=True)
 
 
+def test_nothing_is_returned_of_what_is_lost_while_the_assigned_callback_waits() -> None:
+    scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
+    buffered(scene)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.join_accepted(2)
+    scene.sync_accepted(P0)
+    assert scene.describe().rebalance == "ASSIGNING_PARTITIONS"
+    assert scene.subscription.positions.next_buffered() is not None
+    scene.heartbeat("UNKNOWN_MEMBER_ID")
+    assert scene.subscription.positions.next_buffered() is None
+    scene.assigned()
+    assert scene.seen(RevokePartitions) == [RevokePartitions((P0,))]
+
+
 def test_L2_at_the_end_of_a_close_everybody_has_an_answer() -> None:
     scene = Scene(enable_auto_commit=True).stable(0)
     scene.do(Commit({P0: OffsetAndMetadata(5)}, 1))
