@@ -62,7 +62,8 @@ def explain(name: str) -> list[Explanation]:
     """
     if things := _things(name):
         # Who asks for a word that `trace why` prints as a cause wants that first.
-        return [kind.explain(own) for kind, own in sorted(dict.fromkeys(things), key=_is_no_cause)]
+        told = [kind.explain(own) for kind, own in sorted(dict.fromkeys(things), key=_is_no_cause)]
+        return told if name in names() else told + _in_the_reference(name)
     if told := _in_the_reference(name) or _in_the_scores(name):
         return told
     told, meant = read_line(name)
