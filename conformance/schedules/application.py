@@ -80,8 +80,7 @@ class Application:
         self.closed = False
         requests.owned = self.ledger.owned
 
-    # The listener
-    # ------------------------------------------------------------------------------------------------------
+    # The listener -----------------------------------------------------------------------------------------------------
 
     def on_partitions_assigned(self, partitions: list[TopicPartition]) -> None:
         """See RebalanceListener."""
@@ -164,8 +163,7 @@ class Application:
             calls[what]()
             raise AssertionError(f"{what} a callback, which it would wait for, was not refused (rule C5)")
 
-    # The loop
-    # -----------------------------------------------------------------------------------------------------------
+    # The loop ---------------------------------------------------------------------------------------------------------
 
     def work(self, consumer: Consumer) -> None:
         """Make the scenario's calls; then read of everything that is owned; then close."""

@@ -93,8 +93,7 @@ class ReferenceMember:
         self.asked = dict.fromkeys(APIS, 0)
         self.answered = dict.fromkeys(APIS, 0)
 
-    # One event
-    # ---------------------------------------------------------------------------------------------------------
+    # One event --------------------------------------------------------------------------------------------------------
 
     def handle(self, line: TraceLine) -> None:
         """Judges one event and remembers what it told."""
@@ -160,8 +159,7 @@ class ReferenceMember:
         if self.state >= 0:
             self.state = int(self.projection.unknown[self.mode])
 
-    # Silence
-    # -----------------------------------------------------------------------------------------------------------
+    # Silence ----------------------------------------------------------------------------------------------------------
 
     def _set_clocks_back(self, step_us: int) -> None:
         """The clock was set back: what had begun began so much earlier."""
@@ -211,8 +209,7 @@ class ReferenceMember:
         """On the wire a static member's expiry is only the end of its heartbeats."""
         return not (self.source == "wire" and self.settings is not None and self.settings.static)
 
-    # What each event tells
-    # ---------------------------------------------------------------------------------------------
+    # What each event tells --------------------------------------------------------------------------------------------
 
     def _on_other(self) -> None:
         pass
@@ -468,8 +465,7 @@ class ReferenceMember:
         self.join_out = UNKNOWN if self.join_out else NO
         self.sync_out = UNKNOWN if self.sync_out else NO
 
-    # Ownership
-    # ---------------------------------------------------------------------------------------------------------
+    # Ownership --------------------------------------------------------------------------------------------------------
 
     def _on_assigned_started(self) -> None:
         self._take()
@@ -529,8 +525,7 @@ class ReferenceMember:
             if self.owned_known and partition not in self.owned:
                 self._report("T-RELEASED-NOT-OWNED", partition=partition)
 
-    # The table
-    # ---------------------------------------------------------------------------------------------------------
+    # The table --------------------------------------------------------------------------------------------------------
 
     def _step_table(self) -> None:
         if self.state < 0:

@@ -70,8 +70,7 @@ class ScriptedConsumer(DrivenConsumer):
         for kind in (MetadataRequest, OffsetFetchRequest):
             self.transport.answer_always(kind, self.coordinator.answer)
 
-    # The application
-    # ---------------------------------------------------------------------------------------------------
+    # The application --------------------------------------------------------------------------------------------------
 
     def subscribe(self) -> None:
         """The application wants the topic."""
@@ -136,8 +135,7 @@ class ScriptedConsumer(DrivenConsumer):
         self.driver.outputs.clear()
         return self
 
-    # What is seen
-    # ------------------------------------------------------------------------------------------------------
+    # What is seen -----------------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> str:
