@@ -25,7 +25,7 @@ from groupspec.conformance.schedules.outcomes import CallbackRaised, Outcomes
 from groupspec.conformance.schedules.questions import CALL_MS, Questions
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import REFUSED, TOPICS, Scenario
-from groupspec.impl.consumer import Consumer
+from groupspec.impl.consumer import CLOSE_TIMEOUT_MS, Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.runtime import Thread
@@ -34,6 +34,9 @@ from groupspec.impl.scheduling import ScheduledRuntime
 POLL_MS: Final = 2_000
 WORK_MS: Final = 1_000
 WHILE_MS: Final = 8_000
+UNSUBSCRIBE_MS: Final = 60_000
+"""default_api_timeout_ms."""
+
 LONG_WORK_MS: Final = 25_000
 """Longer than the poll interval."""
 
@@ -74,6 +77,7 @@ class Application:
         self._wakeups_due = False  # another thread has called wakeup() before the last polls began
         self._polls = False
         self._had_left = False  # the group, when the last poll() began
+        self._rests, self._is_resting = 0, False
         self._consumer: Consumer | None = None
         self.ledger = Ledger(scenario, group)
         self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
@@ -188,6 +192,14 @@ class Application:
         self._wakeups_ms.append(self._runtime.now_ms())
         consumer.wakeup()
 
+    def close(self, consumer: Consumer, timeout_ms: int) -> None:
+        """Another thread closes it; an error that is still to be told, or that a callback raises, may come out here."""
+        before = self._is_resting, self._rests
+        with suppress(KafkaError, CallbackRaised, CannotSend):
+            consumer.close(timeout_ms)
+        alone = before == (True, self._rests) and self._is_resting and len(self._others) == 1
+        assert not alone or not self.ledger.owned, f"closed, and {self.ledger.owned} were never revoked (rules C1, C7)"
+
     def _start_others(self, number: int) -> None:
         for call, what, thread in self._others:
             if call == number:
@@ -223,11 +235,17 @@ class Application:
             case "poll for nothing":
                 self._read(consumer, 0)
             case "work":
-                self._runtime.sleep_ms(WORK_MS)
+                self._rest(WORK_MS - 100 * (self._runtime.steps % 8))
             case "work for a while":
-                self._runtime.sleep_ms(WHILE_MS)
+                self._rest(WHILE_MS)
             case "work too long":
-                self._runtime.sleep_ms(LONG_WORK_MS)
+                self._rest(LONG_WORK_MS)
+
+    def _rest(self, ms: int) -> None:
+        """Be outside of the consumer."""
+        self._rests, self._is_resting = self._rests + 1, True
+        self._runtime.sleep_ms(ms)
+        self._is_resting = False
 
     def _ask(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         match name:
@@ -253,7 +271,7 @@ class Application:
         self._requests.doing = "unsubscribe"
         self._requests.leaves()
         try:
-            with self._leaving("unsubscribe()"):
+            with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
             self._requests.membership_ended()
         finally:
@@ -272,8 +290,8 @@ class Application:
             self.ledger.processed = self._before_last_poll
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
         joins = self._requests.rounds.joins
-        limit_ms = 0 if ending == "close at once" else CALL_MS
-        with self._questions.limited("close()", limit_ms, waits=ending.startswith("close")), self._leaving("close()"):
+        limit_ms = {"close": CALL_MS, "close at once": 0}.get(ending, CLOSE_TIMEOUT_MS)
+        with self._questions.limited("close()", limit_ms), self._leaving("close()"):
             endings[ending]()
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
@@ -352,7 +370,7 @@ class Application:
             told = woken and self._outcomes.has_told(self._requests)
             if self.closed or (told and self._is_stable(consumer, read, known)):
                 return
-            self._runtime.sleep_ms(POLL_MS)  # time passes while it works on what it has read
+            self._rest(POLL_MS)  # time passes while it works on what it has read
         self._tell_what_is_missing(consumer, read, known)
 
     def _is_stable(self, consumer: Consumer, read: set[TopicPartition], known: dict[TopicPartition, int]) -> bool:
@@ -390,6 +408,7 @@ class Application:
         lacks = self._lacks(consumer)
         assert not lacks, f"{lacks}; errors: {errors}"
         told = self._outcomes.has_told(self._requests)
+        assert self._outcomes.is_woken() or not self._wakeups_due, "a wakeup has interrupted no call (rule T4)"
         assert told, f"of {self._requests.to_tell} not all are told; errors: {errors} (rule H4)"
         raise AssertionError(f"{consumer.assignment()} are assigned, and {self.ledger.owned} owned; errors: {errors}")
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from groupspec.conformance.schedules.application import Application
-from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
-from groupspec.conformance.schedules.outcomes import CallbackRaised
+from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
 from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
 from groupspec.conformance.schedules.scenario import Scenario, draw
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.scheduling import Outcome, ScheduledRuntime, replay, run, shortened, watched
 from groupspec.impl.scheduling.exploring import read, spelled
 from groupspec.impl.scheduling.strategies import Pct, Pos, RandomWalk, Stall, Strategy, Tear
@@ -101,8 +98,8 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
     )
     others: dict[str, Callable[[], None]] = {
         "wakeup": lambda: application.wakeup(consumer),
-        "close": lambda: _close(consumer, 500),
-        "close at once": lambda: _close(consumer, 0),
+        "close": lambda: application.close(consumer, 500),
+        "close at once": lambda: application.close(consumer, 0),
     }
     threads = [runtime.thread(lambda: application.work(consumer), "application")]
     for number, (what, call) in enumerate(scenario.others):
@@ -120,12 +117,6 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
 def _later(runtime: ScheduledRuntime, wait_ms: int, act: Callable[[], None]) -> None:
     runtime.sleep_ms(wait_ms)
     act()
-
-
-def _close(consumer: Consumer, timeout_ms: int) -> None:
-    """From another thread: an error that is still to be told, or that a callback raises, may come out here."""
-    with suppress(KafkaError, CallbackRaised, CannotSend):
-        consumer.close(timeout_ms)
 
 
 def strategy(seed: int) -> Strategy:

@@ -208,6 +208,12 @@ class Scenario:
         return bool(self.breaks) or any(set(errors) - NO_FAULTS for errors in self.answers.values())
 
     @property
+    def is_calm(self) -> bool:
+        """Whether nothing but the latency keeps a call from its outcome."""
+        slow = any(SLOW in errors for errors in self.answers.values())
+        return not (self.has_faults or slow or self.timers_race or self.is_closed_by_others)
+
+    @property
     def commits_fail(self) -> bool:
         """Whether anything may keep a commit from its outcome."""
         refused = set(self.answers.get("OffsetCommit", ())) - {"", SLOW}

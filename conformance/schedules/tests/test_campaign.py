@@ -102,6 +102,11 @@ def test_what_few_scenarios_can_show_is_found(rare: str) -> None:
     assert re.search(told, str(failure.outcome.error)), failure
 
 
+def _after_a_while(call: Callable[..., None], consumer: Consumer, *given: object, **named: object) -> None:
+    consumer._runtime.sleep_ms(4_500)
+    call(consumer, *given, **named)
+
+
 def _bare(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
     return {partition: OffsetAndMetadata(wanted.offset) for partition, wanted in offsets.items()}
 
@@ -129,6 +134,10 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
             Commits._send, lambda send, self, operation, offsets: send(self, operation, _bare(offsets))
         ),
         "has arrived",
+    ),
+    "commit() in time": (
+        lambda seam: seam.replace(Consumer.commit, _after_a_while),
+        "nothing has kept it",
     ),
     "calls at once": (
         lambda seam: seam.replace(Consumer.seek, lambda _, self, *__: self._runtime.sleep_ms(1)),
