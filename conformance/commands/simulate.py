@@ -6,6 +6,7 @@ import os
 import random
 import time
 from pathlib import Path
+from textwrap import shorten
 
 import click
 
@@ -21,6 +22,7 @@ from groupspec.conformance.simulation.situations import SITUATIONS
 
 SAVED_EVERY = 10
 MOST_SHOWN = 3
+MOST_IN_TITLE = 100
 
 
 def _numbers(_: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...] | None:
@@ -151,5 +153,6 @@ def _show(campaign: Campaign, failures: list[Failure], picture: Path | None) -> 
 def _show_failure(found: Failure, picture: Path | None) -> None:
     say(f"BROKEN {found}", f"replay: {found.replay}")
     if picture is not None:
-        write_text(picture, sequence(found.outcome, f"seed {found.seed}: {found.outcome.promise}"))
+        title = shorten(f"seed {found.seed}: {found.outcome.error.splitlines()[-1]}", MOST_IN_TITLE)
+        write_text(picture, sequence(found.outcome, title))
         say(f"see:    {picture}")

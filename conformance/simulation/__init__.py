@@ -3,6 +3,7 @@
 From the bottom:
 
 loop          Virtual time.
+aims          What random faults seldom lead to, and what leads there.
 plan          What happens in a run: drawn from a seed.
 logs          The partitions: records that come by the clock, leaders that lack some of them.
 cluster       The brokers: coordinator and metadata.
@@ -15,6 +16,7 @@ application   An application and its consumer, for the ledger: whatever it runs 
 stepped       The same on a core alone, without threads.
 threaded      The same with a whole consumer, in a thread.
 process       What all processes of members have in common; `core_process` and `consumer_process` are the two kinds.
+wording       A message in a few words.
 run           One run.
 campaign      Many runs.
 shrinking     A failure made small.

@@ -29,11 +29,17 @@ SLACK_MS: Final = 50
 
 
 class Broken(AssertionError):
-    """A promise is broken. `promise`: which, in a word; failures of one promise are alike."""
+    """A promise is broken.
 
-    def __init__(self, promise: str, text: str) -> None:
+    Attributes:
+        promise: Which, in a word; failures of one promise are alike.
+        at_ms: When; None: just now.
+    """
+
+    def __init__(self, promise: str, text: str, at_ms: int | None = None) -> None:
         super().__init__(f"{promise}: {text}")
         self.promise = promise
+        self.at_ms = at_ms
 
 
 def expect(condition: bool, promise: str, text: str) -> None:
@@ -84,7 +90,9 @@ class Ledger(Books[Member, TopicPartition]):
         """In one generation a partition has one owner among those that live, run, and are members.
 
         Who was replaced by another process with its instance id is no member, and learns it by its next request; its
-        callback may begin before that.
+        callback may begin before that. A static member that stood still while a generation came and went joins the
+        next one with what it has, if the application asks for that before a heartbeat fails; what others have got
+        meanwhile it hears from its SyncGroup (rule K1: the assignor believes the later claim).
         """
         generation = process.core.context.identity.generation
         if generation < 0:
@@ -94,7 +102,8 @@ class Ledger(Books[Member, TopicPartition]):
         for other, theirs in self._owned.items():
             if other is process or other.is_standing_still or not mine & theirs:
                 continue
-            if not (is_in and self._is_member(other.core.context.identity.member_id)):
+            has_missed_one = min(one.core.membership.owned_generation for one in (process, other)) < generation - 1
+            if has_missed_one or not (is_in and self._is_member(other.core.context.identity.member_id)):
                 self.may_double(mine & theirs)
                 continue
             expect(

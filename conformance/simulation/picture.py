@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from groupspec.conformance.simulation.run import Outcome, Step
 from groupspec.diagrams.sequence import Entry, EntryKind, sequence_svg
 
 BROKERS: Final = "brokers"
-MOST_ENTRIES: Final = 400
-"""How much of a long run is shown: its end."""
+MOST_ENTRIES: Final = 80
+"""How much of a long run is shown: what came before its end, or before a promise was broken."""
 
 _KINDS: Final[dict[str, EntryKind]] = {
     "assigned_started": "callback",
@@ -25,22 +26,37 @@ _KINDS: Final[dict[str, EntryKind]] = {
 
 
 def sequence(outcome: Outcome, title: str) -> str:
-    """The end of a run, as SVG; what it has broken stands last."""
-    timed = [(step.at_ms, _entry(step)) for step in outcome.steps if not step.text.startswith("Fetch")]
+    """The end of a run, as SVG, or what came before it broke a promise; that stands last."""
+    timed = [(step.at_ms, _entry(step)) for step in _worth_showing(outcome.steps)]
     for process in outcome.processes:
         lane = f"m{process.plan.number}"
         for event in process.trace:
             if (kind := _KINDS.get(event.event)) is not None:
                 at_ms = event.at_us // 1_000
-                note = ", ".join(event.partitions) or f"generation {event.generation}"
+                generation = f"generation {event.generation}" if event.generation >= 0 else ""
+                note = ", ".join(event.partitions) or generation
                 timed.append((at_ms, Entry(at_ms, lane, "", event.event, kind, note)))
-    entries = [entry for _, entry in sorted(timed, key=lambda one: one[0])][-MOST_ENTRIES:]
-    if outcome.promise:
-        end_ms = entries[-1].at_ms if entries else 0
-        entries.append(Entry(end_ms, BROKERS, "", outcome.promise, "violation", outcome.error.splitlines()[-1]))
+    until_now = [entry for at_ms, entry in sorted(timed, key=lambda one: one[0]) if at_ms <= outcome.ended_ms]
+    entries = until_now[-MOST_ENTRIES:]
     members = sorted({f"m{process.plan.number}" for process in outcome.processes})
+    if outcome.promise:
+        why = outcome.error.splitlines()[-1].removeprefix(f"{outcome.promise}: ")
+        whose = next((member for member in members if why.startswith(f"{member}.")), BROKERS)
+        entries.append(Entry(outcome.ended_ms, whose, "", outcome.promise, "violation", why))
     lanes = [*members, *sorted({entry.source for entry in entries} - {*members, BROKERS}), BROKERS]
     return sequence_svg(lanes, entries, title)
+
+
+def _worth_showing(steps: Sequence[Step]) -> list[Step]:
+    """All but fetches, and heartbeats that were answered well."""
+    dull = set[int]()
+    asked: dict[str, int] = {}  # member -> the heartbeat that waits for its answer
+    for place, step in enumerate(steps):
+        if step.text == "Heartbeat":
+            asked[step.source] = place
+        elif step.text == "Heartbeat ok":
+            dull |= {place, asked.pop(step.target, place)}
+    return [step for place, step in enumerate(steps) if place not in dull and not step.text.startswith("Fetch")]
 
 
 def _entry(step: Step) -> Entry:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from groupspec.conformance.simulation.aims import AIMS, Aim
 from groupspec.impl.core.config import Config
 
 GROUP: Final = "billing"
@@ -29,23 +30,11 @@ ERRORS_OF: Final = {
 }  # fmt: skip
 """What brokers answer in passing, whatever the group's state; REBALANCE_IN_PROGRESS: it could not write its log."""
 
-AIMED_EVERY: Final = 4
-AIMS: Final = (
-    ("error", "rebalance wanted", "network is slow"),
-    ("connections break", "network is slow", "rebalance wanted", "seek back"),
-    ("second process", "crash and restart", "coordinator moves"),
-    ("slow processing", "process stands still", "rebalance wanted"),
-    ("slow callback", "other topics", "rebalance wanted", "callback raises"),
-    ("unsubscribe", "answer lost", "other topics"),
-    ("close and restart", "close at once", "coordinator out of reach", "network is slow"),
-    ("process stands still", "rebalance wanted", "answer late"),
-    ("error", "coordinator moves", "rolling restart"),
-)
-"""Every fourth run has one of these sets of faults, often, and few members: what random sets seldom lead to.
+AIMED_EVERY: Final = 2
+"""Every second run has an aim."""
 
-`situations.toml` says what that is: commits that are cut off together, a poll interval that runs out in a round, a
-process that is fenced, two that claim the same partition.
-"""
+ANY_WAY: Final = Aim()
+"""That of the others."""
 
 ELECTION: Final = "leader elected"
 WITH_ELECTIONS: Final = (6, 7)
@@ -168,23 +157,29 @@ class Plan:
         )
 
 
+def aim_of(seed: int) -> Aim:
+    """What the run of this seed is to lead to."""
+    return AIMS[seed // AIMED_EVERY % len(AIMS)] if seed % AIMED_EVERY else ANY_WAY
+
+
 class Draw:
     """What is drawn for one seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(f"plan {seed}")
-        self.aim = AIMS[seed // AIMED_EVERY % len(AIMS)] if seed % AIMED_EVERY == AIMED_EVERY - 1 else ()
-        self.cooperative = self.random.random() < 0.5
-        self.session_ms = self.random.choice((10_000, 15_000, 30_000, 45_000))
+        self.aim = aim = aim_of(seed)
+        cooperative = self.random.random() < 0.5
+        self.cooperative = cooperative if aim.cooperative is None else aim.cooperative
+        self.session_ms = aim.session_ms or self.random.choice((10_000, 15_000, 30_000, 45_000))
         self.heartbeat_ms = self.session_ms // self.random.choice((3, 3, 5))
-        self.poll_interval_ms = self.random.choice((20_000, 60_000, 120_000))
-        self.request_ms = self.random.choice((5_000, 15_000, 30_000))
+        self.poll_interval_ms = aim.poll_interval_ms or self.random.choice((20_000, 60_000, 120_000))
+        self.request_ms = aim.request_ms or self.random.choice((5_000, 15_000, 30_000))
 
     def member(self, number: int, latest_start_ms: int) -> MemberPlan:
         """One of the group."""
-        random = self.random
-        commits = random.choice(COMMITS)
-        static = random.random() < (0.75 if "second process" in self.aim else 0.25)
+        random, aim = self.random, self.aim
+        commits = aim.commits or random.choice(COMMITS)
+        static = random.random() < aim.static
         config = Config(
             group_id=GROUP,
             client_id=f"m{number}",
@@ -195,14 +190,14 @@ class Draw:
             request_timeout_ms=self.request_ms,
             metadata_max_age_ms=random.choice((30_000, 120_000, 300_000)),
             enable_auto_commit=commits == "auto",
-            auto_commit_interval_ms=random.choice((1_000, 5_000, 15_000, 60_000)),
+            auto_commit_interval_ms=aim.auto_commit_ms or random.choice((1_000, 5_000, 15_000, 60_000)),
             auto_offset_reset="earliest",
             partition_assignment_strategy=("cooperative-sticky",) if self.cooperative else (self.eager_assignor,),
             fetch_max_wait_ms=self.request_ms - 1_000,
         )
         poll_ms = random.choice((0, 500, 5_000, 30_000, 200_000))
         starts_ms = random.choice((0, 0, random.randrange(latest_start_ms)))
-        return MemberPlan(number, config, starts_ms, commits, poll_ms, random.choice((1, 50, 700)))
+        return MemberPlan(number, config, starts_ms, commits, poll_ms, aim.work_ms or random.choice((1, 50, 700)))
 
     @property
     def eager_assignor(self) -> str:
@@ -221,20 +216,24 @@ class Draw:
 
     def long(self) -> tuple[int, str]:
         """Around the session timeout, on both sides of it."""
-        return int(self.session_ms * self.random.choice((0.3, 0.9, 1.1, 1.6, 3))), ""
+        times = [int(self.session_ms * by) for by in (0.3, 0.9, 1.1, 1.6, 3)]
+        return self.random.choice(self.aim.lengths_ms or times), ""
 
     def longer_than_a_poll(self) -> tuple[int, str]:
         """Around the poll interval, on both sides of it."""
-        return int(self.poll_interval_ms * self.random.choice((0.5, 0.95, 1.1, 1.5, 2.5))), ""
+        times = [int(self.poll_interval_ms * by) for by in (0.5, 0.95, 1.1, 1.5, 2.5)]
+        return self.random.choice(self.aim.lengths_ms or times), ""
 
     def callback(self) -> tuple[int, str]:
         """As long as a session, or as a poll interval."""
-        return self.random.choice((self.short, self.long, self.longer_than_a_poll))()
+        return self.random.choice(
+            (self.long,) if self.aim.lengths_ms else (self.short, self.long, self.longer_than_a_poll)
+        )()
 
     def error(self) -> tuple[int, str]:
         """An API and what it is answered, for a while: (0 ms: once)."""
-        if self.aim:
-            api, error = self.random.choice([(api, error) for api in sorted(ERRORS_OF) for error in ERRORS_OF[api]])
+        if self.aim.errors:
+            api, error = self.random.choice(self.aim.errors).split()
         else:
             api = self.random.choice(sorted(ERRORS_OF))
             error = self.random.choice(ERRORS_OF[api])
@@ -243,7 +242,7 @@ class Draw:
 
     def api(self) -> tuple[int, str]:
         """An API whose request, or answer, is lost."""
-        return 0, self.random.choice(TO_LOSE)
+        return 0, self.random.choice(self.aim.apis or TO_LOSE)
 
     def how_many(self) -> tuple[int, str]:
         """A small number."""
@@ -297,12 +296,12 @@ KINDS: Final[dict[str, tuple[bool, Callable[[Draw], tuple[int, str]]]]] = {
 def draw(seed: int, members: int | None = None) -> Plan:
     """The plan of this seed. Few kinds of faults in one run, and often, so that each meets each (swarm testing)."""
     drawn = Draw(seed)
-    random = drawn.random
-    count = members or random.choice((2, 3, 4) if drawn.aim else (1, 2, 2, 3, 3, 3, 4, 5, 6, MOST_MEMBERS))
+    random, aim = drawn.random, drawn.aim
+    count = members or random.choice((2, 3, 4) if aim.kinds else (1, 2, 2, 3, 3, 3, 4, 5, 6, MOST_MEMBERS))
     length_ms = random.choice((300_000, 900_000, 1_800_000))
     people = tuple(drawn.member(number, length_ms) for number in range(1, count + 1))
-    kinds = drawn.aim or random.sample(sorted(set(KINDS) - {ELECTION}), random.randint(2, 7))
-    every_ms = 6_000 if drawn.aim else random.choice((6_000, 20_000, 60_000))
+    kinds = aim.kinds or random.sample(sorted(set(KINDS) - {ELECTION}), random.randint(2, 7))
+    every_ms = aim.every_ms if aim.kinds else random.choice((6_000, 20_000, 60_000))
     faults: list[Fault] = []
     at_ms = 0
     while (at_ms := at_ms + random.randint(1, 2 * every_ms)) < length_ms:
@@ -317,7 +316,7 @@ def draw(seed: int, members: int | None = None) -> Plan:
         people,
         tuple(faults),
         (random.randint(1, 9), random.randint(1, 4)),
-        random.choice((3_000, 15_000, 60_000)),
+        aim.record_every_ms or random.choice((3_000, 15_000, 60_000)),
         (low_ms, low_ms * random.choice((2, 10))),
         random.choice((0, 3_000)),
         ends_ms,

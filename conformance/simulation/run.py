@@ -19,8 +19,9 @@ from groupspec.conformance.simulation.plan import GROUP, Fault, MemberPlan, Plan
 from groupspec.conformance.simulation.process import Process
 from groupspec.conformance.simulation.situations import Watch
 from groupspec.conformance.simulation.tracing import check_traces
+from groupspec.conformance.simulation.wording import in_words, names
 from groupspec.impl.core import messages
-from groupspec.impl.core.events import COORDINATOR, SendRequest
+from groupspec.impl.core.events import COORDINATOR, Description, SendRequest
 from groupspec.impl.core.messages import ErrorCode, Response, TopicPartition
 from groupspec.impl.scripted import api_of
 from groupspec.impl.threads.designs import Design
@@ -59,7 +60,7 @@ class Outcome:
         promise: Which promise is broken, in a word; empty: none.
         error: What was broken, and by what.
         virtual_ms: How much time has passed in it.
-        ended_ms: When it ended, on its clock.
+        ended_ms: When the promise was broken, or else the run ended, on its clock.
         seen: How often each rare situation occurred.
         processes: All that there were; their traces tell what happened.
     """
@@ -132,12 +133,13 @@ class Run:
     def execute(self) -> Outcome:
         """From the first start to the end."""
         promise, error = "", ""
+        broken_ms: int | None = None
         began_ms = self.loop.now_ms
         try:
             self._live()
             check_traces(self.processes, self.cluster.undone)
         except Broken as broken:
-            promise, error = broken.promise, str(broken)
+            promise, error, broken_ms = broken.promise, str(broken), broken.at_ms
         except Livelock as livelock:
             promise, error = "livelock", str(livelock)
         except Exception as raised:  # whatever the core or the coordinator raises is what the run has found
@@ -149,7 +151,7 @@ class Run:
             promise,
             error,
             self.loop.now_ms - began_ms,
-            self.loop.now_ms,
+            self.loop.now_ms if broken_ms is None else broken_ms,
             self.watch.seen,
             self.ledger.processed_count,
             self.ledger.doubles,
@@ -180,7 +182,12 @@ class Run:
         self._expect_processed(there)
 
     def _happens(self, fault: Fault) -> None:
-        self.note(f"m{fault.member}" if fault.member >= 0 else "brokers", "", fault.kind, f"{fault.ms} {fault.what}")
+        self.note(
+            f"m{fault.member}" if fault.member >= 0 else "brokers",
+            "",
+            fault.kind,
+            f"{fault.ms:,} ms {fault.what}" if fault.ms else fault.what,
+        )
         self._acts[fault.kind](fault)
 
     def _calm(self) -> None:
@@ -218,21 +225,24 @@ class Run:
             return
         told = {process.name: process.core.describe() for process in members}
         group = self.cluster.coordinators.group(GROUP)
-        expect(self.cluster.is_stable(), "stable", f"the group is {group}; {told}")
+        coordinator = f"{group.state.value}, generation {group.generation}" if group is not None else "unknown"
+        states = f"to its coordinator the group is {coordinator}; {'; '.join(map(_state, told, told.values()))}"
+        expect(self.cluster.is_stable(), "stable", states)
         assert group is not None
         owned: list[TopicPartition] = []
         for process in members:
             described = told[process.name]
             is_in = described.rebalance == "STABLE" and described.generation == group.generation
-            expect(is_in, "stable", f"{process.name} is not: {described}; generation {group.generation}")
+            expect(is_in, "stable", states)
+            by_callbacks = self.ledger.owned(process)
             expect(
-                set(described.owned) == self.ledger.owned(process),
+                set(described.owned) == by_callbacks,
                 "callbacks",
-                f"{process.name} owns {described.owned}; by its callbacks {self.ledger.owned(process)}",
+                f"{process.name} owns {names(described.owned)}; by its callbacks {names(by_callbacks)}",
             )
             owned += described.owned
         wanted = self.cluster.logs.all_partitions(self._topics())
-        expect(sorted(owned) == sorted(wanted), "stable", f"owned {sorted(owned)} of {sorted(wanted)}")
+        expect(sorted(owned) == sorted(wanted), "stable", f"owned are {names(owned)} of {names(wanted)}")
 
     def _expect_processed(self, there: dict[TopicPartition, int]) -> None:
         if not self.alive():
@@ -363,7 +373,7 @@ class Run:
         if self._requests[window] > MOST_REQUESTS:
             raise Broken("requests", f"{peer.name} sends more than {MOST_REQUESTS} requests in {WINDOW_MS} ms (D3)")
         if self.steps is not None:
-            self.note(f"m{peer.plan.number}", f"broker {node}", api_of(request.request), _short(request.request))
+            self.note(f"m{peer.plan.number}", f"broker {node}", api_of(request.request), in_words(request.request))
 
     def served(self, peer: Peer, request: SendRequest, response: Response, is_stale: bool) -> None:
         """See Witness."""
@@ -391,7 +401,14 @@ class Run:
         self.watch.received(peer, request, response, error)
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"
-            self.note("brokers", f"m{peer.plan.number}", text, _short(response))
+            self.note("brokers", f"m{peer.plan.number}", text, in_words(response))
+
+
+def _state(name: str, described: Description) -> str:
+    return (
+        f"{name} is {described.rebalance} (generation {described.generation}, coordinator {described.connection}, "
+        f"heartbeats {described.heartbeat}, owns {names(described.owned)})"
+    )
 
 
 def _until(name: str, process: Process, fault: Fault) -> None:
@@ -426,11 +443,3 @@ def _raises(process: Process, _: Fault) -> None:
 def _pause(process: Process, fault: Fault) -> None:
     _want(process, fault)
     process.loop.after(fault.ms, lambda: process.happens(partial(process.application.want, "resume")))
-
-
-def _short(message: object) -> str:
-    """A message in one line, without bytes."""
-    fields = {name: getattr(message, name) for name in getattr(message, "__slots__", ())}
-    fields.pop("group_id", None)
-    shown = {name: value for name, value in fields.items() if value and not isinstance(value, bytes)}
-    return " ".join(f"{name}={value}" for name, value in shown.items())[:200]

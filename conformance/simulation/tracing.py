@@ -67,4 +67,5 @@ def check_traces(processes: Sequence[Member], undone: Collection[int]) -> None:
     found = [one for one in verdict.violations if not _is_excused(one, by_name[one.process], undone)]
     if found:
         first = min(found, key=lambda one: one.at_us)
-        raise Broken(first.rule, f"{first.process} at {first.at_us // 1_000:,} ms, {first.event}: {first.detail}")
+        at_ms = first.at_us // 1_000
+        raise Broken(first.rule, f"{first.process} at {at_ms:,} ms, {first.event}: {first.detail}", at_ms)
