@@ -6,7 +6,7 @@ from collections import Counter
 
 from groupspec.conformance.differential.failing_log import FailingLog
 
-SEEDS = 60
+SEEDS = 40
 STEPS = 400
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from groupspec.impl.core.events import (
     COORDINATOR,
     AssignPartitions,
+    CallbackStarted,
     Close,
     Closed,
     Commit,
@@ -31,6 +32,7 @@ from groupspec.impl.core.events import (
     ResponseReceived,
     RevokePartitions,
     SendRequest,
+    Start,
     Subscribe,
     TimerExpired,
     Unsubscribe,
@@ -38,6 +40,7 @@ from groupspec.impl.core.events import (
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchRequest,
+    JoinedMember,
     JoinGroupRequest,
     JoinGroupResponse,
     ListOffsetsRequest,
@@ -45,9 +48,14 @@ from groupspec.impl.core.messages import (
     OffsetAndMetadata,
     OffsetForLeaderEpochRequest,
     Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
 from groupspec.impl.core.tests.scene import Scene, partitions
 from groupspec.impl.core.timers import ORDER
+
+STRANGE = ["LEADS", "ANOTHER_PROTOCOL", "UNREADABLE"]
+"""Answers without an error: this member leads, the group has another protocol, bytes that nobody can read."""
 
 GROUP_ERRORS = [
     "NONE",
@@ -64,6 +72,7 @@ GROUP_ERRORS = [
     "MEMBER_ID_REQUIRED",
     "GROUP_AUTHORIZATION_FAILED",
     "UNKNOWN_SERVER_ERROR",
+    *STRANGE,
 ]
 DATA_ERRORS = [
     *GROUP_ERRORS[:5],
@@ -146,11 +155,31 @@ class Chaos(Scene):
         return self.future
 
     def any_answer(self, sent: SendRequest, error: str, share: list[int]) -> Response:
-        if isinstance(sent.request, JoinGroupRequest) and error == "NONE":
-            self.generation += 1
-            name = self.config.partition_assignment_strategy[0]
-            return JoinGroupResponse(ErrorCode.NONE, self.generation, name, "other", f"m{self.generation % 3}")
-        return self.coordinator.answer(sent.request, ErrorCode[error], partitions(*share))
+        if isinstance(sent.request, JoinGroupRequest) and error in ("NONE", *STRANGE):
+            return self.joined(sent.request, error)
+        if isinstance(sent.request, SyncGroupRequest) and error == "ANOTHER_PROTOCOL":
+            return SyncGroupResponse(ErrorCode.NONE, b"", "connect", None)
+        if isinstance(sent.request, SyncGroupRequest) and error == "UNREADABLE":
+            return SyncGroupResponse(ErrorCode.NONE, b"\0")
+        code = ErrorCode.NONE if error in STRANGE else ErrorCode[error]
+        return self.coordinator.answer(sent.request, code, partitions(*share))
+
+    def joined(self, request: JoinGroupRequest, what: str) -> JoinGroupResponse:
+        """A new generation, of which this member is, and maybe leads."""
+        self.generation += 1
+        name, data = self.config.partition_assignment_strategy[0], request.protocols[0][1]
+        member_id = f"m{self.generation % 3}"
+        if what == "ANOTHER_PROTOCOL":
+            return JoinGroupResponse(
+                ErrorCode.NONE, self.generation, "eager", "other", member_id, protocol_type="connect"
+            )
+        if what == "NONE":
+            return JoinGroupResponse(ErrorCode.NONE, self.generation, name, "other", member_id)
+        members = (
+            JoinedMember(member_id, request.group_instance_id, data),
+            JoinedMember("other", None, data if what == "LEADS" else b"\0"),
+        )
+        return JoinGroupResponse(ErrorCode.NONE, self.generation, name, member_id, member_id, members)
 
     def answer_any(self, index: int, error: str, share: list[int], data_error: str = "NONE") -> None:
         if self.unanswered:
@@ -224,7 +253,11 @@ shares = st.lists(st.integers(0, 3), unique=True, max_size=4)
 steps = st.lists(
     st.one_of(
         st.tuples(
-            st.just("answer"), st.integers(0, 5), st.sampled_from(GROUP_ERRORS), shares, st.sampled_from(DATA_ERRORS)
+            st.just("answer"),
+            st.integers(0, 5),
+            st.sampled_from(GROUP_ERRORS),
+            shares,
+            st.sampled_from(DATA_ERRORS),
         ),
         st.tuples(st.sampled_from(["poll", "callback", "fetch", "commit", "async", "committed", "enforce"])),
         st.tuples(st.just("subscribe"), st.sampled_from([("orders",), ("bills", "orders"), ("bills",)])),
@@ -232,13 +265,14 @@ steps = st.lists(
         st.tuples(st.just("pass"), st.sampled_from([1, 100, 3_000, 50_000])),
         st.tuples(st.just("seek"), st.integers(0, 3), st.integers(0, 99)),
         st.tuples(st.just("unsubscribe")),
+        st.tuples(st.sampled_from(["poll quietly", "callback started", "start", "topic created"])),
         st.tuples(st.sampled_from(["ends", "topics", "all topics", "who", "metrics", "metadata", "pattern"])),
     ),
     max_size=40,
 )
 configs = st.fixed_dictionaries(
     {
-        "partition_assignment_strategy": st.sampled_from([("range",), ("cooperative-sticky",)]),
+        "partition_assignment_strategy": st.sampled_from([("range",), ("sticky",), ("cooperative-sticky",)]),
         "enable_auto_commit": st.booleans(),
         "group_instance_id": st.sampled_from([None, "one"]),
         "auto_offset_reset": st.sampled_from(["earliest", "none"]),
@@ -279,7 +313,7 @@ def take_step(scene: Chaos, kind: str, *rest: object) -> None:
             scene.do(Unsubscribe(scene.next_future()))
         case "pattern", _:
             if not scene.describe().leaving:
-                scene.do(Subscribe((), re.compile("orders|bills")))
+                scene.do(Subscribe((), re.compile(".*orders|bills")))
         case _:
             ask(scene, kind)
 
@@ -300,6 +334,15 @@ def ask(scene: Chaos, what: str) -> None:
             scene.do(DescribeMetrics(scene.next_future()))
         case "metadata":
             scene.do(MetadataUpdate(("orders",)))
+        case "topic created":
+            scene.coordinator.topics = {"orders": 4, "bills": 2, "more orders": 1}
+            scene.do(MetadataUpdate(("orders",)))
+        case "poll quietly":
+            scene.subscription.positions.poll_started(scene.now_ms)
+        case "callback started":
+            scene.do(CallbackStarted())
+        case "start":
+            scene.do(Start())
 
 
 @settings(max_examples=200)

@@ -1,0 +1,169 @@
+"""Whatever becomes of the logs, and whatever the application seeks: in the end it has read what stands there."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupspec.impl.core.errors import IllegalStateError
+from groupspec.impl.core.events import (
+    Assign,
+    Close,
+    Commit,
+    DescribeMetrics,
+    Fetch,
+    FetchCommitted,
+    ListOffsets,
+    ListTopics,
+    MetadataUpdate,
+    ResponseReceived,
+    TimerExpired,
+    UnsolicitedResponse,
+    Unsubscribe,
+)
+from groupspec.impl.core.messages import HeartbeatResponse, OffsetAndMetadata
+from groupspec.impl.core.tests.reader import ALL, CORRUPT, OF_THE_WHOLE, Reader
+from groupspec.impl.core.tests.scene import TOPIC, partitions
+
+ERRORS = (
+    *("NONE", "NONE", "NONE", "DISCONNECTED", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION"),
+    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "TOPIC_AUTHORIZATION_FAILED", *OF_THE_WHOLE),
+)
+BY_AGE = "by_duration:PT1H"
+
+numbers = st.integers(0, len(ALL) - 1)
+calls = ("poll", "take", "pause", "resume", "metadata", "ends", "when", "topics", "metrics", "commit", "committed")
+wrong_calls = ("not assigned", "below zero", "commit below zero", "no such timer", "another answer", "committed none")
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("answer"), st.integers(0, 3), st.sampled_from(ERRORS), st.booleans()),
+        st.tuples(st.just("elect"), numbers, st.integers(0, 7), st.booleans()),
+        st.tuples(st.just("grow"), numbers, st.integers(1, 4)),
+        st.tuples(st.just("seek"), numbers, st.integers(0, 9), st.integers(-1, 3)),
+        st.tuples(st.just("seek by time"), numbers, st.sampled_from((-2, -1))),
+        st.tuples(st.just("pass"), st.sampled_from((100, 1_000, 60_000, 400_000))),
+        st.tuples(st.just("go on"), st.integers(1, 8)),
+        st.tuples(st.sampled_from(calls)),
+        st.tuples(st.sampled_from(wrong_calls)),
+    ),
+    max_size=40,
+)
+
+
+def take_step(reader: Reader, kind: str, *rest: object) -> None:
+    match kind, rest:
+        case "answer", (int(index), str(error), bool(is_behind)):
+            reader.answer_one(index, error, is_behind)
+        case "elect", (int(number), int(lost), bool(forgets)):
+            reader.logs[ALL[number]].elect(lost, forgets)
+        case "grow", (int(number), int(count)):
+            log = reader.logs[ALL[number]]
+            log.records += [log.epoch] * count
+        case "seek", (int(number), int(offset), int(epoch)):
+            reader.seek(ALL[number], offset, epoch)
+        case "seek by time", (int(number), -2):
+            reader.begin_anew(ALL[number])
+        case "seek by time", (int(number), _):
+            reader.positions.seek_by_time([ALL[number]], -1)
+            reader.since[ALL[number]] = 99
+        case "go on", (int(rounds),):
+            for _ in range(rounds):
+                reader.go_on()
+        case "pass", (int(duration_ms),):
+            reader.pass_ms(duration_ms)
+        case _:
+            call(reader, kind)
+
+
+def call(reader: Reader, what: str) -> None:
+    """One of the application's."""
+    deadline_ms = reader.now_ms + 1_000
+    match what:
+        case "take":
+            reader.take()
+        case "pause":
+            reader.positions.pause(ALL[:1])
+        case "resume":
+            reader.positions.resume(ALL)
+        case "metadata":
+            reader.do(MetadataUpdate((TOPIC,)))
+        case "ends" | "when":
+            asked = dict.fromkeys((*ALL, *partitions(9)), -1 if what == "ends" else 5)
+            reader.do(ListOffsets(asked, reader.next_future(), deadline_ms))
+        case "topics":
+            reader.do(ListTopics(None, reader.next_future(), deadline_ms))
+        case "metrics":
+            lags = reader.positions.lags()
+            assert all(lags[partition] == reader.positions.lag(partition) for partition in ALL)
+            reader.do(DescribeMetrics(reader.next_future()))
+        case "commit":
+            reader.do(Commit(reader.positions.returned_positions(), reader.next_future(), deadline_ms))
+        case "committed":
+            reader.do(FetchCommitted(ALL, reader.next_future(), deadline_ms))
+        case "poll":
+            reader.positions.want_position(ALL[0])
+            reader.do(Fetch())
+        case _:
+            refuse(reader, what)
+
+
+def refuse(reader: Reader, what: str) -> None:
+    """A call, or an event, that is refused, and moves nothing."""
+    before = reader.positions.returned_positions()
+    match what:
+        case "not assigned":
+            with pytest.raises(IllegalStateError, match="is not assigned to this consumer"):
+                reader.positions.high_watermark(*partitions(9))
+        case "below zero":
+            with pytest.raises(ValueError, match="0 or more"):
+                reader.positions.seek(ALL[0], -1)
+        case "commit below zero":
+            reader.do(Commit({ALL[0]: OffsetAndMetadata(-1)}, reader.next_future()))
+        case "committed none":
+            reader.do(FetchCommitted((), reader.next_future(), reader.now_ms))
+        case "no such timer":
+            with pytest.raises(ValueError, match="takes no TimerExpired"):
+                reader.do(TimerExpired("tea"))
+            with pytest.raises(KeyError, match="does not run"):
+                reader.expire("tea")
+        case "another answer" if reader.unanswered:
+            with pytest.raises(UnsolicitedResponse, match="which is a"):
+                reader.do(ResponseReceived(reader.unanswered[0].request_id, HeartbeatResponse(0)))  # type: ignore[arg-type]
+    assert reader.positions.returned_positions() == before
+
+
+configs = st.fixed_dictionaries(
+    {
+        "group_id": st.sampled_from((None, "billing")),
+        "auto_offset_reset": st.sampled_from(("earliest", "none", BY_AGE)),
+        "isolation_level": st.sampled_from(("read_uncommitted", "read_committed")),
+        "enable_auto_commit": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=150)
+@given(config=configs, steps=steps)
+def test_what_stands_in_the_logs_has_been_read_in_the_end(
+    config: dict[str, object], steps: list[tuple[str, object]]
+) -> None:
+    reader = Reader(**config)
+    for step in steps:
+        take_step(reader, *step)
+    reader.settle()
+    for partition, log in reader.logs.items():
+        assert reader.positions.position(partition) == len(log.records)
+        wanted = dict(enumerate(log.records))
+        if config["auto_offset_reset"] == BY_AGE:  # it may begin anywhere
+            continue
+        for offset in range(reader.since[partition], len(log.records)):
+            assert offset == CORRUPT or reader.read[partition].get(offset) == wanted[offset], (partition, offset)
+    reader.do(Close(reader.next_future(), reader.now_ms + 500))
+    with suppress(KeyError):
+        reader.pass_ms(500)
+    for event in (Unsubscribe(reader.next_future()), ListTopics(None, reader.next_future(), 0), Assign(ALL)):
+        reader.do(event)
+    assert sorted(reader.ended) == list(range(1, reader.futures + 1))  # L2: every future has its end
