@@ -17,7 +17,7 @@ from groupspec.impl.core.subscription import SubscriptionState
 
 NAMES: Final = tuple(one.name for one in fields(Config))
 NO_NAMES: Final = (*sorted(REFUSED), "group.id", "sesion_timeout_ms", "xyzzy")
-VALUES: Final = (
+VALUES: Final[tuple[object, ...]] = (
     *(None, True, False, -2, -1, 0, 1, 5_000, 30_000, INT32_MAX, INT32_MAX + 1, 0.5, "", "billing", "a b"),
     *("earliest", "none", "by_duration:P1DT2H3M4.5S", "by_duration:soon", "by_duration:P", "read_committed"),
     *((), ("range",), ["range", "sticky"], ("cooperative-sticky",), ("range", "range"), ("unheard-of",), ([],)),
