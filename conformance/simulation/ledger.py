@@ -150,10 +150,10 @@ class Ledger(Books[Member, TopicPartition]):
         self._troubled[process] = now_ms
 
     def _is_troubled(self, process: Member) -> bool:
-        """Whether that was so lately: within the time that a commit before a rebalance may take."""
+        """Whether that was so lately, or will be: the commit before a rebalance is given up sooner than its request."""
         at_ms = self._troubled.get(process)
         limit_ms = 2 * process.plan.config.max_poll_interval_ms
-        return at_ms is not None and process.loop.now_ms - at_ms <= limit_ms
+        return process.link.has_lost or (at_ms is not None and process.loop.now_ms - at_ms <= limit_ms)
 
     def stopped(self, process: Member) -> None:
         """It is killed, or stands still: others go on from what it has committed."""

@@ -143,6 +143,11 @@ class Link:
         """Whether a request of these APIs waits for its answer."""
         return any(api_of(one.request.request) in apis for one in self._pending.values())
 
+    @property
+    def has_lost(self) -> bool:
+        """Whether a connection has lost something, and the process waits for the answer."""
+        return any(one.has_lost_request or one.has_lost_answer for one in self._connections.values())
+
     def _connection(self, key: str | int) -> Connection:
         node = self.coordinator_node if key == COORDINATOR else key
         if key == ANY_NODE:

@@ -19,6 +19,7 @@ from groupspec.conformance.simulation.application import MOST_SOUGHT
 from groupspec.conformance.simulation.cluster import Cluster
 from groupspec.conformance.simulation.ledger import Broken, Ledger
 from groupspec.conformance.simulation.loop import Livelock, Loop
+from groupspec.conformance.simulation.network import Link
 from groupspec.conformance.simulation.picture import sequence
 from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
@@ -278,6 +279,28 @@ def test_who_has_missed_a_generation_keeps_what_it_has_until_it_hears_of_the_nex
     left_behind.core.membership.owned_generation = 4
     with pytest.raises(Broken, match="K1"):
         ledger.check_owners(owner)
+
+
+def test_a_commit_before_a_revocation_may_be_given_up_before_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = written(
+        (60_000, "request lost", 0),
+        (60_001, "rebalance wanted", 0),
+        partition_assignment_strategy=("range",),
+        session_timeout_ms=45_000,
+        max_poll_interval_ms=20_000,
+        request_timeout_ms=30_000,
+        enable_auto_commit=True,
+        auto_commit_interval_ms=60_000,
+    )
+    plan = replace(
+        plan,
+        members=(replace(plan.members[0], commits="auto"),),
+        faults=(replace(plan.faults[0], what="OffsetCommit"), plan.faults[1]),
+        record_every_ms=3_000,
+    )
+    assert Run(plan).execute().error == ""
+    monkeypatch.setattr(Link, "has_lost", False)
+    assert Run(plan).execute().promise == "commit before revocation"
 
 
 def test_every_kind_of_fault_is_carried_out() -> None:
