@@ -73,6 +73,7 @@ class Application:
         self._others: list[tuple[int, str, Thread]] = []
         self._closed_meanwhile = False  # another thread has begun to close, maybe without time for a commit
         self._outcomes = Outcomes(runtime, scenario, group, transport)
+        self._has_unsubscribed = False  # and has not subscribed since
         self._wakeups_ms: list[int] = []
         self._wakeups_due = False  # another thread has called wakeup() before the last polls began
         self._polls = False
@@ -258,6 +259,7 @@ class Application:
             case "unsubscribe":
                 self._unsubscribe(consumer)
                 consumer.subscribe(self._topics, self)
+                self._has_unsubscribed = False
             case "enforce_rebalance" if consumer.subscription():
                 rounds = self._requests.rounds
                 rounds.may_come(self._runtime.now_ms())
@@ -270,6 +272,7 @@ class Application:
     def _unsubscribe(self, consumer: Consumer) -> None:
         self._requests.doing = "unsubscribe"
         self._requests.leaves()
+        self._has_unsubscribed = True
         try:
             with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
@@ -383,8 +386,8 @@ class Application:
         )
 
     def _lacks(self, consumer: Consumer) -> str:
-        """What is wrong with the membership, if an unsubscribe() that has given up does not go on."""
-        if self._requests.leaving:
+        """What is wrong with the membership. An unsubscribe() that has given up goes on, and nobody subscribes anew."""
+        if self._has_unsubscribed:
             return ""
         if undivided := self._group.undivided():
             return f"the leader has given {undivided} to nobody (rule J8)"

@@ -105,6 +105,7 @@ class Requests:
         self._heartbeat_at_once = False  # after one that failed, or at another coordinator
         self._orders: dict[frozenset[TopicPartition], tuple[TopicPartition, ...]] = {}
         self._counts_of_topics: dict[str, int] = {}
+        self._written: dict[tuple[object, ...], bytes] = {}
         self._given = ""  # the id that it was told to join with
         self._assigned_in = {-1}  # generations of the assignments of this membership
         self.times = Times(SETTINGS)
@@ -277,7 +278,7 @@ class Requests:
         assert request.rebalance_timeout_ms == settings["max_poll_interval_ms"], f"{request} (its rebalance timeout)"
         assert timeout_ms > request.rebalance_timeout_ms, f"JoinGroup waits {timeout_ms} ms for its answer (rule J5)"
         assert not self.in_round(), f"a second JoinGroup while {self.in_round()} is unanswered (rule J1)"
-        for _, data in request.protocols:
+        for name, data in request.protocols:
             subscription = decode_subscription(data)
             assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
             owned = set(subscription.owned)
@@ -286,6 +287,9 @@ class Requests:
             order = self._orders.setdefault(frozenset(owned), subscription.owned)
             assert subscription.owned == order, f"{subscription.owned} were written as {order} before (rule J6)"
             generation = subscription.generation
+            what = (name, subscription.topics, subscription.owned, generation)
+            is_same = data == self._written.setdefault(what, data) or name == "sticky"  # which tells of its last round
+            assert is_same, f"JoinGroup writes the same subscription in two ways (rule J6): {subscription}"
             assert not owned or generation in self._assigned_in, f"claims of generation {generation} (rule K1)"
             expected = self.owned if self._scenario.cooperative else set()
             assert owned == expected or self._scenario.is_closed_by_others, (

@@ -89,17 +89,21 @@ CALLS: Final = (
 """What the application does besides poll() and work."""
 
 MORE_IN_CALLBACKS: Final = ("other topics", "committed", "group_metadata")
-ENVIRONMENTS: Final[tuple[tuple[dict[str, tuple[str, ...]], str], ...]] = (
-    ({"Heartbeat": (NEVER, NEVER)}, "work too long"),
-    ({"Heartbeat": (SLOW, "REBALANCE_IN_PROGRESS")}, "enforce_rebalance"),
-    ({"Heartbeat": ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")}, "work for a while"),
-    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, "work too long"),
-    ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, "commit_async"),
+Environment = tuple[dict[str, tuple[str, ...]], tuple[str, ...]]
+ENVIRONMENTS: Final[tuple[Environment, ...]] = (
+    ({"Heartbeat": (NEVER, NEVER)}, ("work too long",)),
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")}, ("work for a while",)),
+    ({"Heartbeat": ("ILLEGAL_GENERATION",)}, ("work for a while", "unsubscribe")),
+    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, ("work too long",)),
+    ({"JoinGroup": ("MEMBER_ID_REQUIRED", SLOW)}, ("unsubscribe",)),
+    ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, ("commit_async",)),
+    ({}, ("work for a while", "commit", "work for a while", "committed", "work for a while")),
 )
 """What goes wrong together, and what the application does then: independent draws seldom meet so.
 
-A coordinator that is silent; that announces a rebalance when the next has begun; that puts a member out whose callback
-waits; that cannot be found while the poll interval runs out; that goes while positions are looked up.
+A coordinator that is silent; that puts a member out whose callback waits; whose generation ends before it unsubscribes;
+that cannot be found while the poll interval runs out; a member that leaves as it joins; that is put out while positions
+are looked up; that does all but poll.
 """
 
 ASYNC: Final = ("commit_async", "commit_async that raises")
@@ -316,9 +320,9 @@ def _widened(scenario: Scenario, random: Random) -> Scenario:
         calls = (*calls[:place], "other topics", *calls[place:])
     if random.random() < 0.1:
         callbacks = (random.choice(MORE_IN_CALLBACKS), *callbacks)
-    if random.random() < 0.1:
-        answers, call = random.choice(ENVIRONMENTS)
-        calls = (*calls[:1], call, *calls[1:])
+    if random.random() < 0.15:
+        answers, then = random.choice(ENVIRONMENTS)
+        calls = (*calls[:1], *then, *calls[1:])
     return replace(
         scenario,
         topics=topics,
