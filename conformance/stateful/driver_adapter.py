@@ -157,6 +157,14 @@ class DriverAdapter(CoreAdapter):
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
+    def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
+        """See CoreAdapter. In the heartbeat design a callback begins as soon as it is due, in two of four variants."""
+        super().perform(offer, variant, state, illegal)
+        is_due = self.describe().rebalance in _CALLBACK_DUE.values() and self.driven.listener.inside is None
+        if self._design == "heartbeat" and variant & 2 and is_due and not self.driven.is_busy():
+            self._poll()
+        return list(self.record)
+
     def _start(self) -> None:
         self.end()
         self.translation.sent.clear()

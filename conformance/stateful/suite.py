@@ -102,7 +102,7 @@ def cover(target: str, rebalance: str, start: Start, coverage: Coverage) -> Iter
     What could not be brought about in one way is tried in another: variants are different errors that mean the same.
     """
     routes = goals(target, rebalance)
-    for variant in (0, 1):
+    for variant in range(4):
         for goal in coverage.missing(routes):
             try:
                 run, _ = walk(routes[goal], target, rebalance, start, variant)
