@@ -25,6 +25,10 @@ HAPPENINGS = (
     Happening(0, "started", "reference-0-1"),
     Happening(100_000, "started", "kafka-python-1-2"),
     Happening(500_000, "assigned", "kafka-python-1-2", (2,)),
+    Happening(600_000, "assigned", "reference-0-1", (3,)),
+    Happening(700_000, "consumed", "kafka-python-1-2", (2,), 0, 9),
+    Happening(800_000, "consumed", "kafka-python-1-2", (2,), 10, 19),
+    Happening(900_000, "consumed", "kafka-python-1-2", (1,), 0, 5),
     Happening(1_000_000, "stopped", "kafka-python-1-2"),
     Happening(2_000_000, "broker down", text="broker 1 killed"),
     Happening(3_000_000, "broker up", text="broker 1 killed"),
@@ -91,17 +95,34 @@ def test_a_result_is_told_by_client_with_each_finding_and_the_command_that_runs_
 
 def test_a_page_shows_faults_owners_and_findings_and_what_came_before_each() -> None:
     found = Finding("doubled", "kafka-python-1-2", 4_500_000, "it is so", 7, partition=2)
-    page = html(outcome(found), "groupspec bench soak --seed 5")
-    for shown in (
-        "broker 1 killed",
-        "in partitions_lost",
-        "partition 2",
-        "4.5 s, partition 2: records that were processed twice",
-    ):
-        assert shown in page
-    assert "4.00 s  kafka-python-1-2: resumed" in page
+    page = html(outcome(found, Finding("unstable", "", 3_600_000, "nobody has 3")), "groupspec bench soak --seed 5")
+    assert "4.5 s, partition 2: records that were processed twice" in page
+    assert "put down to kafka-python-1-2 (m1.2)" in page
+    assert "put down to nobody in particular" in page
+    assert {"cut or stall", "broker down", "m0 reference"} <= set(re.findall(r'class="chip"[^>]*>([^<]*)<', page))
+    of_process, of_nobody, clients, _ = (part.split("\n") for part in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL))
+    assert of_process == [
+        "    0.10 s  kafka-python-1-2: started",
+        "    0.50 s  kafka-python-1-2: assigned [2]",
+        "    0.70 s  kafka-python-1-2: consumed 0 to 19 of 2",
+        "    1.00 s  kafka-python-1-2: stopped",
+        "    2.00 s  everybody: broker down (broker 1 killed)",
+        "    3.00 s  everybody: broker up (broker 1 killed)",
+        "    3.50 s  everybody: loaded (broker-2)",
+        "    3.80 s  kafka-python-1-2: expelled (session_expired)",
+        "    3.90 s  reference-0-1: assigned [2]",
+        "    4.00 s  kafka-python-1-2: resumed",
+        "    4.50 s  kafka-python-1-2: lost [2]",
+    ]
+    assert [line.split("  ")[-1] for line in of_nobody] == [
+        "kafka-python-1-2: stopped",
+        "everybody: broker down (broker 1 killed)",
+        "everybody: broker up (broker 1 killed)",
+        "everybody: loaded (broker-2)",
+    ]
+    assert [line.partition(":")[0] for line in clients] == ["reference", "kafka-python"]
     assert not re.search(r'(src|href)="http', page)
-    owners, members = lanes(outcome().plan, HAPPENINGS, [found])[-1], lanes(outcome().plan, HAPPENINGS, [found])[1:3]
+    _, *members, owners, _ = lanes(outcome().plan, HAPPENINGS, [found])
     assert [[bar.place for bar in row] for row in owners.rows] == [[1], [0]]  # two owners at once are two rows
     assert [[mark.text for mark in lane.marks] for lane in members] == [[], ["expelled session_expired", "1"]]
 
