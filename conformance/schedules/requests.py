@@ -262,6 +262,10 @@ class Requests:
     # What must hold ---------------------------------------------------------------------------------------------------
 
     def _check_join(self, request: JoinGroupRequest, timeout_ms: int, now_ms: int) -> None:
+        scenario = self._scenario
+        if scenario.static and (scenario.works_long or scenario.timers_race) and not request.member_id:
+            # Its poll interval was over, of which a static member says nothing, and so is its round.
+            self._forget(lambda sent: isinstance(sent.request, ROUND))
         if self.leaving and not request.member_id:
             self.membership_ended()
             self.leaving = self._scenario.timers_race  # more than one may wait to be taken
