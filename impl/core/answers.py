@@ -79,10 +79,8 @@ def _answers_by_part(sent: Sent, response: ByPart) -> list[Answer]:
 def _errors(
     response: FetchResponse | ListOffsetsResponse | OffsetForLeaderEpochResponse,
 ) -> Mapping[TopicPartition, ErrorCode]:
-    match response:
-        case FetchResponse(partitions=fetched):
-            return {partition: part.error for partition, part in fetched.items()}
-        case ListOffsetsResponse(offsets=listed):
-            return {partition: part.error for partition, part in listed.items()}
-        case OffsetForLeaderEpochResponse(ends=ends):
-            return {partition: part.error for partition, part in ends.items()}
+    if isinstance(response, FetchResponse):
+        return {partition: part.error for partition, part in response.partitions.items()}
+    if isinstance(response, ListOffsetsResponse):
+        return {partition: part.error for partition, part in response.offsets.items()}
+    return {partition: part.error for partition, part in response.ends.items()}

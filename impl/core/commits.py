@@ -248,16 +248,13 @@ class Commits:
 
     def accepted(self, sent: Sent) -> None:
         """The coordinator has it."""
-        operation = self._operation(sent)
-        if operation is not None:
-            self._positions.set_committed(operation.offsets)
-            self._finish(operation)
+        operation = self._asked(sent)
+        self._positions.set_committed(operation.offsets)
+        self._finish(operation)
 
     def retriable(self, sent: Sent, code: ErrorCode) -> None:
         """A passing failure: commits with a waiting caller are tried again, the others fail (rule D3)."""
-        operation = self._operation(sent)
-        if operation is not None:
-            self._try_again_or_fail(operation, code)
+        self._try_again_or_fail(self._asked(sent), code)
 
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The same, after finding the coordinator anew."""
@@ -348,6 +345,10 @@ class Commits:
         """The end."""
         self.give_up_all(ConsumerClosedError("The consumer was closed before the commit was answered"))
         self._context.timers.disarm("auto_commit", "commit_backoff", "commit_deadline")
+
+    def _asked(self, sent: Sent) -> Operation:
+        """The commit that this was sent for: it waits for the answer, or the answer would be late."""
+        return next(operation for operation in self._queue if operation.sent is sent)
 
     def _operation(self, sent: Sent) -> Operation | None:
         return next((operation for operation in self._queue if operation.sent is sent), None)

@@ -31,8 +31,7 @@ def on(kind: type[H], act: Callable[[Parts, H], object]) -> Handler:
     """A handler for an event, a timer, or an answer of which the error says everything."""
 
     def handler(core: Parts, happening: Happening) -> None:
-        if not isinstance(happening, kind):
-            raise TypeError(f"the handler for {kind.__name__} was given {happening!r}")
+        assert isinstance(happening, kind), f"the handler for {kind.__name__} was given {happening!r}"
         act(core, happening)
 
     return handler
@@ -42,8 +41,8 @@ def full(kind: type[R], act: Callable[[Parts, R, Answer], None]) -> Handler:
     """A handler for an answer of which the content matters."""
 
     def handler(core: Parts, happening: Happening) -> None:
-        if not isinstance(happening, Answer) or not isinstance(happening.response, kind):
-            raise TypeError(f"the handler for {kind.__name__} was given {happening!r}")
+        assert isinstance(happening, Answer), f"the handler for {kind.__name__} was given {happening!r}"
+        assert isinstance(happening.response, kind), f"the handler for {kind.__name__} was given {happening!r}"
         act(core, happening.response, happening)
 
     return handler

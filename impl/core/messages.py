@@ -57,10 +57,9 @@ class ErrorCode(IntEnum):
     UNSTABLE_OFFSET_COMMIT = 88
 
     @classmethod
-    def _missing_(cls, value: object) -> ErrorCode | None:
+    def _missing_(cls, value: object) -> ErrorCode:
         """Any other number stays itself and is called by it: so an error says what a broker of the future answered."""
-        if not isinstance(value, int):
-            return None
+        assert isinstance(value, int)
         code = int.__new__(cls, value)
         code._name_, code._value_ = f"CODE_{value}", value
         return cls._value2member_map_.setdefault(value, code)  # type: ignore[return-value]

@@ -106,9 +106,7 @@ class Positions:
             p = self._shared.partitions.get(buffered.partition)
             if p is None or p.buffered is not buffered or p.state() != "FETCHABLE":
                 return False
-            if p.position != from_offset:
-                p.buffered = None
-                return False
+            assert p.position == from_offset, "whoever moves a position drops what is buffered"
             if to_offset != from_offset:
                 p.position, p.leader_epoch = to_offset, leader_epoch
             if exhausted:

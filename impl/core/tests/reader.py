@@ -14,6 +14,7 @@ from groupspec.impl.core.errors import (
     LogTruncationError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
+    RecordDeserializationError,
     UnreadableRecordsError,
 )
 from groupspec.impl.core.events import Assign, CompleteFuture, Error, Fetch, InputEvent, Output, ResponseReceived, Start
@@ -22,8 +23,8 @@ from groupspec.impl.core.tests.scene import TOPIC, Scene, partitions
 from groupspec.impl.records import ConsumerRecord, Decoded, Records
 
 ALL: Final = partitions(0, 1)
-CORRUPT: Final = 3
-"""This offset was written badly: whoever reads it goes on behind it."""
+CORRUPT, UNDECIPHERABLE = 3, 5
+"""At these offsets a batch was written badly, and a value that can't be deserialised: both are left out."""
 
 OF_THE_WHOLE: Final = ("UNSUPPORTED_VERSION", "UNKNOWN_SERVER_ERROR")
 
@@ -79,10 +80,17 @@ class BatchDecoder:
         if first == CORRUPT:
             return Decoded([], first, UnreadableRecordsError(partition, first, first + 1, "its checksum is wrong"))
         records = [
-            ConsumerRecord(partition.topic, partition.partition, offset, -1, None, None, leader_epoch=epoch)
+            ConsumerRecord(partition.topic, partition.partition, offset, -1, None, b"%d" % offset, leader_epoch=epoch)
             for offset in range(max(first, from_offset), end)
         ]
         return Decoded(records, end, leader_epoch=epoch)
+
+
+def deserialize(value: bytes) -> int:
+    """The number that was written."""
+    if int(value) == UNDECIPHERABLE:
+        raise ValueError("this one is no number")
+    return int(value)
 
 
 class Reader(Scene):
@@ -98,7 +106,7 @@ class Reader(Scene):
     def __init__(self, **config: Any) -> None:
         super().__init__({TOPIC: len(ALL)}, **config)
         self.positions = self.subscription.positions
-        self.records = Records(self.positions, BatchDecoder())
+        self.records = Records(self.positions, BatchDecoder(), None, deserialize)
         self.logs = {partition: Log() for partition in ALL}
         self.read: dict[TopicPartition, dict[int, int]] = {partition: {} for partition in ALL}
         self.since = dict.fromkeys(ALL, 0)
@@ -156,6 +164,9 @@ class Reader(Scene):
         except UnreadableRecordsError as problem:
             self.seek(problem.partition, problem.next_offset)
             return
+        except RecordDeserializationError as problem:
+            self.seek(problem.partition, problem.offset + 1)
+            return
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
             assert partition not in self.positions.paused(), f"{partition} is paused (rule O5)"
@@ -169,11 +180,14 @@ class Reader(Scene):
         """One of the requests that wait is answered; `is_behind`: by a broker that has not heard of the last leader."""
         if self.unanswered:
             sent = self.unanswered.pop(index % len(self.unanswered))
-            self.do(ResponseReceived(sent.request_id, self._response(sent.request, ErrorCode[error], is_behind)))
+            code = ErrorCode(int(error)) if error.isdigit() else ErrorCode[error]
+            self.do(ResponseReceived(sent.request_id, self._response(sent.request, code, is_behind)))
 
     def _response(self, request: Request, error: ErrorCode, is_behind: bool) -> Response:
         if error.name in OF_THE_WHOLE and isinstance(request, messages.FetchRequest):
             return messages.FetchResponse({}, error)
+        if error.name in OF_THE_WHOLE and isinstance(request, messages.OffsetForLeaderEpochRequest):
+            return messages.OffsetForLeaderEpochResponse({}, error)
         if error:
             return self.coordinator.answer(request, error)
         match request:
@@ -188,7 +202,9 @@ class Reader(Scene):
                 return messages.FetchResponse(fetched)
             case messages.ListOffsetsRequest(timestamps=timestamps):
                 ends = {p: {-2: 0, -1: len(self.logs[p].records)}.get(at, -1) for p, at in timestamps.items()}
-                return messages.ListOffsetsResponse({p: messages.ListedOffset(end) for p, end in ends.items()})
+                return messages.ListOffsetsResponse(
+                    {p: messages.ListedOffset(end, leader_epoch=self.logs[p].epoch) for p, end in ends.items()}
+                )
             case messages.OffsetForLeaderEpochRequest(epochs=epochs, leader_epochs=believed):
                 found = {p: self.logs[p].end_of(epoch, believed.get(p, -1)) for p, epoch in epochs.items()}
                 return messages.OffsetForLeaderEpochResponse(found)

@@ -337,15 +337,16 @@ def ask(scene: Chaos, what: str) -> None:
         case "topic created":
             scene.coordinator.topics = {"orders": 4, "bills": 2, "more orders": 1}
             scene.do(MetadataUpdate(("orders",)))
-        case "poll quietly":
+        case "poll quietly":  # just before it would have been too late
             scene.subscription.positions.poll_started(scene.now_ms)
+            scene.do(TimerExpired("poll_interval"))
         case "callback started":
             scene.do(CallbackStarted())
         case "start":
             scene.do(Start())
 
 
-@settings(max_examples=200)
+@settings(max_examples=300)
 @given(config=configs, beginning=st.sampled_from(BEGINNINGS), steps=steps, metadata_waits=st.booleans())
 def test_nothing_breaks_the_member_recovers_and_closes(
     config: dict[str, Any],

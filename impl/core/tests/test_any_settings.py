@@ -23,7 +23,15 @@ VALUES: Final[tuple[object, ...]] = (
     *((), ("range",), ["range", "sticky"], ("cooperative-sticky",), ("range", "range"), ("unheard-of",), ([],)),
     *("classic", "PLAINTEXT", "SSL"),
 )
-some = st.dictionaries(st.sampled_from(NAMES) | st.sampled_from(NO_NAMES), st.sampled_from(VALUES), max_size=4)
+TEXTS: Final = (
+    "partition_assignment_strategy",
+    "auto_offset_reset",
+    "isolation_level",
+    "group_id",
+    "group_instance_id",
+)
+names = st.sampled_from(TEXTS) | st.sampled_from(NAMES) | st.sampled_from(NO_NAMES)
+some = st.dictionaries(names, st.sampled_from(VALUES), max_size=3)
 consistent = st.fixed_dictionaries(
     {},
     optional={

@@ -29,7 +29,7 @@ from groupspec.impl.core.messages import (
     TopicMetadata,
     TopicPartition,
 )
-from groupspec.impl.core.partition_state import Buffered, Position
+from groupspec.impl.core.partition_state import Position
 from groupspec.impl.core.tests.scene import Scene, partitions
 
 P0, P1, P2 = partitions(0, 1, 2)
@@ -584,15 +584,6 @@ def test_manual_assignment_keeps_what_stays() -> None:
     scene.do(Assign((P0, P2)))
     assert (state(scene, P0), state(scene, P2)) == ("FETCHABLE", "AWAITING_POSITION")
     assert scene.describe().owned == ()
-
-
-def test_records_that_do_not_begin_at_the_position_are_dropped_with_the_buffer() -> None:
-    scene = Scene().stable(0)
-    epoch = scene.subscription.positions.fetchable()[P0][0]
-    records = Buffered(P0, epoch, 10, b"...", 99)
-    assert scene.subscription.positions.buffer(records)
-    assert not scene.subscription.positions.advance(records, 11, 12, exhausted=False)
-    assert scene.subscription.positions.next_buffered() is None
 
 
 # Where the application wants to begin ---------------------------------------------------------------------------------

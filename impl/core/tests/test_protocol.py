@@ -95,6 +95,25 @@ def test_a_subscription_cut_anywhere_is_refused(subscription: Subscription, data
         decode_subscription(cut)
 
 
+@given(subscriptions, partitions, st.integers(0, 200), st.integers(0, 255))
+def test_a_byte_that_is_wrong_is_read_or_refused(
+    subscription: Subscription, given_partitions: tuple[TopicPartition, ...], at: int, byte: int
+) -> None:
+    encoded = (encode_subscription(subscription), encode_assignment(Assignment(given_partitions)))
+    for data, decode in zip(encoded, (decode_subscription, decode_assignment), strict=True):
+        place = at % len(data)
+        try:
+            decode(data[:place] + bytes((byte,)) + data[place + 1 :])
+        except MalformedProtocolData as refusal:
+            assert str(refusal)  # noqa: PT017  (either outcome is right)
+
+
+@given(subscriptions, st.integers(HIGHEST_VERSION + 1, 9) | st.integers(-9, -1))
+def test_a_version_that_is_not_known_is_not_written(subscription: Subscription, version: int) -> None:
+    with pytest.raises(ValueError, match="this writer knows 0 to"):
+        encode_subscription(subscription, version)
+
+
 @given(st.binary(max_size=60))
 def test_random_bytes_are_read_or_refused_but_never_break_the_reader(noise: bytes) -> None:
     for decode in (decode_subscription, decode_assignment):
