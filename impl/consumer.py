@@ -166,7 +166,10 @@ class Consumer(PartitionCalls):
             self._call_guard.check_open()
 
     def unsubscribe(self) -> None:
-        """Leave the group, or let go of assigned partitions. The listener is called before this returns (rule C7)."""
+        """Leave the group, or let go of assigned partitions. The listener is called before this returns (rule C7).
+
+        Raises, when all is done, what a callback raised, or what the next poll() would have.
+        """
         with self._call_guard.use("unsubscribe()"):
             self._call_guard.refuse_in_callback("unsubscribe()")
             self._need_background()
@@ -386,7 +389,8 @@ class Consumer(PartitionCalls):
 
         Takes no longer than `timeout_ms`, callbacks aside, whatever the network does (rule L2). From any thread, and as
         often as one likes (rule L4): the first one closes, the others wait for it. A call of another thread that is
-        under way ends with ConsumerClosedError. Raises what a callback raised, when all is done (rule C4).
+        under way ends with ConsumerClosedError. Raises, when all is done, what a callback raised (rule C4), or what the
+        next poll() would have.
 
         A `with` block that raises does not commit what the last poll() returned: nobody knows how much of it was
         processed.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from groupspec.conformance.simulation.application import BETWEEN_POLLS_MS, COMMIT_LIMIT_MS, Application
 from groupspec.conformance.simulation.ledger import Ledger
@@ -120,7 +121,7 @@ class ThreadedApplication(Application):
 
     def _unsubscribe(self) -> None:
         self.unsubscribe_begins()
-        with suppress(CallbackError):
+        with self._errors_that_wait():
             self._consumer.unsubscribe()
         self.is_unsubscribing = False
         self._sleep(BETWEEN_POLLS_MS)
@@ -145,6 +146,16 @@ class ThreadedApplication(Application):
         with self._rest:
             seen = self._hurries
             self._rest.wait_for(lambda: self._hurries != seen, duration_ms)
+
+    @contextmanager
+    def _errors_that_wait(self) -> Iterator[None]:
+        """unsubscribe() and close() raise, when they are done, what a callback has raised or poll() would have."""
+        try:
+            yield
+        except CallbackError:
+            pass
+        except KafkaError as error:
+            self.raised(error)
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
@@ -177,6 +188,6 @@ class ThreadedApplication(Application):
 
     def _close(self) -> None:
         self.close_begins()
-        with suppress(CallbackError):
+        with self._errors_that_wait():
             self._consumer.close(self.close_limit_ms)
         self.close_ends()
