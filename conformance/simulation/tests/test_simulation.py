@@ -101,7 +101,7 @@ def test_whole_consumers_keep_the_promises_too(driver: Design) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", (1056, 1091))
+@pytest.mark.parametrize("seed", [1056, 1091])
 def test_unsubscribe_and_close_raise_what_poll_would_have(seed: int) -> None:
     """A run in which a member learns in unsubscribe(), or close(), that it is fenced, or that a SyncGroup failed."""
     outcome = Run(campaign.planned(seed, driver="background"), driver="background").execute()
