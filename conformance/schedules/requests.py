@@ -148,7 +148,7 @@ class Requests:
             fences = ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
             self.maybe_fenced |= fences and self._may_be_given_up(request)
             self.fenced |= fences
-            is_gone = bool(_errors(response) & COORDINATOR_IS_GONE)
+            is_gone = bool(_errors(response) & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
             self._gives_up |= is_gone
             self._gone |= is_gone and isinstance(request, OF_THE_GROUP) and not self._may_have_left()
         if isinstance(request, FindCoordinatorRequest):
