@@ -35,7 +35,7 @@ def broken() -> Iterator[str]:
 def test_the_first_check_that_notices_is_told_and_nothing_is_left_of_the_mutant() -> None:
     found = list(noticed.tried(["BUG-38", "BUG-38"], QUIET | SCHEDULES))
     assert [(trial.noticed_by, trial.is_noticed) for trial in found] == [("schedules", True)] * 2
-    assert found[0].how.startswith("schedule 5: AssertionError: closed, and")
+    assert found[0].how.startswith("schedule 4: AssertionError: closed, and")
     assert "never revoked" in found[0].how
     assert noticed._schedules(10, "background") == ""
 
