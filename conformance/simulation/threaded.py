@@ -108,7 +108,7 @@ class ThreadedApplication(Application):
             elif what == "rebalance wanted":
                 self._consumer.enforce_rebalance("the application wants it")
             elif what == "pause":
-                self.paused |= self._consumer.assignment()
+                self.paused |= self._consumer.assignment() & self._ledger.owned(self._process)  # others may go untold
                 self._consumer.pause(self.paused)
             elif what == "resume":
                 self._consumer.resume(self.paused)
