@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -191,14 +191,18 @@ class _Thread:
 
 
 class _Condition:
+    """Entered and left by the lock's own functions, not by threading.Condition's.
+
+    They are C: no KeyboardInterrupt can come between taking the lock and the block that gives it back.
+    """
+
+    __slots__ = ("__enter__", "__exit__", "_condition")
+
     def __init__(self) -> None:
-        self._condition = threading.Condition(threading.Lock())
-
-    def __enter__(self) -> object:
-        return self._condition.__enter__()
-
-    def __exit__(self, *exception: Any) -> None:
-        self._condition.__exit__(*exception)
+        lock = threading.Lock()
+        self._condition = threading.Condition(lock)
+        self.__enter__ = lock.__enter__
+        self.__exit__ = lock.__exit__
 
     def wait(self, timeout_ms: int | None = None) -> bool:
         return self._condition.wait(None if timeout_ms is None else timeout_ms / 1000)

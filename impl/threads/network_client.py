@@ -6,8 +6,7 @@ of all; what it may not wait for is left to the other one. Posting never waits: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from groupspec.impl.core import events
 from groupspec.impl.core.events import ResponseReceived, SendRequest
@@ -61,23 +60,11 @@ class NetworkClient:
 
     def poll(self, timeout_ms: int, seen: int | None = None) -> None:
         """Carry out what was posted, then wait for answers; not at all if there is news since `seen`."""
-        with self._turn:
-            self._turn.wait_for(lambda: not self._busy)
-            if self._closed:
-                return
-            self._busy = True
-            timeout_ms = timeout_ms if seen in (None, self._news) else 0
-        with self._inside():
-            self._move(timeout_ms)
+        self._take_turn(lambda: self._move(timeout_ms if seen in (None, self._news) else 0), wait=True)
 
     def poll_no_wakeup(self) -> None:
         """The same without waiting for anything. If another thread is in the network, it does that just now."""
-        with self._turn:
-            if self._busy or self._closed:
-                return
-            self._busy = True
-        with self._inside():
-            self._move(0)
+        self._take_turn(lambda: self._move(0), wait=False)
 
     def transmit_sends(self) -> None:
         """Carry out what was posted."""
@@ -86,23 +73,35 @@ class NetworkClient:
 
     def close(self, timeout_ms: int) -> None:
         """Send what was posted, for at most `timeout_ms`, then close the network."""
-        with self._turn:
-            self._turn.wait_for(lambda: not self._busy)
-            self._busy = self._closed = True
-        with self._inside():
-            try:
-                self._carry_out()
-            finally:
-                self._transport.close(timeout_ms)
+        self._take_turn(lambda: self._close(timeout_ms), wait=True)
 
-    @contextmanager
-    def _inside(self) -> Iterator[None]:
+    def _take_turn(self, work: Callable[[], None], wait: bool) -> None:
+        """Do this as the only thread in the network; not if that is closed, nor, without waiting, if it is busy.
+
+        In one function: were the turn taken in one and given back in another (a context manager's), a KeyboardInterrupt
+        between them would leave the network busy for ever.
+        """
+        taken = False
         try:
-            yield
-        finally:
             with self._turn:
-                self._busy = False
-                self._turn.notify_all()
+                if wait:
+                    self._turn.wait_for(lambda: not self._busy)
+                if self._busy or self._closed:
+                    return
+                taken = self._busy = True
+            work()
+        finally:
+            if taken:
+                with self._turn:
+                    self._busy = False
+                    self._turn.notify_all()
+
+    def _close(self, timeout_ms: int) -> None:
+        self._closed = True
+        try:
+            self._carry_out()
+        finally:
+            self._transport.close(timeout_ms)
 
     def _move(self, timeout_ms: int) -> None:
         self._carry_out()

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import count
+from types import FrameType
+from typing import Any
+
 import pytest
 
-from groupspec.impl.core.events import COORDINATOR, ConnectCoordinator, DisconnectCoordinator, SendRequest
+from groupspec.impl.core.events import (
+    COORDINATOR,
+    ConnectCoordinator,
+    DisconnectCoordinator,
+    ResponseReceived,
+    SendRequest,
+)
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, HeartbeatResponse, NoAnswer
 from groupspec.impl.run_to_idle import RunToIdleRuntime
+from groupspec.impl.runtime import ThreadingRuntime
 from groupspec.impl.threads.memory_transport import MemoryTransport
 from groupspec.impl.threads.network_client import NetworkClient
 
 DESIGNS = ("heartbeat",)
+BOUND_MS = 2_000
 REQUEST = SendRequest(1, COORDINATOR, HeartbeatRequest("billing", 1, "member", None), 30_000)
 
 
@@ -65,6 +78,56 @@ def test_news_between_the_look_and_the_wait_is_not_missed_though_another_thread_
         before_ms = runtime.now_ms()
         client.poll(60_000, seen)
         assert runtime.now_ms() == before_ms
+
+
+class Ended(MemoryTransport):
+    """Says whether the wait for answers is over."""
+
+    is_over = False
+
+    def poll(self, timeout_ms: int) -> list[ResponseReceived]:
+        answers = super().poll(timeout_ms)
+        self.is_over = True
+        return answers
+
+
+def test_an_interrupt_anywhere_in_a_turn_leaves_the_network_free_for_the_next_one() -> None:
+    """Control-C in the calling thread; the close() after it must not wait for a turn that nobody gives back."""
+    runtime, points = ThreadingRuntime(), 0
+    while is_interrupted_at(points, runtime):
+        points += 1
+    assert points > 10
+
+
+def is_interrupted_at(point: int, runtime: ThreadingRuntime) -> bool:
+    """Poll with a KeyboardInterrupt at this point, if the poll gets there; then poll again."""
+    transport = Ended(runtime)
+    client = NetworkClient(transport, runtime)
+    interrupts: list[KeyboardInterrupt] = []
+    points = count()
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        """Where Python looks for signals: at the beginning of a function, and when it has returned."""
+        if not frame.f_globals["__name__"].startswith("groupspec.impl.") or transport.is_over:
+            return None
+        if event in ("call", "return") and next(points) == point:
+            raise KeyboardInterrupt
+        return trace
+
+    def poll() -> None:
+        sys.settrace(trace)
+        try:
+            client.poll(0)
+        except KeyboardInterrupt as interrupt:
+            interrupts.append(interrupt)
+        finally:
+            sys.settrace(None)
+
+    for call in (poll, lambda: client.poll(0)):
+        thread = runtime.thread(call, "caller")
+        thread.start()
+        assert thread.join(BOUND_MS), f"nobody gives the turn back after an interrupt at point {point}"
+    return bool(interrupts)
 
 
 def test_a_request_that_can_not_be_sent_is_raised_and_answered_as_one_that_broke() -> None:
