@@ -140,7 +140,7 @@ class Fetching:
                 self._context.report(
                     OffsetOutOfRangeError(
                         f"{partition} has no offset {offset}, and auto_offset_reset is 'none': seek() to one "
-                        "that exists"
+                        "from beginning_offsets() to end_offsets()"
                     )
                 )
                 self._demand = False

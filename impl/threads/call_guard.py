@@ -165,7 +165,7 @@ class CallGuard:
         me = self._runtime.thread_id()
         with self._lock:
             if self._is_shut_for(me):
-                raise ConsumerClosedError(f"{call}: the consumer is closed")
+                raise ConsumerClosedError(f"{call}: the consumer is closed; make another one")
             if self._closer == me and self._inside not in (None, me):
                 return False  # the other one does not leave: it is closed around it
             if self._inside not in (None, me):
