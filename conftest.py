@@ -9,4 +9,5 @@ from hypothesis import settings
 pytest_plugins = ["pytester"]  # tests of the plugins run a pytest of their own
 
 settings.register_profile("groupspec", deadline=None, print_blob=True)
+settings.register_profile("thorough", settings.get_profile("groupspec"), max_examples=1_500)  # `make coverage`
 settings.load_profile("groupspec")

@@ -83,8 +83,7 @@ class Connection:
 
     def start(self) -> None:
         """The background thread runs."""
-        if self.state is ConnectionState.DOWN:
-            self.state = ConnectionState.INITIALIZED
+        self.state = ConnectionState.INITIALIZED
 
     def stop(self) -> None:
         """The end: nothing is looked up any more."""

@@ -204,8 +204,6 @@ class Offsets:
     def committed(self, sent: Sent, response: OffsetFetchResponse) -> None:
         """The answer: to the application as it is, or as positions."""
         question = self._question(sent)
-        if question is None:
-            return
         if question.future_id is not None:
             if set(question.partitions) <= response.offsets.keys():
                 self._end(question, _as_result(response))
@@ -225,10 +223,8 @@ class Offsets:
 
     def retriable(self, sent: Sent) -> None:
         """A passing failure: again after the backoff."""
-        question = self._question(sent)
-        if question is not None:
-            question.sent = None
-            self._wait_for_backoff()
+        self._question(sent).sent = None
+        self._wait_for_backoff()
 
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The same, after finding the coordinator anew."""
@@ -238,8 +234,6 @@ class Offsets:
     def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
         """For good: the caller gets the error."""
         question = self._question(sent)
-        if question is None:
-            return
         what = ", ".join(map(str, partitions or question.partitions))
         error = error_for(code, f"Committed offset of {what} refused")
         if question.future_id is None:
@@ -305,8 +299,9 @@ class Offsets:
             self._end(question, error=ConsumerClosedError("The consumer was closed before the offsets were answered"))
         self._context.timers.disarm("offsets_backoff", "offsets_deadline")
 
-    def _question(self, sent: Sent) -> Question | None:
-        return next((question for question in self._questions if question.sent is sent), None)
+    def _question(self, sent: Sent) -> Question:
+        """What this was sent for: it waits for the answer, or the answer would be late."""
+        return next(question for question in self._questions if question.sent is sent)
 
     def _end(
         self,

@@ -193,7 +193,7 @@ def a_failed_lookup_resets(_: Method, self: Offsets, sent: object) -> None:
 def what_the_answer_leaves_out_is_reset(original: Method, self: Offsets, sent: object, response: object) -> None:
     """A partition that OffsetFetch's answer does not mention is taken to have no committed offset."""
     question = self._question(sent)  # type: ignore[arg-type]
-    asked = dict(question.epochs) if question is not None else {}
+    asked = dict(question.epochs)
     original(self, sent, response)
     for partition, epoch in asked.items():
         if partition not in response.offsets:  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ from groupspec.impl.core.events import Assign, CompleteFuture, Error, Fetch, Inp
 from groupspec.impl.core.messages import EpochEnd, ErrorCode, FetchedPartition, Request, Response, TopicPartition
 from groupspec.impl.core.tests.scene import TOPIC, Scene, partitions
 from groupspec.impl.records import ConsumerRecord, Decoded, Records
+from groupspec.impl.scripted import api_of
 
 ALL: Final = partitions(0, 1)
 CORRUPT, UNDECIPHERABLE = 3, 5
@@ -176,10 +177,10 @@ class Reader(Scene):
 
     # The brokers -----------------------------------------------------------------------------------------------------
 
-    def answer_one(self, index: int, error: str, is_behind: bool = False) -> None:
-        """One of the requests that wait is answered; `is_behind`: by a broker that has not heard of the last leader."""
-        if self.unanswered:
-            sent = self.unanswered.pop(index % len(self.unanswered))
+    def answer_one(self, api: str, error: str, is_behind: bool = False) -> None:
+        """The newest request of this API is answered; `is_behind`: by a broker that knows an earlier leader."""
+        if (sent := self.newest(api)) is not None:
+            self.unanswered.remove(sent)
             code = ErrorCode(int(error)) if error.isdigit() else ErrorCode[error]
             self.do(ResponseReceived(sent.request_id, self._response(sent.request, code, is_behind)))
 
@@ -188,6 +189,8 @@ class Reader(Scene):
             return messages.FetchResponse({}, error)
         if error.name in OF_THE_WHOLE and isinstance(request, messages.OffsetForLeaderEpochRequest):
             return messages.OffsetForLeaderEpochResponse({}, error)
+        if error.name in OF_THE_WHOLE and isinstance(request, messages.MetadataRequest):
+            return messages.MetadataResponse((), (), error)
         if error:
             return self.coordinator.answer(request, error)
         match request:
@@ -219,7 +222,7 @@ class Reader(Scene):
 
     def go_on(self) -> None:
         """What waits is answered, and the application polls."""
-        for _ in range(len(self.unanswered)):
-            self.answer_one(0, "NONE")
+        for sent in list(self.unanswered):
+            self.answer_one(api_of(sent.request), "NONE")
         self.take()
         self.pass_ms(500)

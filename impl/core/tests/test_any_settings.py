@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Final
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groupspec.impl.core.config import INT32_MAX, Config
@@ -16,7 +16,8 @@ from groupspec.impl.core.other_settings import REFUSED
 from groupspec.impl.core.subscription import SubscriptionState
 
 NAMES: Final = tuple(one.name for one in fields(Config))
-NO_NAMES: Final = (*sorted(REFUSED), "group.id", "sesion_timeout_ms", "xyzzy")
+NO_NAMES: Final = tuple(sorted(REFUSED))
+TYPING_ERRORS: Final = ("group.id", "sesion_timeout_ms", "xyzzy")
 VALUES: Final[tuple[object, ...]] = (
     *(None, True, False, -2, -1, 0, 1, 5_000, 30_000, INT32_MAX, INT32_MAX + 1, 0.5, "", "billing", "a b"),
     *("earliest", "none", "by_duration:P1DT2H3M4.5S", "by_duration:soon", "by_duration:P", "read_committed"),
@@ -30,7 +31,7 @@ TEXTS: Final = (
     "group_id",
     "group_instance_id",
 )
-names = st.sampled_from(TEXTS) | st.sampled_from(NAMES) | st.sampled_from(NO_NAMES)
+names = st.one_of(*(st.sampled_from(some) for some in (TEXTS, NAMES, NO_NAMES, TYPING_ERRORS)))
 some = st.dictionaries(names, st.sampled_from(VALUES), max_size=3)
 consistent = st.fixed_dictionaries(
     {},
@@ -44,10 +45,13 @@ consistent = st.fixed_dictionaries(
         "auto_offset_reset": st.sampled_from(("latest", "by_duration:P1D")),
     },
 )
+STRATEGIES: Final[tuple[object, ...]] = (["range", "sticky"], ("range", "range"), ("unheard-of",), ([],), ())
+strategies: st.SearchStrategy[dict[str, object]] = st.just({}) | st.sampled_from(STRATEGIES).map(
+    lambda chosen: {"partition_assignment_strategy": chosen}
+)
 
 
-@settings(max_examples=500)
-@given(some, consistent)
+@given(st.tuples(some, strategies).map(lambda both: both[0] | both[1]), consistent)
 def test_a_core_begins_or_the_setting_that_is_wrong_is_named(wrong: dict[str, Any], right: dict[str, Any]) -> None:
     chosen = right | wrong
     try:
