@@ -54,15 +54,16 @@ NOTICED = {
 }
 """Mutants of the reference, and the seed of a run that breaks a promise with each of them."""
 
-YEARS = 0.025
-A_YEAR = 2_000
-"""How often each situation has to be met in a year: a hundred times in 0.05 years."""
+YEARS = 0.05
+MET = 100
+"""How often each situation has to be met in that time."""
 
 SELDOM = {
-    "commit-rebalance-in-progress": "0 in 0.05 years: the reference sends no commit between JoinGroup and SyncGroup",
+    "commit-rebalance-in-progress": "0: the reference sends no commit between JoinGroup and SyncGroup",
     "conflicting-claims": "0: a static member misses a generation, and joins the next before a heartbeat tells it",
-    "commit-illegal-generation": "23: who is left behind by a round has lost its member id, too, unless it is static",
-    "poll-interval-over-in-round": "55: nobody polls, and the answer to SyncGroup takes longer than a poll interval",
+    "commit-illegal-generation": "30: who is left behind by a round has lost its member id, too, unless it is static",
+    "poll-interval-over-in-round": "64: nobody polls, and the answer to SyncGroup takes longer than a poll interval",
+    "close-heartbeat-under-way": "98: close() is called in the time of one heartbeat",
 }
 """Situations that the campaign of `make check` meets less often than that: how often, and why they are rare."""
 
@@ -132,7 +133,7 @@ def test_a_campaign_breaks_no_promise_and_meets_what_is_rare() -> None:
             break
     assert found.failed == {}
     assert found.years >= YEARS
-    assert {name for name in SITUATIONS if found.seen[name] < A_YEAR * YEARS} <= SELDOM.keys(), found.seen
+    assert {name for name in SITUATIONS if found.seen[name] < MET} <= SELDOM.keys(), found.seen
 
 
 @pytest.mark.parametrize("identifier", NOTICED)
