@@ -20,6 +20,7 @@ from groupspec.impl.core.events import (
     ListTopics,
     MetadataUpdate,
     ResponseReceived,
+    Subscribe,
     TimerExpired,
     UnsolicitedResponse,
     Unsubscribe,
@@ -173,6 +174,9 @@ def test_what_stands_in_the_logs_has_been_read_in_the_end(
         for offset in range(reader.since[partition], len(log.records)):
             is_left_out = offset in (CORRUPT, UNDECIPHERABLE)
             assert is_left_out or reader.read[partition].get(offset) == log.records[offset], (partition, offset)
+    if config["group_id"] is not None:
+        reader.do(Subscribe((TOPIC,)))
+        assert reader.describe().partitions == {}  # what was chosen by hand is given up
     reader.do(Close(reader.next_future(), reader.now_ms + 500))
     with suppress(KeyError):
         reader.pass_ms(500)
