@@ -50,6 +50,7 @@ class Application(Calls):
         self.paused: set[TopicPartition] = set()
         self.is_in_callback = False
         self.leaves_from_ms = self.closes_from_ms = None
+        self.told_before_close = 0
         self.is_closing = self.is_unsubscribing = False
         self.is_polling = False
         self.poll_began_ms = 0
@@ -154,7 +155,7 @@ class Application(Calls):
     def close_begins(self) -> int:
         """close() is called; when it has to be over."""
         self.leaves_from_ms = self.leaves_from_ms or self._loop.now_ms
-        self.closes_from_ms = self._loop.now_ms
+        self.closes_from_ms, self.told_before_close = self._loop.now_ms, len(self._process.trace)
         self._close_deadline_ms = self._loop.now_ms + self.close_limit_ms
         self._in_callbacks_before_ms = self._in_callbacks_ms
         self._watch.closes(self._process)

@@ -25,6 +25,7 @@ class Calls(ABC):
         is_in_callback: A rebalance callback runs.
         is_polling, poll_began_ms: It is in poll(), and since when.
         leaves_from_ms, closes_from_ms: When it first called close() or unsubscribe(), and close().
+        told_before_close: How much its core had told by then.
         paused: What it has paused, of what it owns.
     """
 
@@ -33,6 +34,7 @@ class Calls(ABC):
     poll_began_ms: int
     leaves_from_ms: int | None
     closes_from_ms: int | None
+    told_before_close: int
     paused: set[TopicPartition]
 
     @property

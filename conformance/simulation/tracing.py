@@ -50,9 +50,9 @@ def _with_calls(process: Member) -> Iterator[TraceEvent]:
     """A trace from the wire has a line for the call of close(), too: LeaveGroup follows from it."""
     events, at_ms = list(process.trace), process.application.closes_from_ms
     if at_ms is not None:
-        place = sum(event.at_us < at_ms * 1_000 for event in events)
         who = events[0]
-        events.insert(place, TraceEvent(who.group, who.member, 0, at_ms * 1_000, "unsubscribed"))
+        call = TraceEvent(who.group, who.member, 0, at_ms * 1_000, "unsubscribed")
+        events.insert(process.application.told_before_close, call)
     for seq, event in enumerate(events):
         yield replace(event, seq=seq)
 
