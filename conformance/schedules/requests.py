@@ -269,6 +269,9 @@ class Requests:
         if self.leaving and not request.member_id:
             self.membership_ended()
             self.leaving = self._scenario.timers_race  # more than one may wait to be taken
+        forgets = not request.member_id and all(name for name, _ in self._maybe) and not self.left
+        excused = scenario.static or scenario.works_long or scenario.timers_race
+        assert not forgets or excused, f"JoinGroup without {self._identity}, which nothing has ended (rule J4)"
         subscription = decode_subscription(request.protocols[0][1])
         rejoins = request.member_id == self._identity[0] and not self._scenario.timers_race
         assert self.rounds.is_called_for() or not rejoins, "a JoinGroup that nothing has called for (rule J2)"

@@ -97,13 +97,14 @@ ENVIRONMENTS: Final[tuple[Environment, ...]] = (
     ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, ("work too long",)),
     ({"JoinGroup": ("MEMBER_ID_REQUIRED", SLOW)}, ("unsubscribe",)),
     ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, ("commit_async",)),
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "JoinGroup": ("", "REBALANCE_IN_PROGRESS")}, ("poll", "poll")),
     ({}, ("work for a while", "commit", "work for a while", "committed", "work for a while")),
 )
 """What goes wrong together, and what the application does then: independent draws seldom meet so.
 
 A coordinator that is silent; that puts a member out whose callback waits; whose generation ends before it unsubscribes;
 that cannot be found while the poll interval runs out; a member that leaves as it joins; that is put out while positions
-are looked up; that does all but poll.
+are looked up; whose next round is cut short; that does all but poll.
 """
 
 ASYNC: Final = ("commit_async", "commit_async that raises")
