@@ -124,10 +124,13 @@ class Ledger(Books[Member, TopicPartition]):
                 f"{process.name} gives up {partition}, which it does not own (C1)",
             )
             position = process.subscription.positions.returned_positions().get(partition)
-            if position is None or not self._is_uncommitted(process, partition, position):
+            if position is None or not self._is_uncommitted(partition, position):
                 continue
             leaves = process.application.leaves_uncommitted
-            is_excused = is_lost or leaves or process.plan.commits != "auto" or self._is_troubled(process)
+            has_gone_back = (process, partition) in self._sought and position.offset <= self.committed.get(partition, 0)
+            is_excused = (
+                has_gone_back or is_lost or leaves or process.plan.commits != "auto" or self._is_troubled(process)
+            )
             expect(
                 is_excused,
                 "commit before revocation",
@@ -138,12 +141,10 @@ class Ledger(Books[Member, TopicPartition]):
             )
             self.may_double([partition])
 
-    def _is_uncommitted(self, process: Member, partition: TopicPartition, position: OffsetAndMetadata) -> bool:
+    def _is_uncommitted(self, partition: TopicPartition, position: OffsetAndMetadata) -> bool:
         """Whether others would begin before it: the same offset in a later epoch has other records before it."""
         is_later = position.leader_epoch > self._committed_epochs.get(partition, -1)
-        return position.offset > self.committed.get(partition, 0) or (
-            is_later and (process, partition) not in self._sought
-        )
+        return position.offset > self.committed.get(partition, 0) or is_later
 
     def trouble(self, process: Member, now_ms: int) -> None:
         """A request of it failed, or its coordinator was unknown."""
