@@ -50,9 +50,7 @@ class FailingLog:
         self._asked: dict[int, GroupRequest] = {}
         self._knows_more = False  # the group has become Empty, and the log does not have it
         self._is_undeleted = False  # the log has refused to forget the group, and has offsets of it still
-        self._written_twice = (
-            -1
-        )  # the generation of which two records were under way, of which the group took the first
+        self._written_twice = -1  # a generation with two records under way, of which the group took the first
         self.done: Counter[str] = Counter()
         self._move()
 
