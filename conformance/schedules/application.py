@@ -417,7 +417,7 @@ class Application:
 
     def _expect_fenced(self, consumer: Consumer) -> None:
         """Nothing can be done about it: every poll says so."""
-        for _ in range(3):  # one error a call, and others may be waiting
+        for _ in range(3 + self._outcomes.raised):  # one error a call, and others may be waiting
             self._runtime.sleep_ms(POLL_MS)  # records may be at hand, and nobody has told the member yet
             before = len(self._outcomes.errors)
             self._try(lambda: consumer.poll(POLL_MS))

@@ -23,6 +23,7 @@ from groupspec.impl.core.messages import (
     LeaveGroupRequest,
     MetadataResponse,
     OffsetCommitRequest,
+    OffsetFetchRequest,
     Request,
     Response,
     SyncGroupRequest,
@@ -151,11 +152,13 @@ class Requests:
             is_gone = bool(_errors(response) & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
             self._gives_up |= is_gone
             self._gone |= is_gone and isinstance(request, OF_THE_GROUP) and not self._may_have_left()
+        if isinstance(request, OffsetFetchRequest):
+            self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
         if isinstance(request, FindCoordinatorRequest):
             self._heartbeat_at_once, self._gives_up, self._gone = True, False, False
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
-        if isinstance(response, SyncGroupResponse) and not response.error:
+        if isinstance(response, SyncGroupResponse) and not response.error and not self._gives_up:
             share = decode_assignment(response.assignment).partitions
             self.rounds.ends(share, self._scenario.cooperative)
             self._assigned_in = {max(self._assigned_in), self._identity[1]}
@@ -179,8 +182,9 @@ class Requests:
             self.rounds.may_come(now_ms)
 
     def _announced(self, request: Request, now_ms: int) -> None:
-        """The group rebalances; whoever is in a round knows."""
-        if isinstance(request, HeartbeatRequest) and self._counts(request) and not (self.in_round() or self._gives_up):
+        """The group rebalances; whoever is in a round knows, also a leader that waits for metadata."""
+        in_round = self.rounds.share is None or self.in_round()
+        if isinstance(request, HeartbeatRequest) and self._counts(request) and not (in_round or self._gives_up):
             self.rounds.must_come()
         elif isinstance(request, OffsetCommitRequest):
             self.rounds.may_come(now_ms)
@@ -269,7 +273,7 @@ class Requests:
         if self.leaving and not request.member_id:
             self.membership_ended()
             self.leaving = self._scenario.timers_race  # more than one may wait to be taken
-        forgets = not request.member_id and all(name for name, _ in self._maybe) and not self.left
+        forgets = not request.member_id and all(name for name, _ in (*self._maybe, self._identity)) and not self.left
         excused = scenario.static or scenario.works_long or scenario.timers_race
         assert not forgets or excused, f"JoinGroup without {self._identity}, which nothing has ended (rule J4)"
         subscription = decode_subscription(request.protocols[0][1])
