@@ -152,13 +152,13 @@ class Requests:
             is_gone = bool(_errors(response) & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
             self._gives_up |= is_gone
             self._gone |= is_gone and isinstance(request, OF_THE_GROUP) and not self._may_have_left()
-        if isinstance(request, OffsetFetchRequest):
-            self._gives_up |= bool(_errors(response) & COORDINATOR_IS_GONE)
+        if isinstance(request, OffsetFetchRequest) and _errors(response) & COORDINATOR_IS_GONE:
+            self.rounds.may_come(now_ms)  # what else has come at this moment may be given up before it is looked at
         if isinstance(request, FindCoordinatorRequest):
             self._heartbeat_at_once, self._gives_up, self._gone = True, False, False
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
-        if isinstance(response, SyncGroupResponse) and not response.error and not self._gives_up:
+        if isinstance(response, SyncGroupResponse) and not response.error:
             share = decode_assignment(response.assignment).partitions
             self.rounds.ends(share, self._scenario.cooperative)
             self._assigned_in = {max(self._assigned_in), self._identity[1]}

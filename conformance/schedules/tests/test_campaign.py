@@ -142,7 +142,7 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
     ),
     "foreign claims": (
         lambda seam: seam.replace(Membership._unwanted, lambda _, __: ()),
-        "does not subscribe to them",
+        "not subscribed to",
     ),
     "metadata of commits": (
         lambda seam: seam.replace(
