@@ -1,8 +1,8 @@
 """The only door to threads and to the clock.
 
 Everything in `impl` that runs in a thread, waits, or asks for the time gets a `Runtime` and uses nothing else. There
-are two: `ThreadingRuntime` here is the ordinary one; `groupspec.impl.run_to_idle.RunToIdleRuntime` has real threads
-too, but lets one run at a time, in an order that the test decides, on a clock that the test moves.
+are two: `ThreadingRuntime` here is the ordinary one; `groupspec.impl.run_to_idle.RunToIdleRuntime` lets one
+run at a time, in an order that the test decides, on a clock that the test moves.
 
 What is here is all that is needed: a thread, a lock, a condition, and from the condition a queue and an event count.
 Times are milliseconds of a clock that never goes backwards; a timeout of None means for ever.
@@ -208,6 +208,8 @@ class _Condition:
         return self._condition.wait(None if timeout_ms is None else timeout_ms / 1000)
 
     def wait_for(self, happened: Callable[[], object], timeout_ms: int | None = None) -> bool:
+        if timeout_ms == 0:  # threading.Condition would make a lock to wait with, and let go of this one
+            return bool(happened())
         return bool(self._condition.wait_for(happened, None if timeout_ms is None else timeout_ms / 1000))
 
     def notify_all(self) -> None:
@@ -248,53 +250,6 @@ class ThreadingRuntime:
     def process_id(self) -> int:
         """The number that the operating system gave it."""
         return os.getpid()
-
-
-class Baton:
-    """What a thread must have to run, where only one may: handed over by the one that stops.
-
-    With `in_os_thread` this is all that the run-to-idle runtime needs of real threads.
-    """
-
-    def __init__(self) -> None:
-        self._held = threading.Lock()
-        self._held.acquire()
-        self.pass_on = self._held.release
-        self.receive = self._held.acquire
-
-
-class _Worker:
-    """A daemon thread that does one job after the other; kept for the next one, since starting a thread is slow."""
-
-    def __init__(self) -> None:
-        self._wanted = Baton()
-        self._job: Callable[[], None] | None = None
-        threading.Thread(target=self._run, name="run-to-idle worker", daemon=True).start()
-
-    def do(self, job: Callable[[], None]) -> None:
-        self._job = job
-        self._wanted.pass_on()
-
-    def _run(self) -> None:
-        while True:
-            self._wanted.receive()
-            job, self._job = self._job, None
-            if job is not None:
-                job()
-            _resting.append(self)
-
-
-_resting: list[_Worker] = []
-os.register_at_fork(after_in_child=_resting.clear)  # a child has none of its parent's threads
-
-
-def in_os_thread(job: Callable[[], None]) -> None:
-    """Do this in a thread of the operating system. The job must not raise."""
-    try:
-        worker = _resting.pop()
-    except IndexError:
-        worker = _Worker()
-    worker.do(job)
 
 
 this_thread = threading.get_ident

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.garbage import no_garbage_collection
 from groupspec.conformance.simulation.plan import Plan, draw
 from groupspec.conformance.simulation.run import Driver, Run
 from groupspec.conformance.simulation.situations import SITUATIONS
@@ -127,18 +126,6 @@ def run_seed(seed: int, members: int | None = None, driver: Driver = "core") -> 
     with no_garbage_collection():
         outcome = Run(planned(seed, members, driver), driver=driver).execute()
         return Result(seed, outcome.promise, outcome.virtual_ms, outcome.records, outcome.doubles, dict(outcome.seen))
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Nothing that a run makes is garbage before its end, and a collection would look through all of it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def results(first: int, count: int, members: int | None, jobs: int, driver: Driver = "core") -> Iterator[Result]:

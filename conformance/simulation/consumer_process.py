@@ -1,4 +1,4 @@
-"""A process with a whole consumer in it, whose real threads run one at a time, in an order drawn from the seed."""
+"""A process with a whole consumer in it, whose threads run one at a time, in an order drawn from the seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deterministic scheduler for real threads: searches for the order that goes wrong, and replays it from a list."""
+"""A deterministic scheduler for threads: searches for the order that goes wrong, and replays it from a list."""
 
 from groupspec.impl.scheduling.exploring import (
     Exploration,

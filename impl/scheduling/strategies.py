@@ -224,13 +224,13 @@ class Pos:
         for name in options:
             if name not in self._priorities:
                 self._priorities[name] = self._random.random() * (1 - SLOW_CLOCK if name == CLOCK else 1)
-        chosen = max(range(len(options)), key=lambda index: self._priorities[options[index]])
-        done = self._pending.pop(options[chosen], "")
-        del self._priorities[options[chosen]]
+        first = max(options, key=self._priorities.__getitem__)
+        done = self._pending.pop(first, "")
+        del self._priorities[first]
         for name in options:
             if name in self._pending and _conflict(self._pending[name], done):
                 self._priorities.pop(name, None)
-        return chosen
+        return options.index(first)
 
 
 def depth_first(

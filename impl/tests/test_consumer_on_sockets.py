@@ -212,6 +212,13 @@ def test_L2_close_ends_in_time_though_the_coordinator_is_silent(broker: Scripted
     assert member.told[-1] == Callback("revoked", PARTITIONS)
 
 
+def test_L1_close_without_any_time_says_good_bye_all_the_same(broker: ScriptedBroker, member: Member) -> None:
+    """As Java's AbstractCoordinator.maybeLeaveGroup, which moves bytes once, without waiting."""
+    member.poll_until(member.is_told("assigned", *range(len(PARTITIONS))))
+    member.consumer.close(0)
+    broker.log.wait_for(lambda event: (event.kind, event.api) == ("request", "LeaveGroup"), 2.0, "LeaveGroup")
+
+
 def test_close_with_nobody_there(design: Design) -> None:
     with ScriptedBroker(topics={TOPIC: 1}, lifetime_s=60) as broker:
         bootstrap = broker.bootstrap
@@ -324,7 +331,6 @@ REFUSED: dict[str, tuple[str, str | int, str]] = {
     "FindCoordinator, number": ("FindCoordinator", 777, "Finding the coordinator of group 'billing' .* CODE_777"),
     "OffsetFetch, number": ("OffsetFetch", 777, "Committed offset of orders-0, .* refused: CODE_777"),
     "ListOffsets, number": ("ListOffsets", 777, "Offsets of orders-.* refused: CODE_777"),
-    "Fetch, number": ("Fetch", 777, "Fetch of orders-.* refused: CODE_777"),
     "Fetch, corrupt": ("Fetch", 2, "Fetch of orders-.* refused: CORRUPT_MESSAGE; .* seek"),
 }
 """What a broker answers to the first request, and what poll() raises."""

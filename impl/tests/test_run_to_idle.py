@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -316,6 +317,20 @@ def test_close_unwinds_everybody_wherever_they_are() -> None:
         runtime.run_until_idle()
         runtime.thread(lambda: ended.append("never began"), "idle").start()
     assert ended == ["holding", "sleeping"]
+
+
+def test_a_thread_that_goes_on_though_it_was_told_to_end_is_told() -> None:
+    runtime = RunToIdleRuntime()
+
+    def stubborn() -> None:
+        while True:
+            with suppress(BaseException):
+                runtime.sleep_ms(1_000)
+
+    runtime.thread(stubborn, "stubborn").start()
+    runtime.run_until_idle()
+    with pytest.raises(RuntimeMisuse, match="'stubborn' does not end: it swallows what should unwind it"):
+        runtime.close()
 
 
 def test_strangers_are_refused() -> None:
