@@ -80,7 +80,7 @@ class Calls:
                 self._report_failure()
                 self._call_guard.check_interrupted()
             if not in_time:
-                raise KafkaTimeoutError(f"{call}: the background thread has not answered in time")
+                raise KafkaTimeoutError(f"{call}: no answer in time")
         self._callbacks.run_commit_callbacks()
         outcome = future.outcome()
         self._callbacks.raise_first()

@@ -57,12 +57,22 @@ class ReplyAfter(Action):
 
 @dataclass(frozen=True)
 class NeverReply(Action):
-    """No answer, and so no answer either to whatever comes later on this connection: answers keep their order."""
+    """No answer, and so no answer either to whatever comes later on this connection: answers keep their order.
+
+    For as long as the connection stays, the request counts as a sign of life of its member.
+    """
 
 
 @dataclass(frozen=True)
 class CloseConnection(Action):
-    """Close the connection without an answer."""
+    """Close the connection without an answer.
+
+    `applied`: when the request has had its effect, so that its answer is what is lost. `reset`: as a machine does that
+    goes down with what it had not read; else the stream just ends.
+    """
+
+    applied: bool = False
+    reset: bool = False
 
 
 @dataclass(frozen=True)

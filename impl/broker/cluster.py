@@ -14,6 +14,7 @@ from groupspec.impl.broker.topics import Topics
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import Broker, ErrorCode, Request
+from groupspec.impl.network.answers import answer_with_error
 from groupspec.impl.network.codec import Answer
 from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
@@ -69,6 +70,13 @@ class Cluster:
             case messages.FetchRequest():
                 return self.topics.fetch(request, node)
         raise TypeError(f"{request!r} is for `groups`")
+
+    def refuse(self, request: Request, error: ErrorCode) -> Answer:
+        """The answer with this error. One about topics names the nodes all the same, as every broker does."""
+        if not isinstance(request, messages.MetadataRequest):
+            return answer_with_error(request, error)
+        refused = tuple(messages.TopicMetadata(topic, (), error) for topic in request.topics or ())
+        return messages.MetadataResponse(tuple(self.addresses), refused, self.addresses[0].node_id)
 
     def _find_coordinator(self, request: messages.FindCoordinatorRequest) -> messages.FindCoordinatorResponse:
         if not request.group_id:

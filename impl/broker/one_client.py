@@ -29,6 +29,10 @@ ONE_CLIENT: Final = Settings(initial_rebalance_delay_ms=1, min_session_timeout_m
 """Nobody else is to be waited for, but a phantom needs its moment; and scenarios have short sessions."""
 
 
+OFFSET_FETCH_REFUSED_FROM: Final = 2
+"""From this version on an OffsetFetch that is refused as a whole names no partitions (OffsetFetchResponse)."""
+
+
 class OneClient(Coordinators):
     """Requests that no client has sent have negative handles."""
 
@@ -77,6 +81,9 @@ class OneClient(Coordinators):
             (given,) = self._send(newcomer, replace(caller, version=MEMBER_ID_REQUIRED_FROM), now_ms).values()
             assert isinstance(given, messages.JoinGroupResponse)
             return answer_with_error(replace(request, member_id=given.member_id), error), {}
+        of_group = caller.version >= OFFSET_FETCH_REFUSED_FROM and error is not ErrorCode.UNSTABLE_OFFSET_COMMIT
+        if isinstance(request, messages.OffsetFetchRequest) and of_group:
+            return messages.OffsetFetchResponse({}, error), {}
         return answer_with_error(request, error), self._make_true(request, error, now_ms)
 
     def _make_true(self, request: GroupRequest, error: ErrorCode, now_ms: int) -> Answers:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +42,7 @@ from groupspec.impl.broker.topics import is_worth_answering
 from groupspec.impl.coordinator.context import Caller, GroupRequest
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core.messages import Broker, ErrorCode, FetchRequest, FetchResponse, Request, TopicPartition
-from groupspec.impl.network.answers import answer_with_error, error_of
+from groupspec.impl.network.answers import error_of
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.errors import CodecError, RequestHeader, UnservedRequest
 from groupspec.impl.network.frames import FrameReader, framed
@@ -53,6 +55,8 @@ FRAME_LIMIT: Final = 16 * 1024 * 1024
 _STARTUP_S: Final = 10.0
 _READ_SIZE: Final = 64 * 1024
 _RAW_KEPT: Final = 1024
+_NO_LINGER: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER of no time: close() resets the connection."""
 
 
 @dataclass
@@ -318,8 +322,11 @@ class ScriptedBroker(Controls):
                 await self._delay(action)
             action = action.then
         if isinstance(action, NeverReply):
-            await asyncio.Event().wait()
+            self._log(connection, "note", event, text=f"this {event.api} is never answered")
+            with self._parked(request):
+                await asyncio.Event().wait()
         if isinstance(action, CloseConnection):
+            await self._cut(action, connection, event, request)
             return False
         if isinstance(action, RawBytes):
             self._log(connection, "sent_raw", event, raw=action.data)
@@ -344,6 +351,15 @@ class ScriptedBroker(Controls):
         self._write(connection, event, answer, data)
         return True
 
+    async def _cut(self, action: CloseConnection, connection: _Connection, event: WireEvent, request: Request) -> None:
+        """What there is to do before the connection is closed."""
+        if action.applied:
+            await self._default(request, event)
+        if action.reset:
+            connection.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        effect = "had its effect" if action.applied else "had no effect"
+        self._log(connection, "note", event, text=f"the connection is cut: this {event.api} {effect}")
+
     @contextlib.contextmanager
     def _parked(self, request: Request) -> Iterator[None]:
         """While a member's request waits, its session does not end."""
@@ -365,7 +381,7 @@ class ScriptedBroker(Controls):
     def _refuse(self, request: Request, error: ErrorCode, event: WireEvent) -> Answer:
         groups = self._cluster.groups
         if not isinstance(groups, OneClient) or not isinstance(request, GroupRequest):
-            return answer_with_error(request, error)
+            return self._cluster.refuse(request, error)
         with self._lock:
             caller = Caller(event.version, event.client_id)
             answer, others = groups.refuse(request, error, caller, _now_ms())

@@ -15,6 +15,8 @@ from groupspec.impl.core.messages import ErrorCode, JoinGroupRequest, JoinGroupR
 
 NO_SIGN_OF_LIFE = "no sign of life"
 """Why a member is removed whose session is over, as a note says it."""
+DID_NOT_JOIN = "it did not join the next round"
+"""And why one that a rebalance does not wait for any longer."""
 CAN_REBALANCE = (GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
 
 
@@ -107,6 +109,8 @@ class Rebalancing:
         self._stop(group, "join")
         for member in list(group.members.values()):
             if member.join is None and not member.is_static:
+                late = f"{DID_NOT_JOIN} within {group.rebalance_timeout_ms} ms"
+                self._context.note(f"group {group.group_id}: member {member.member_id} is gone: {late}")
                 self.forget(group, member.member_id)
         if not group.elect_joined_leader() and group.members:
             self._start_rebalance_timer(group)

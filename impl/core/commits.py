@@ -5,8 +5,9 @@ so none of them can rewind another, and callbacks of earlier ones run first (rul
 together at the moment of sending (rule M1): in a rebalance a commit fails without a request, out of the group as well.
 
 Automatic commits cover what the application has shown to have processed by polling again, never more (rule M4). The one
-before a rebalance therefore waits for that poll if records are still with the application; the callback waits for the
-same poll anyway. Commits of the application that are asked for meanwhile pass it, and it goes out behind them.
+before a rebalance therefore waits for that poll if records are still with the application; an eager member's callback
+waits for the same poll anyway. Commits of the application that are asked for meanwhile pass it, and it goes out behind
+them.
 
 What an automatic commit covers is taken when it is sent; but when the application asks for a commit behind it, at the
 latest. Otherwise it could carry more than that one, which would then rewind it (rule M6).
@@ -264,7 +265,8 @@ class Commits:
     def rebalance_in_progress(self, sent: Sent, code: ErrorCode) -> None:
         """The commit fails, the member rejoins, and keeps its identity and what it has (rule M2)."""
         self._fail(sent, error_for(code, "Commit refused: the group rebalances"))
-        self._membership.rebalance_announced("a commit was refused because the group rebalances")
+        if not self._is_standalone():
+            self._membership.rebalance_announced("a commit was refused because the group rebalances")
 
     def generation_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The group went on without this member (rules M2, J4)."""

@@ -164,5 +164,4 @@ class Connection:
 
     def _fail_requests(self) -> None:
         for sent in self._requests.to_coordinator():
-            if self._requests.is_pending(sent):
-                self._users.answer(sent, NoAnswer(ErrorCode.DISCONNECTED))
+            self._users.answer(sent, NoAnswer(ErrorCode.DISCONNECTED))

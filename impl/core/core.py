@@ -16,7 +16,7 @@ from groupspec.impl.core import events
 from groupspec.impl.core.answers import Answer, answers_in
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.context import Identity
-from groupspec.impl.core.dispatch import dispatch, dispatch_late, is_late
+from groupspec.impl.core.dispatch import dispatch, dispatch_late, is_late, row_of
 from groupspec.impl.core.errors import ConsumerClosedError
 from groupspec.impl.core.events import InputEvent, Output
 from groupspec.impl.core.messages import ErrorCode, JoinGroupResponse, NoAnswer, Response
@@ -108,7 +108,7 @@ class Core(Parts):
             if late:
                 dispatch_late(self, part)
             else:
-                dispatch(self, sent.api, part.error.name, part)
+                dispatch(self, sent.api, row_of(part.error), part)
         self.fetching.ended(sent)
         self.offsets.reset_ended(sent)
         self.validation.ended(sent, response)

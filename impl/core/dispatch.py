@@ -178,12 +178,11 @@ _TABLE: dict[Key, Handler] = {
     ("Fetch", "OFFSET_OUT_OF_RANGE"): on(Answer, lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
     ("Fetch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
               "REPLICA_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
-              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH"):
-        on(Answer, lambda core, a: core.fetching.leader_moved(a.sent, a.partitions)),
-    ("Fetch", "DISCONNECTED TIMED_OUT"): on(Answer, lambda core, a: core.fetching.unanswered(a.sent)),
-    ("Fetch", "UNKNOWN_SERVER_ERROR"): on(Answer, lambda core, a: core.fetching.retriable(a.sent, a.partitions)),
+              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT"):
+        on(Answer, lambda core, a: core.fetching.leader_moved()),
+    ("Fetch", "UNKNOWN_SERVER_ERROR"): on(Answer, lambda core, a: core.fetching.failed(a.error, a.partitions)),
     ("Fetch", "TOPIC_AUTHORIZATION_FAILED other"):
-        on(Answer, lambda core, a: core.fetching.refused(a.sent, a.error, a.partitions)),
+        on(Answer, lambda core, a: core.fetching.refused(a.error, a.partitions)),
     # Metadata
     ("Metadata", "NONE"): full(messages.MetadataResponse, lambda core, r, a: core.metadata.received(r)),
     ("Metadata", "DISCONNECTED TIMED_OUT"): on(Answer, lambda core, a: core.metadata.failed()),
@@ -219,6 +218,14 @@ def is_late(core: Parts, sent: Sent, error: ErrorCode) -> bool:
     return sent.api in ("JoinGroup", "SyncGroup", "Heartbeat") or (
         sent.api == "OffsetCommit" and error in MEMBERSHIP_ERRORS
     )
+
+
+def row_of(error: ErrorCode) -> str:
+    """What an error is called in the table: a number that this client does not know is some failure of the broker's.
+
+    As Java's Errors.forCode.
+    """
+    return error.name if error.is_known else ErrorCode.UNKNOWN_SERVER_ERROR.name
 
 
 def dispatch(core: Parts, kind: str, detail: str, happening: Happening) -> None:

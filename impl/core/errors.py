@@ -153,6 +153,6 @@ _UNKNOWN = "this client does not know that code: look it up among the error code
 
 def error_for(code: ErrorCode, what: str) -> ProtocolError:
     """The exception for an error code; `what` says what was tried and where."""
-    advice = _ADVICE.get(code) if code.name in ErrorCode.__members__ else _UNKNOWN
+    advice = _ADVICE.get(code) if code.is_known else _UNKNOWN
     message = f"{what}: {code.name}" + (f"; {advice}" if advice else "")
     return _CLASSES.get(code, ProtocolError)(message, code)

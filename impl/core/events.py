@@ -253,7 +253,7 @@ class GroupMetadata(Struct, frozen=True):
 
 
 class UnsolicitedResponse(Exception):
-    """An answer to no request that was ever sent. To one that was given up it is late, and ignored (rule J9)."""
+    """An answer to no request that was ever sent. To one that was given up it is late (rule J9)."""
 
 
 class PartitionDescription(Struct, frozen=True):

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from groupspec.impl.core.context import Context
-from groupspec.impl.core.errors import OffsetOutOfRangeError, error_for
+from groupspec.impl.core.errors import KafkaError, OffsetOutOfRangeError, error_for
 from groupspec.impl.core.messages import ErrorCode, FetchRequest, FetchResponse, TopicPartition
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets
@@ -113,11 +113,11 @@ class Fetching:
     def received(self, sent: Sent, response: FetchResponse, partitions: Partitions) -> None:
         """Records, or none yet. What is known to have more, and was not asked, is asked without another demand."""
         buffered = False
-        for partition, (epoch, offset, *_) in self._still_wanted(sent, partitions).items():
+        for partition, (epoch, offset, *_) in self._asked(sent, partitions).items():
             fetched = response.partitions[partition]
             held_back = self._context.config.read_committed and fetched.last_stable_offset >= 0
             end = fetched.last_stable_offset if held_back else fetched.high_watermark
-            self._positions.set_ends(partition, epoch, end, fetched.high_watermark)
+            self._positions.fetch_answered(partition, epoch, end, fetched.high_watermark)
             if not fetched.record_bytes:
                 continue
             records = Buffered(
@@ -134,65 +134,60 @@ class Fetching:
 
     def out_of_range(self, sent: Sent, partitions: Partitions) -> None:
         """These positions do not exist (any more): the reset policy applies, or the application gets an error."""
-        for partition, (epoch, offset, *_) in self._still_wanted(sent, partitions).items():
-            if self._context.config.auto_offset_reset == "none":
-                self._back_off()
-                self._context.report(
+        for partition, (epoch, offset, *_) in self._asked(sent, partitions).items():
+            if self._context.config.auto_offset_reset != "none":
+                new_epoch = self._positions.drop_position(partition, epoch, offset)
+                if new_epoch is not None:
+                    self._offsets.reset(partition, new_epoch)
+            elif self._positions.is_current(partition, epoch):
+                self._refuse(
                     OffsetOutOfRangeError(
                         f"{partition} has no offset {offset}, and auto_offset_reset is 'none': seek() to one "
                         "from beginning_offsets() to end_offsets()"
                     )
                 )
-                self._demand = False
-            else:
-                new_epoch = self._positions.drop_position(partition, epoch, offset)
-                if new_epoch is not None:
-                    self._offsets.reset(partition, new_epoch)
 
-    def leader_moved(self, sent: Sent, partitions: Partitions) -> None:
-        """Not this node, or not now: look the leader up again."""
-        self._still_wanted(sent, partitions)
+    def leader_moved(self) -> None:
+        """Not this node, or not now, or no answer at all: look the leader up again."""
         self._metadata.refresh()
         self._back_off()
 
-    def retriable(self, sent: Sent, partitions: Partitions) -> None:
-        """A passing failure of the broker's."""
-        self._still_wanted(sent, partitions)
+    def failed(self, code: ErrorCode, partitions: Partitions) -> None:
+        """The broker does not know why, or this client not what it says: again after the backoff."""
+        text = f"{_fetch_of(partitions)} failed ({code.name}); asking again"
+        self._context.journal.seldom(__name__, text, self._context.now_ms)
         self._back_off()
 
-    def refused(self, sent: Sent, code: ErrorCode, partitions: Partitions) -> None:
+    def refused(self, code: ErrorCode, partitions: Partitions) -> None:
         """The application gets an error; its next demand tries again."""
-        self._still_wanted(sent, partitions)
-        self._context.report(error_for(code, f"Fetch of {', '.join(map(str, partitions))} refused"))
+        self._refuse(error_for(code, f"{_fetch_of(partitions)} refused"))
+
+    def _refuse(self, error: KafkaError) -> None:
+        self._context.report(error)
         self._demand = False
         self._back_off()
 
-    def unanswered(self, sent: Sent) -> None:
-        """No answer at all."""
-        self.leader_moved(sent, tuple(self._asked(sent)))
-
     def ended(self, sent: Sent) -> None:
         """All of this fetch has been dealt with, also partitions that the answer left out."""
-        self._still_wanted(sent, tuple(self._asked(sent)))
-        self._under_way.pop(sent.request_id, None)
+        asked = self._under_way.pop(sent.request_id, None)
+        if asked is not None:
+            for partition, position in asked.positions.items():
+                self._positions.fetch_ended(partition, position.epoch)
 
     def stop(self) -> None:
         """The end."""
         self._demand = False
         self._context.timers.disarm("fetch_backoff")
 
-    def _asked(self, sent: Sent) -> dict[TopicPartition, Position]:
-        asked = self._under_way.get(sent.request_id)
-        return asked.positions if asked else {}
-
-    def _still_wanted(self, sent: Sent, partitions: Partitions) -> dict[TopicPartition, Position]:
-        """The fetch of these has ended; those of the present assignment and position, with that."""
-        asked = self._asked(sent)
-        return {
-            partition: asked[partition]
-            for partition in partitions
-            if partition in asked and self._positions.fetch_ended(partition, asked[partition].epoch)
-        }
+    def _asked(self, sent: Sent, partitions: Partitions) -> dict[TopicPartition, Position]:
+        """Those of these partitions that were asked for, and from where."""
+        asked = self._under_way[sent.request_id].positions
+        return {partition: asked[partition] for partition in partitions if partition in asked}
 
     def _back_off(self) -> None:
         self._context.arm("fetch_backoff", self._context.config.retry_backoff_ms)
+
+
+def _fetch_of(partitions: Partitions) -> str:
+    """None are named where the request failed as a whole."""
+    return f"Fetch of {', '.join(map(str, partitions)) or 'all partitions of one leader'}"

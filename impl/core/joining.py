@@ -109,12 +109,12 @@ class Joining:
             self.send_sync(())
 
     def member_id_required(self, response: messages.JoinGroupResponse) -> None:
-        """The coordinator has given this member an id: join again with it, at once (rule J3)."""
+        """The coordinator has given this member an id: nothing keeps it from joining with it, at once (rule J3)."""
         self._in_flight = None
         self._context.identity = Identity(response.member_id)
 
     def join_again(self) -> None:
-        """Try again at once, as the same member."""
+        """Nothing keeps it from trying again at once, as the same member."""
         self._in_flight = None
 
     def identity_unknown(self) -> None:
@@ -136,7 +136,14 @@ class Joining:
     # SyncGroup -------------------------------------------------------------------------------------------------------
 
     def send_sync(self, assignments: Shares) -> None:
-        """Ask for the assignment; the leader brings everybody's."""
+        """Ask for the assignment; the leader brings everybody's.
+
+        The coordinator may have been lost while a leader waited for metadata: then it joins again (as Java's
+        AbstractCoordinator.sendSyncGroupRequest).
+        """
+        if not self._connection.is_known:
+            self.sync_coordinator_gone(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
         config, identity = self._context.config, self._context.identity
         self._in_flight = self._requests.send(
             messages.SyncGroupRequest(

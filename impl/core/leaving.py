@@ -116,8 +116,12 @@ class Leaving:
             membership.revoke(CallbackKind.LOST, owned)
 
     def released(self) -> None:
-        """A callback has returned; there may be more to let go of."""
-        self._release()
+        """A callback has returned; there may be more to let go of. LeaveGroup comes after the last commits.
+
+        (As Java's ConsumerCoordinator.close, which waits for pending asynchronous commits before it leaves.)
+        """
+        if not self._committing:
+            self._release()
 
     def _leave(self) -> None:
         reason = "the consumer is being closed" if self._closing else "the consumer unsubscribed from all topics"

@@ -297,8 +297,7 @@ class Membership(Rebalance):
         if due is not None and not due.started:
             self.callback_started()
         callback = self._subscription.finish_callback()
-        if callback is None:
-            return
+        assert callback is not None, "who is in REVOKING_PARTITION has announced a callback, and nobody else ends it"
         self._context.note(callback.kind.value, partitions=callback.partitions)
         self._subscription.keep_only(set(self.owned()) - set(callback.partitions))
         self.enter(RebalanceState.PARTITION_REVOKED)

@@ -64,6 +64,11 @@ class ErrorCode(IntEnum):
         code._name_, code._value_ = f"CODE_{value}", value
         return cls._value2member_map_.setdefault(value, code)  # type: ignore[return-value]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether this client knows what the number means."""
+        return self.name in ErrorCode.__members__
+
 
 class TopicPartition(NamedTuple):
     """One partition of one topic."""

@@ -20,7 +20,7 @@ class LeaderAndEpoch(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where to read on: `epoch` of the assignment, `offset`, and which log that offset is of (KIP-320).
+    """Where to read on: `epoch` of the partition, `offset`, and which log that offset is of (KIP-320).
 
     `leader_epoch`: of the record before it, -1 if that is not known. `read_from`: the leader whose log is known to have
     it, None if it has not been compared with any.

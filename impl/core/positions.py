@@ -1,14 +1,15 @@
 """How far each assigned partition has been read: its position, its fetches, what is buffered, what is committed.
 
-Each field of a partition has one owner, who alone writes it; the other thread only reads it, always under the lock:
+Who writes each field of a partition, always under the lock:
 
     field                          written by
+    epoch                          whoever assigns the partition, or sets its position from outside
     position, leader_epoch         the first one by the core (committed offset, reset policy); from then on by the
-                                   polling thread (records returned, seek)
+                                   polling thread (records returned, seek); where it cannot be read on, by the core
     read_from                      the core; cleared with a position that is set from outside
     safe_position and its epoch,   the polling thread
     paused, wanted
-    committed, fetch_in_flight     the core
+    committed, fetch_in_flight     the core; cleared with a new epoch
     buffered, unreadable           put by the core, cleared by the polling thread when the last record is returned
     reset_to                       the polling thread; cleared with the position that follows from it
     end_offset, high_watermark     the core
@@ -270,13 +271,17 @@ class Positions:
                 p.fetch_in_flight, p.read_from = True, leaders.get(tp)
             return current
 
-    def fetch_ended(self, partition: TopicPartition, epoch: int) -> bool:
-        """The fetch came back; False if it belongs to an earlier assignment or position and must be dropped."""
+    def fetch_answered(self, partition: TopicPartition, epoch: int, end_offset: int, high_watermark: int) -> None:
+        """The fetch came back, and said where the partition ends, and where for this consumer."""
         with self._lock:
-            p = self._shared.in_epoch(partition, epoch)
-            if p is not None:
+            if (p := self._shared.in_epoch(partition, epoch)) is not None:
+                p.fetch_in_flight, p.end_offset, p.high_watermark = False, end_offset, high_watermark
+
+    def fetch_ended(self, partition: TopicPartition, epoch: int) -> None:
+        """The fetch came back, or will not. One of an earlier assignment or position concerns nobody any more."""
+        with self._lock:
+            if (p := self._shared.in_epoch(partition, epoch)) is not None:
                 p.fetch_in_flight = False
-            return p is not None
 
     def buffer(self, buffered: Buffered) -> bool:
         """Hand records over to the polling thread; False if they are not what it expects next (rules O3, O5)."""
@@ -286,12 +291,6 @@ class Positions:
                 return False
             p.buffered, p.unreadable = buffered, False
             return True
-
-    def set_ends(self, partition: TopicPartition, epoch: int, end_offset: int, high_watermark: int) -> None:
-        """Where the partition ends, and where for this consumer, as a leader has just said."""
-        with self._lock:
-            if (p := self._shared.in_epoch(partition, epoch)) is not None:
-                p.end_offset, p.high_watermark = end_offset, high_watermark
 
     def to_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What an automatic commit covers: positions as of the last poll() that are not committed yet (rule M4)."""

@@ -1,12 +1,13 @@
 """The requests under way, by their ids, and which of them were given up.
 
 A request ends in one of three ways: it is answered; it fails (a NoAnswer); or it is given up, because the state that
-needed it is gone. The answer to one that failed or was given up may still come: it is late, and only ignored. An answer
-to anything else was never asked for.
+needed it is gone. The answer to one that failed or was given up may still come: it is late (`dispatch.is_late`). An
+answer to anything else was never asked for.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import get_args
 
 from msgspec import Struct
@@ -49,7 +50,7 @@ class Requests:
         self._context = context
         self._next_id = 1
         self._pending: dict[int, Sent] = {}
-        self._given_up: dict[int, Sent] = {}
+        self._given_up: deque[Sent] = deque(maxlen=REMEMBERED)
 
     def send(self, request: Request, node: str | int, timeout_ms: int) -> Sent:
         """Send it, and expect an answer within `timeout_ms`: every request has an end (rule D6)."""
@@ -62,9 +63,7 @@ class Requests:
     def give_up(self, sent: Sent | None) -> None:
         """Give a request up: its answer will be late."""
         if sent is not None and self._pending.pop(sent.request_id, None) is not None:
-            self._given_up[sent.request_id] = sent
-            if len(self._given_up) > REMEMBERED:
-                del self._given_up[next(iter(self._given_up))]
+            self._given_up.append(sent)
 
     def give_up_all(self) -> None:
         """The end: no answer counts any more."""
@@ -85,7 +84,7 @@ class Requests:
 
     def look_up(self, request_id: int, response: Response) -> Sent:
         """The request that this answers. UnsolicitedResponse if there is none, or it is of another kind."""
-        sent = self._pending.get(request_id) or self._given_up.get(request_id)
+        sent = self._pending.get(request_id) or next((s for s in self._given_up if s.request_id == request_id), None)
         if sent is None:
             raise UnsolicitedResponse(
                 f"{type(response).__name__} for request {request_id}, which awaits no answer; "
@@ -99,6 +98,5 @@ class Requests:
         """The answer has come. If it is that there is none, a real one may still come late."""
         if isinstance(response, NoAnswer):
             self.give_up(sent)
-        else:
-            self._pending.pop(sent.request_id, None)
-            self._given_up.pop(sent.request_id, None)
+        elif self._pending.pop(sent.request_id, None) is None:
+            self._given_up.remove(sent)

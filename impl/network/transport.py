@@ -201,11 +201,15 @@ class SocketTransport:
             self._waker.send(b"\0")
 
     def close(self, timeout_ms: int) -> None:
-        """Send what is queued, for at most `timeout_ms`, then close everything. Does nothing the second time."""
+        """Send what is queued, then close everything. Does nothing the second time.
+
+        What can be sent without waiting is sent in any case; for what can't, it waits at most `timeout_ms`.
+        """
         if self._closed:
             return
         self._closed = True
         end_ms = self._now_ms() + timeout_ms
+        self._write_queued()
         while any(link.connection.outgoing for link in self._all_links()) and self._now_ms() < end_ms:
             self._move_bytes(min(10, end_ms - self._now_ms()))
         for link in self._all_links():

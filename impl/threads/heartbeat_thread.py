@@ -12,7 +12,7 @@
       else                         mark one as sent, send it
 
 It is enabled by the answer to JoinGroup, and disables itself. Whatever it raises is kept, ends it, and is raised by the
-next poll(); a later one starts another thread (rule H6).
+next call that needs it; a later poll() starts another thread (rule H6).
 """
 
 from __future__ import annotations

@@ -32,6 +32,10 @@ from groupspec.impl.core.messages import (
     JoinGroupResponse,
     MetadataRequest,
     MetadataResponse,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
     Request,
     SyncGroupRequest,
     TopicPartition,
@@ -248,6 +252,39 @@ def test_no_answer_no_connection_or_any_bytes(broker: ScriptedBroker, connect: C
         silent.receive()
     [sent] = [event for event in broker.events if event.kind == "sent_raw"]
     assert sent.raw == framed(b"nonsense")
+
+
+def test_a_cut_request_has_had_its_effect_or_not_and_the_log_says_which(
+    broker: ScriptedBroker, connect: Callable[[int], Client]
+) -> None:
+    commit = OffsetCommitRequest("g", -1, "", None, {TopicPartition("orders", 0): OffsetAndMetadata(7)})
+    asked = OffsetFetchRequest("g", (TopicPartition("orders", 0),))
+    found = []
+    for action in (CloseConnection(reset=True), CloseConnection(applied=True)):
+        broker.on_next("OffsetCommit", action)
+        peer = connect(1)
+        peer.send(commit, 8)
+        assert peer.receive() is None
+        answer = connect(1).ask(asked, 7)
+        assert isinstance(answer, OffsetFetchResponse)
+        found.append(answer.offsets[TopicPartition("orders", 0)].offset)
+    assert found == [-1, 7]
+    notes = [event.text for event in broker.events if event.kind == "note" and event.api == "OffsetCommit"]
+    assert [text.rpartition("had ")[2] for text in notes] == ["no effect", "its effect"]
+
+
+def test_a_cut_may_be_a_reset_or_the_end_of_the_stream(
+    broker: ScriptedBroker, connect: Callable[[int], Client]
+) -> None:
+    for reset in (False, True):
+        broker.on_next("Heartbeat", CloseConnection(reset=reset))
+        peer = connect(1)
+        peer.send(HEARTBEAT)
+        try:
+            ended = peer.socket.recv(1) != b""
+        except ConnectionResetError:
+            ended = True
+        assert ended is reset
 
 
 def test_any_error_code_can_be_sent(broker: ScriptedBroker, client: Client) -> None:

@@ -74,14 +74,12 @@ class _Search:
         return None
 
     def back(self) -> Chain | None:
-        """One that costs less than nothing: back to where it began, or to a member that has one fewer.
+        """One that costs less than nothing, to a member that has one fewer.
 
-        Only what is not with its owner can make it so.
+        Only what is not with its owner can make it so. No chain back to where it began does: who always takes the
+        cheapest chain leaves none (successive shortest paths; Ahuja, Magnanti, Orlin, "Network Flows", 1993, 9.7).
         """
-        astray = {
-            (m, owner) for m, share in self._shares.items() for p in share if (owner := self._owners.get(p, m)) != m
-        }
-        if not astray:
+        if all(self._owners.get(p, m) == m for m, share in self._shares.items() for p in share):
             return None
         counts = {member_id: len(share) for member_id, share in self._shares.items()}
         for start in self._shares:
@@ -89,9 +87,6 @@ class _Search:
             for end, cost in costs.items():
                 if cost < 0 and counts[end] == counts[start] - 1:
                     return _chain_to(end, moves)
-                if (end, start) in astray and cost < 1 and end != start:
-                    partition = max(p for p in self._shares[end] if self._owners.get(p) == start)
-                    return [*_chain_to(end, moves), (partition, end, start)]
         return None
 
     def _reach(self, starts: Sequence[str]) -> tuple[dict[str, int], dict[str, tuple[TopicPartition, str, str]]]:

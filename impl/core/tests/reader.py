@@ -5,7 +5,8 @@ The application reacts as its errors say: where it is to choose a position, it d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from struct import pack, unpack
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ CORRUPT, UNDECIPHERABLE = 3, 5
 """At these offsets a batch was written badly, and a value that can't be deserialised: both are left out."""
 
 OF_THE_WHOLE: Final = ("UNSUPPORTED_VERSION", "UNKNOWN_SERVER_ERROR")
+UNASKED: Final = "UNASKED"
+"""No error, but an answer about partitions that nobody asked for."""
 
 
 class Log:
@@ -36,12 +39,14 @@ class Log:
     def __init__(self) -> None:
         self.records = [0] * 6
         self.epoch = 0
+        self.leader = 1
         self.forgotten = 0  # of the epochs below this one the leader knows nothing
 
     def elect(self, lost: int, forgets: bool) -> None:
         """A leader that lacks the last records, and maybe its list of epochs."""
         del self.records[max(0, len(self.records) - lost) :]
         self.epoch += 1
+        self.leader = 1
         self.forgotten = self.epoch if forgets else self.forgotten
 
     def wrong(self, believed: int) -> ErrorCode:
@@ -71,12 +76,16 @@ class Log:
 
 
 class BatchDecoder:
-    """Reads three numbers, unless the batch is the corrupt one."""
+    """Reads three numbers, unless the batch is the corrupt one. `meanwhile`: what happens while it does."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self._meanwhile = meanwhile
 
     def decode(
         self, partition: TopicPartition, data: bytes, from_offset: int, aborted: Sequence[tuple[int, int]] = ()
     ) -> Decoded:
         """See RecordDecoder."""
+        self._meanwhile()
         first, end, epoch = unpack(">qqq", data)
         if first == CORRUPT:
             return Decoded([], first, UnreadableRecordsError(partition, first, first + 1, "its checksum is wrong"))
@@ -85,6 +94,17 @@ class BatchDecoder:
             for offset in range(max(first, from_offset), end)
         ]
         return Decoded(records, end, leader_epoch=epoch)
+
+
+def about_all(request: Request) -> Request:
+    """The same request, of every partition."""
+    match request:
+        case messages.FetchRequest(offsets=offsets):
+            return replace(request, offsets={**dict.fromkeys(ALL, 0), **offsets})
+        case messages.ListOffsetsRequest(timestamps=timestamps):
+            return replace(request, timestamps={**dict.fromkeys(ALL, -2), **timestamps})
+        case _:
+            return request
 
 
 def deserialize(value: bytes) -> int:
@@ -101,13 +121,15 @@ class Reader(Scene):
         logs: What the partitions have.
         read: Of each partition, offset -> the leader epoch of the record that was returned last for it.
         since: From where on each has to be read, as the application has chosen.
+        seeks_while_decoding: What is done, once, between the look at a batch and the return of its records.
         futures: How many calls were made; `ended`: which of them have an outcome.
     """
 
     def __init__(self, **config: Any) -> None:
         super().__init__({TOPIC: len(ALL)}, **config)
         self.positions = self.subscription.positions
-        self.records = Records(self.positions, BatchDecoder(), None, deserialize)
+        self.records = Records(self.positions, BatchDecoder(self._meanwhile), None, deserialize)
+        self.seeks_while_decoding: list[tuple[TopicPartition, int]] = []
         self.logs = {partition: Log() for partition in ALL}
         self.read: dict[TopicPartition, dict[int, int]] = {partition: {} for partition in ALL}
         self.since = dict.fromkeys(ALL, 0)
@@ -145,6 +167,10 @@ class Reader(Scene):
         self.since |= dict.fromkeys(chosen, 0)
         self.positions.seek_by_time(chosen, -2)
 
+    def _meanwhile(self) -> None:
+        while self.seeks_while_decoding:
+            self.seek(*self.seeks_while_decoding.pop())
+
     def _choose(self, error: Exception) -> None:
         if isinstance(error, LogTruncationError):
             for partition, place in error.divergent_offsets.items():
@@ -181,8 +207,9 @@ class Reader(Scene):
         """The newest request of this API is answered; `is_behind`: by a broker that knows an earlier leader."""
         if (sent := self.newest(api)) is not None:
             self.unanswered.remove(sent)
-            code = ErrorCode(int(error)) if error.isdigit() else ErrorCode[error]
-            self.do(ResponseReceived(sent.request_id, self._response(sent.request, code, is_behind)))
+            request, name = (about_all(sent.request), "NONE") if error == UNASKED else (sent.request, error)
+            code = ErrorCode(int(name)) if name.isdigit() else ErrorCode[name]
+            self.do(ResponseReceived(sent.request_id, self._response(request, code, is_behind)))
 
     def _response(self, request: Request, error: ErrorCode, is_behind: bool) -> Response:
         if error.name in OF_THE_WHOLE and isinstance(request, messages.FetchRequest):
@@ -196,7 +223,7 @@ class Reader(Scene):
         match request:
             case messages.MetadataRequest():
                 leaders = (
-                    messages.PartitionMetadata(p.partition, 1, leader_epoch=max(0, log.epoch - is_behind))
+                    messages.PartitionMetadata(p.partition, log.leader, leader_epoch=max(0, log.epoch - is_behind))
                     for p, log in self.logs.items()
                 )
                 return messages.MetadataResponse((), (messages.TopicMetadata(TOPIC, tuple(leaders)),))
@@ -217,6 +244,8 @@ class Reader(Scene):
     def settle(self) -> None:
         """Nothing goes wrong any more: read to the end."""
         self.positions.resume(ALL)
+        for log in self.logs.values():
+            log.leader = 1
         for _ in range(30):
             self.go_on()
 

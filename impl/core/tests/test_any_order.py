@@ -46,6 +46,8 @@ from groupspec.impl.core.messages import (
     ListOffsetsRequest,
     MetadataRequest,
     OffsetAndMetadata,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
     OffsetForLeaderEpochRequest,
     Response,
     SyncGroupRequest,
@@ -55,7 +57,7 @@ from groupspec.impl.core.tests.scene import Scene, partitions
 from groupspec.impl.core.timers import ORDER
 
 STRANGE = ["LEADS", "ANOTHER_PROTOCOL", "UNREADABLE"]
-"""Answers without an error: this member leads, the group has another protocol, bytes that nobody can read."""
+"""Answers without an error: this member leads; the group has another protocol; bytes that nobody can read, or none."""
 
 GROUP_ERRORS = [
     "NONE",
@@ -74,6 +76,9 @@ GROUP_ERRORS = [
     "UNKNOWN_SERVER_ERROR",
     *STRANGE,
 ]
+AT_ONCE = ["NONE", "DISCONNECTED", "REBALANCE_IN_PROGRESS", "UNREADABLE"]
+"""What is answered before anything else happens."""
+
 DATA_ERRORS = [
     *GROUP_ERRORS[:5],
     "NOT_LEADER_OR_FOLLOWER",
@@ -98,6 +103,7 @@ class Chaos(Scene):
         self.told: set[object] = set()  # what the application believes that it has
         self.completed: list[int] = []
         self.metadata_waits = False
+        self.leads = False
 
     def reactions(self, output: Output) -> list[InputEvent]:
         """Metadata is answered at once, or as everything else."""
@@ -161,6 +167,8 @@ class Chaos(Scene):
             return SyncGroupResponse(ErrorCode.NONE, b"", "connect", None)
         if isinstance(sent.request, SyncGroupRequest) and error == "UNREADABLE":
             return SyncGroupResponse(ErrorCode.NONE, b"\0")
+        if isinstance(sent.request, OffsetFetchRequest) and error == "UNREADABLE":
+            return OffsetFetchResponse({})
         code = ErrorCode.NONE if error in STRANGE else ErrorCode[error]
         return self.coordinator.answer(sent.request, code, partitions(*share))
 
@@ -173,13 +181,14 @@ class Chaos(Scene):
             return JoinGroupResponse(
                 ErrorCode.NONE, self.generation, "eager", "other", member_id, protocol_type="connect"
             )
-        if what == "NONE":
+        if what == "NONE" and not self.leads:
             return JoinGroupResponse(ErrorCode.NONE, self.generation, name, "other", member_id)
         members = (
             JoinedMember(member_id, request.group_instance_id, data),
-            JoinedMember("other", None, data if what == "LEADS" else b"\0"),
+            JoinedMember("other", None, data if what != "UNREADABLE" else b"\0"),
         )
-        return JoinGroupResponse(ErrorCode.NONE, self.generation, name, member_id, member_id, members)
+        skips = request.group_instance_id is not None and self.generation % 3 == 2  # as if it had come back
+        return JoinGroupResponse(ErrorCode.NONE, self.generation, name, member_id, member_id, members, skips)
 
     def answer_any(self, index: int, error: str, share: list[int], data_error: str = "NONE") -> None:
         if self.unanswered:
@@ -206,6 +215,13 @@ def joining(scene: Chaos) -> None:
     """JoinGroup is out for the first time."""
     scene.poll()
     scene.coordinator_found()
+
+
+def leading(scene: Chaos) -> None:
+    """This member leads the round, and does not know the topics of its group yet."""
+    scene.metadata_waits = True
+    joining(scene)
+    scene.answer_any(-1, "LEADS", [])
 
 
 def syncing(scene: Chaos) -> None:
@@ -241,6 +257,7 @@ def moving(scene: Chaos) -> None:
 BEGINNINGS: tuple[Callable[[Chaos], object], ...] = (
     Chaos.poll,
     joining,
+    leading,
     syncing,
     Chaos.settle,
     revoking,
@@ -262,11 +279,12 @@ steps = st.lists(
         st.tuples(st.sampled_from(["poll", "callback", "fetch", "commit", "async", "committed", "enforce"])),
         st.tuples(st.just("subscribe"), st.sampled_from([("orders",), ("bills", "orders"), ("bills",)])),
         st.tuples(st.just("timer"), st.sampled_from(ORDER)),
+        st.tuples(st.just("at once"), st.sampled_from(["heartbeat", "committed", "commit"]), st.sampled_from(AT_ONCE)),
         st.tuples(st.just("pass"), st.sampled_from([1, 100, 3_000, 50_000])),
         st.tuples(st.just("seek"), st.integers(0, 3), st.integers(0, 99)),
         st.tuples(st.just("unsubscribe")),
         st.tuples(st.just("answer"), st.just(-1), st.sampled_from(STRANGE), shares, st.just("NONE")),
-        st.tuples(st.sampled_from(["poll quietly", "callback started", "start", "topic created"])),
+        st.tuples(st.sampled_from(["poll quietly", "callback started", "start", "topic created", "topic deleted"])),
         st.tuples(st.sampled_from(["ends", "topics", "all topics", "who", "metrics", "metadata", "pattern"])),
     ),
     max_size=40,
@@ -305,6 +323,9 @@ def take_step(scene: Chaos, kind: str, *rest: object) -> None:
                 scene.do(Subscribe(topics))
         case "timer", (str(timer),):
             scene.do(TimerExpired(timer))
+        case "at once", (str(asked), str(error)):
+            take_step(scene, *(("timer", "heartbeat") if asked == "heartbeat" else (asked,)))
+            scene.answer_any(-1, error, [])
         case "pass", (int(duration_ms),):
             scene.pass_ms(duration_ms)
         case "seek", (int(number), int(offset)):
@@ -338,6 +359,9 @@ def ask(scene: Chaos, what: str) -> None:
         case "topic created":
             scene.coordinator.topics = {"orders": 4, "bills": 2, "more orders": 1}
             scene.do(MetadataUpdate(("orders",)))
+        case "topic deleted":
+            scene.coordinator.topics = {"bills": 2}
+            scene.do(MetadataUpdate(("orders",)))
         case "poll quietly":  # just before it would have been too late
             scene.subscription.positions.poll_started(scene.now_ms)
             scene.do(TimerExpired("poll_interval"))
@@ -347,14 +371,24 @@ def ask(scene: Chaos, what: str) -> None:
             scene.do(Start())
 
 
-@given(config=configs, beginning=st.sampled_from(BEGINNINGS), steps=steps, metadata_waits=st.booleans())
+@given(
+    config=configs,
+    beginning=st.sampled_from(BEGINNINGS),
+    steps=steps,
+    metadata_waits=st.booleans(),
+    leads=st.booleans(),
+    closes_in_unsubscribe=st.booleans(),
+)
 def test_nothing_breaks_the_member_recovers_and_closes(
     config: dict[str, Any],
     beginning: Callable[[Chaos], object],
     steps: list[tuple[str, object]],
     metadata_waits: bool,
+    leads: bool,
+    closes_in_unsubscribe: bool,
 ) -> None:
     scene = Chaos(**config)
+    scene.leads = leads
     scene.start()
     beginning(scene)
     scene.metadata_waits = metadata_waits
@@ -372,6 +406,8 @@ def test_nothing_breaks_the_member_recovers_and_closes(
     described = scene.describe()
     assert (described.connection, described.rebalance) == ("STABLE", "STABLE")
     assert set(described.owned) == scene.told
+    if closes_in_unsubscribe:
+        scene.do(Unsubscribe(scene.next_future()))
     for _ in range(2):
         scene.do(Close(scene.next_future(), scene.now_ms + 500))
     while scene.callbacks:

@@ -26,13 +26,16 @@ from groupspec.impl.core.events import (
     Unsubscribe,
 )
 from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse, OffsetAndMetadata
-from groupspec.impl.core.tests.reader import ALL, CORRUPT, OF_THE_WHOLE, UNDECIPHERABLE, Reader
+from groupspec.impl.core.tests.reader import ALL, CORRUPT, OF_THE_WHOLE, UNASKED, UNDECIPHERABLE, Reader
 from groupspec.impl.core.tests.scene import TOPIC, partitions
 
 ERRORS = (
     *("NONE", "NONE", "NONE", "DISCONNECTED", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION"),
-    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "TOPIC_AUTHORIZATION_FAILED", "777", *OF_THE_WHOLE),
+    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "TOPIC_AUTHORIZATION_FAILED", "777", UNASKED, *OF_THE_WHOLE),
 )
+AT_ONCE = ("NONE", "DISCONNECTED", "TOPIC_AUTHORIZATION_FAILED", UNASKED, *OF_THE_WHOLE)
+"""What is answered before anything else happens."""
+
 APIS = ("Metadata", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "OffsetFetch", "OffsetCommit", "FindCoordinator")
 BY_AGE = "by_duration:PT1H"
 
@@ -44,10 +47,13 @@ steps = st.lists(
         st.tuples(st.just("answer"), st.sampled_from(APIS), st.sampled_from(ERRORS), st.booleans()),
         st.tuples(st.just("answer"), st.sampled_from(APIS), st.just("NONE"), st.booleans()),
         st.tuples(st.just("elect"), numbers, st.integers(0, 7), st.booleans()),
-        st.tuples(st.just("compare"), numbers, st.integers(0, 7), st.sampled_from(ERRORS)),
+        st.tuples(st.just("lose the leader"), numbers),
+        st.tuples(st.just("compare"), numbers, st.integers(0, 7), st.sampled_from(AT_ONCE)),
+        st.tuples(st.just("look up"), st.sampled_from(AT_ONCE), st.booleans()),
         st.tuples(st.just("grow"), numbers, st.integers(1, 4)),
         st.tuples(st.just("seek"), numbers, st.integers(0, 9), st.integers(-1, 3)),
-        st.tuples(st.just("seek by time"), numbers, st.sampled_from((-2, -1))),
+        st.tuples(st.just("seek while decoding"), numbers, st.integers(0, 9)),
+        st.tuples(st.just("seek by time"), numbers, st.sampled_from((-2, -1)), st.sampled_from(AT_ONCE)),
         st.tuples(st.just("pass"), st.sampled_from((100, 1_000, 60_000, 400_000))),
         st.tuples(st.just("go on"), st.integers(1, 8)),
         st.tuples(st.sampled_from(calls)),
@@ -64,6 +70,9 @@ def take_step(reader: Reader, kind: str, *rest: object) -> None:
             reader.answer_one(api, error, is_behind)
         case "elect", (int(number), int(lost), bool(forgets)):
             reader.logs[ALL[number]].elect(lost, forgets)
+        case "lose the leader", (int(number),):
+            reader.logs[ALL[number]].leader = -1
+            reader.do(MetadataUpdate((TOPIC,)))
         case "compare", (int(number), int(lost), str(error)):
             reader.logs[ALL[number]].elect(lost, forgets=False)
             for _ in range(3):  # it is refused, learns who leads, and asks the leader
@@ -74,11 +83,17 @@ def take_step(reader: Reader, kind: str, *rest: object) -> None:
             log.records += [log.epoch] * count
         case "seek", (int(number), int(offset), int(epoch)):
             reader.seek(ALL[number], offset, epoch)
-        case "seek by time", (int(number), -2):
-            reader.begin_anew(ALL[number])
-        case "seek by time", (int(number), _):
-            reader.positions.seek_by_time([ALL[number]], -1)
-            reader.since[ALL[number]] = 99
+        case "seek while decoding", (int(number), int(offset)):
+            reader.seeks_while_decoding.append((ALL[number], offset))
+        case "look up", (str(error), bool(is_behind)):
+            reader.do(MetadataUpdate((TOPIC,)))
+            reader.answer_one("Metadata", error, is_behind)
+        case "seek by time", (int(number), int(timestamp), str(error)):
+            reader.positions.seek_by_time([ALL[number]], timestamp)
+            reader.since[ALL[number]] = 0 if timestamp == -2 else 99
+            reader.poll()
+            reader.do(Fetch())
+            reader.answer_one("ListOffsets", error)
         case "go on", (int(rounds),):
             for _ in range(rounds):
                 reader.go_on()

@@ -46,12 +46,19 @@ consistent = st.fixed_dictionaries(
     },
 )
 STRATEGIES: Final[tuple[object, ...]] = (["range", "sticky"], ("range", "range"), ("unheard-of",), ([],), ())
-strategies: st.SearchStrategy[dict[str, object]] = st.just({}) | st.sampled_from(STRATEGIES).map(
-    lambda chosen: {"partition_assignment_strategy": chosen}
+together: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "partition_assignment_strategy": st.sampled_from(STRATEGIES),
+        "auto_offset_reset": st.sampled_from(("none", "by_duration:P1D", "by_duration:soon")),
+        "group_id": st.sampled_from(("", "billing")),
+        "heartbeat_interval_ms": st.sampled_from((3_000, 30_000)),
+        "session_timeout_ms": st.sampled_from((10_000, 30_000, 45_000)),
+    },
 )
 
 
-@given(st.tuples(some, strategies).map(lambda both: both[0] | both[1]), consistent)
+@given(st.tuples(some, together).map(lambda both: both[0] | both[1]), consistent)
 def test_a_core_begins_or_the_setting_that_is_wrong_is_named(wrong: dict[str, Any], right: dict[str, Any]) -> None:
     chosen = right | wrong
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -209,6 +211,43 @@ def test_K2_cooperative_rounds_end_and_nobody_is_given_what_another_owns(
         ]
     assert settled
     assert {p for share in assignment.values() for p in share} == wanted(members, partition_counts)
+
+
+@st.composite
+def overlapping(draw: st.DrawFn) -> list[Subscriber]:
+    """Members with topics of their own, and such as two or three of them want; every topic has one partition."""
+    members = draw(st.integers(4, 6))
+    own = [draw(st.sampled_from((0, 1, 2, 4))) for _ in range(members)]
+    topics = [[f"own {number}.{place}" for place in range(count)] for number, count in enumerate(own)]
+    owned = [list(names) for names in topics]
+    places = st.lists(st.integers(0, members - 1), unique=True, min_size=2, max_size=3)
+    for name, takers in enumerate(draw(st.lists(places, min_size=8, max_size=9))):
+        for taker in takers:
+            topics[taker].append(f"shared {name}")
+        owner = draw(st.sampled_from((None, *takers)))
+        if owner is not None:
+            owned[owner].append(f"shared {name}")
+    return [
+        Subscriber(f"m{number}", tuple(topics[number]), tuple(TopicPartition(name, 0) for name in owned[number]), 1)
+        for number in range(members)
+    ]
+
+
+def cost(owners: Sequence[str], before: Sequence[str | None]) -> tuple[int, int]:
+    """How uneven it is that these have one partition each, and then how many of them another one had before."""
+    moved = sum(had not in (None, has) for has, had in zip(owners, before, strict=True))
+    return sum(count**2 for count in Counter(owners).values()), moved
+
+
+@given(members=overlapping())
+def test_sticky_is_as_even_as_can_be_and_then_moves_as_little_as_can_be(members: list[Subscriber]) -> None:
+    takers = {topic: [m.member_id for m in members if topic in m.topics] for m in members for topic in m.topics}
+    had = {partition.topic: m.member_id for m in members for partition in m.owned}
+    assignment = ASSIGNORS["sticky"].assign(members, dict.fromkeys(takers, 1))
+    has = {partition.topic: member_id for member_id, share in assignment.items() for partition in share}
+    before = [had.get(topic) for topic in takers]
+    best = min(cost(owners, before) for owners in product(*takers.values()))
+    assert cost([has[topic] for topic in takers], before) == best
 
 
 def test_sticky_moves_through_a_third_member_what_the_emptiest_does_not_want() -> None:

@@ -84,6 +84,20 @@ def test_M1_X1_with_manual_assignment_a_commit_carries_nobodys_identity() -> Non
     assert (commit.member_id, commit.generation, commit.group_instance_id) == ("", -1, None)
 
 
+def test_with_manual_assignment_no_answer_to_a_commit_makes_it_join() -> None:
+    scene = Scene()
+    scene.do(Start())
+    scene.do(Assign((P0,)))
+    scene.poll()
+    scene.coordinator_found()
+    scene.do(sync())
+    scene.answer("OffsetCommit", "REBALANCE_IN_PROGRESS")
+    assert error_of(scene, 1) == "RebalanceInProgressError"
+    assert not scene.describe().rejoin_needed
+    scene.poll()
+    assert not scene.sent(JoinGroupRequest)
+
+
 def test_M6_commits_go_out_one_after_the_other_and_end_in_order() -> None:
     scene = Scene().stable(0)
     scene.do(asynchronous(5, future_id=1))

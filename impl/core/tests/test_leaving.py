@@ -244,6 +244,17 @@ def test_C1_leaving_before_the_revocation_has_started_uses_the_callback_that_is_
     assert scene.apis() == ["Heartbeat", "LeaveGroup"]
 
 
+def test_close_waits_for_its_commits_also_when_a_revocation_was_due_before_it() -> None:
+    scene = Scene().stable(0)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.do(Commit({P0: OffsetAndMetadata(5)}, 7))
+    scene.close()
+    scene.revoked()
+    assert scene.apis() == ["Heartbeat", "OffsetCommit"]
+    scene.answer("OffsetCommit")
+    assert scene.apis() == ["Heartbeat", "OffsetCommit", "LeaveGroup"]
+
+
 def test_L2_leaving_during_a_cooperative_revocation_releases_the_rest_afterwards() -> None:
     scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0, 1)
     scene.heartbeat("REBALANCE_IN_PROGRESS")

@@ -484,6 +484,16 @@ def test_O6_an_offset_out_of_range_without_a_policy_is_reported() -> None:
     assert scene.describe().partitions[P0].position == 10
 
 
+@pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode(777)])
+def test_a_fetch_that_fails_for_a_reason_that_nobody_knows_is_repeated_after_the_backoff(code: ErrorCode) -> None:
+    scene = Scene(retry_backoff_ms=100).stable(0)
+    scene.do(Fetch())
+    scene.respond("Fetch", FetchResponse({P0: FetchedPartition(b"", 99, code)}))
+    assert (scene.errors(), len(scene.sent(FetchRequest))) == ([], 1)
+    scene.pass_ms(100)
+    assert len(scene.sent(FetchRequest)) == 2
+
+
 def test_a_partition_that_a_fetch_answer_leaves_out_is_fetched_again() -> None:
     scene = Scene().stable(0, 2)
     scene.do(Fetch())

@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 
 from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.errors import ConsumerClosedError
+from groupspec.impl.core.errors import ConsumerClosedError, GroupAuthorizationError
 from groupspec.impl.core.events import SendRequest, Unsubscribe
 from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest
 from groupspec.impl.scripted import api_of
-from groupspec.impl.testing import Call, CallThread
+from groupspec.impl.testing import Call, Callback, CallThread
 from groupspec.impl.threads.tests.scripted_consumer import ScriptedConsumer, partitions
 
 
@@ -149,6 +149,18 @@ def test_C4_close_does_everything_before_it_raises_what_the_listener_raised() ->
         with pytest.raises(ZeroDivisionError):
             close.outcome()
         assert driven.transport.closed
+
+
+@pytest.mark.parametrize("last_call", [Consumer.close, Consumer.unsubscribe])
+def test_what_the_next_poll_would_have_raised_comes_out_of_the_last_call(last_call: Callable[[Consumer], None]) -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.heartbeat("GROUP_AUTHORIZATION_FAILED")
+        call = driven.begin(last_call)
+        driven.error("LeaveGroup", "NONE")
+        with pytest.raises(GroupAuthorizationError):
+            call.outcome()
+        assert driven.listener.calls[-1] == Callback("revoked", partitions(0))
 
 
 def test_L4_a_second_close_changes_nothing_and_other_calls_are_refused() -> None:

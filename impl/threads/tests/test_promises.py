@@ -13,7 +13,6 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.partition_state import Buffered, Position
 from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.impl.runtime import this_thread
 from groupspec.impl.testing import Callback
 from groupspec.impl.threads.tests.scripted_consumer import TOPIC, ScriptedConsumer, partitions
 
@@ -62,8 +61,8 @@ def test_S3_Q1_a_wakeup_does_not_lose_the_assignment_that_is_due() -> None:
 def test_Q2_C5_callbacks_run_on_the_thread_that_polls() -> None:
     threads: list[int] = []
     with ScriptedConsumer() as driven:
-        driven.listener.during = lambda callback: threads.append(this_thread())
-        (application,) = {driven.call(lambda consumer: this_thread())}
+        driven.listener.during = lambda callback: threads.append(driven.runtime.thread_id())
+        (application,) = {driven.call(lambda consumer: driven.runtime.thread_id())}
         driven.stable(0)
         driven.heartbeat("REBALANCE_IN_PROGRESS")
         driven.poll()
