@@ -23,10 +23,11 @@ from groupspec.conformance.schedules.group import CannotSend, RacingGroup, Racin
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CallbackRaised, Outcomes
 from groupspec.conformance.schedules.questions import CALL_MS, Questions
-from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import REFUSED, TOPICS, Scenario
+from groupspec.conformance.schedules.reading import Reading
+from groupspec.conformance.schedules.requests import LOOK_MS, Requests
+from groupspec.conformance.schedules.scenario import LATENCY_MS, REFUSED, TOPICS, Scenario
 from groupspec.impl.consumer import CLOSE_TIMEOUT_MS, Consumer
-from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, NoOffsetForPartitionError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.runtime import Thread
 from groupspec.impl.scheduling import ScheduledRuntime
@@ -68,22 +69,22 @@ class Application:
         self._transport = transport
         self._requests = requests
         self._callbacks = list(scenario.callbacks)
-        self._topics = scenario.topics
-        self._before_last_poll: dict[TopicPartition, int | None] = {}
+        self._topics, self._chosen_ms = scenario.topics, 0  # what it subscribes to, since when
         self._others: list[tuple[int, str, Thread]] = []
+        self._waiting: list[tuple[int, str, Thread]] = []  # those of them that have not been started
         self._closed_meanwhile = False  # another thread has begun to close, maybe without time for a commit
         self._outcomes = Outcomes(runtime, scenario, group, transport)
         self._has_unsubscribed = False  # and has not subscribed since
-        self._wakeups_ms: list[int] = []
         self._wakeups_due = False  # another thread has called wakeup() before the last polls began
-        self._polls = False
-        self._had_left = False  # the group, when the last poll() began
         self._rests, self._is_resting = 0, False
         self._consumer: Consumer | None = None
         self.ledger = Ledger(scenario, group)
         self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
+        self._reading = Reading(runtime, scenario, transport, requests, self.ledger, self._outcomes, self._questions)
+        self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
         requests.owned = self.ledger.owned
+        group.hears = self.hears
 
     # The listener -----------------------------------------------------------------------------------------------------
 
@@ -92,8 +93,11 @@ class Application:
         with self._runtime.application("on_partitions_assigned"):
             twice = set(partitions) & self.ledger.owned
             assert not twice, f"assigned twice: {twice} (rule C1)"
-            late = partitions and self._had_left and self._requests.left
+            late = partitions and self._reading.had_left and self._requests.left
             assert not late, f"told of {set(partitions)} in a poll() that began after LeaveGroup (rule C1)"
+            self._reading.callbacks += 1
+            self._reading.expect_prompt()
+            self._expect_wanted(partitions)
             self.ledger.assigned(partitions)
             self._during_callback(partitions, may_time_out=False)
 
@@ -109,6 +113,7 @@ class Application:
                 self._during_callback(partitions, may_time_out=True)
             finally:
                 self.ledger.forget(partitions)
+                self._reading.released_ms = self._runtime.now_ms()
 
     def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
         """See RebalanceListener."""
@@ -116,8 +121,16 @@ class Application:
             self._expect_known(partitions, "lost")
             assert self._requests.may_be_lost(), f"{set(partitions)} are lost, and nothing has ended it (rule C2)"
             self.ledger.forget(partitions)
+            self._reading.released_ms = self._runtime.now_ms()
+
+    def _expect_wanted(self, partitions: list[TopicPartition]) -> None:
+        """An assignment that came after another subscription is of that one's topics."""
+        foreign = {partition for partition in partitions if partition.topic not in self._topics}
+        before = self._requests.rounds.synced_ms <= self._chosen_ms + LOOK_MS or self._runtime.timers_race
+        assert not foreign or before, f"{foreign} are assigned, and nobody subscribes to them any more (rule J1)"
 
     def _expect_known(self, partitions: list[TopicPartition], how: str) -> None:
+        self._reading.callbacks += 1
         foreign = set(partitions) - self.ledger.owned
         assert not foreign, f"{how} without being owned: {foreign} (rule C1)"
 
@@ -132,8 +145,8 @@ class Application:
         A position that was set by seek() after the commit, and before the poll that runs the callback, is none of it.
         """
         scenario = self._scenario
-        kept = scenario.timers_race or scenario.commits_fail or self._closed_meanwhile
-        if not self._polls or not scenario.auto_commit or kept:
+        kept = scenario.timers_race or scenario.commits_fail or self._closed_meanwhile or scenario.elects_ms
+        if not self._reading.is_under_way or not scenario.auto_commit or kept:
             return
         for partition in set(partitions) - self.ledger.sought:
             position, committed = self.ledger.next.get(partition), self._group.committed.get(partition)
@@ -151,8 +164,12 @@ class Application:
         try:
             if what in REFUSED:
                 self._expect_refusal(consumer, what)
+            elif what == "work":
+                self._runtime.sleep_ms(self._scenario.others_wait_ms or LATENCY_MS)
             elif what:
                 self._call(consumer, what, partitions)
+        except NoOffsetForPartitionError as error:
+            self._reading.reacts(consumer, error)
         except (KafkaError, CannotSend) as error:  # nobody looks for the position of what is being revoked
             self._outcomes.raises(error, may_time_out or bool(self._requests.doing))
         finally:
@@ -173,39 +190,63 @@ class Application:
     def work(self, consumer: Consumer) -> None:
         """Make the scenario's calls; then read of everything that is owned; then close."""
         self._consumer = consumer
-        calls: list[Callable[[], object]] = [lambda: consumer.subscribe(self._topics, self)]
+        calls: list[Callable[[], object]] = [lambda: self._choose(consumer)]
         calls += [partial(self._call, consumer, name) for name in self._scenario.calls]
         for number, call in enumerate(calls):
             self._start_others(number)
             self._try(call)
         self._start_others(len(calls))
         self._try(lambda: self._read_all(consumer))
+        for name in self._scenario.last_calls:
+            self._try(partial(self._call, consumer, name))
         before = len(self._outcomes.errors)
         self._try(lambda: self._close(consumer))
         self._expect_the_end(close_raised=len(self._outcomes.errors) > before)
 
+    def _choose(self, consumer: Consumer) -> None:
+        """Say what is to be read: topics, or partitions."""
+        if self._scenario.manual:
+            self.ledger.assigned(self._scenario.by_hand)
+            self._requests.finding.is_needed = True
+            consumer.assign(self._scenario.by_hand)
+        else:
+            consumer.subscribe(self._topics, self)
+
     def races_with(self, thread: Thread, what: str, call: int) -> None:
         """Start that thread, which does this, just before this call of the application, the first being number 0."""
         self._others.append((call, what, thread))
+        self._waiting.append(self._others[-1])
 
     def wakeup(self, consumer: Consumer) -> None:
         """Another thread calls it."""
-        self._wakeups_ms.append(self._runtime.now_ms())
+        self._reading.wakeups_ms.append(self._runtime.now_ms())
         consumer.wakeup()
 
     def close(self, consumer: Consumer, timeout_ms: int) -> None:
         """Another thread closes it; an error that is still to be told, or that a callback raises, may come out here."""
         before = self._is_resting, self._rests
+        self._requests.closes_meanwhile = True
         with suppress(KafkaError, CallbackRaised, CannotSend):
             consumer.close(timeout_ms)
         alone = before == (True, self._rests) and self._is_resting and len(self._others) == 1
-        assert not alone or not self.ledger.owned, f"closed, and {self.ledger.owned} were never revoked (rules C1, C7)"
+        owned = set() if self._scenario.manual else self.ledger.owned
+        assert not alone or not owned, f"closed, and {owned} were never revoked (rules C1, C7)"
 
     def _start_others(self, number: int) -> None:
-        for call, what, thread in self._others:
-            if call == number:
-                self._closed_meanwhile |= what.startswith("close")
-                thread.start()
+        """Those that race with this call; at the end, those that no answer has started."""
+        by_call, last = not self._scenario.others_at, number > len(self._scenario.calls)
+        self._start([other for other in self._waiting if (other[0] == number if by_call else last)])
+
+    def hears(self, api: str) -> None:
+        """A request of this API is about to be answered."""
+        if api == self._scenario.others_at:
+            self._start(self._waiting)
+
+    def _start(self, others: list[tuple[int, str, Thread]]) -> None:
+        self._waiting = [other for other in self._waiting if other not in others]
+        for _, what, thread in others:
+            self._closed_meanwhile |= what.startswith("close")
+            thread.start()
 
     def _try(self, call: Callable[[], object]) -> None:
         if self.closed:
@@ -215,6 +256,9 @@ class Application:
         except ConsumerClosedError:
             self.closed = True
             assert self._scenario.is_closed_by_others, "closed, and nobody has closed it"
+        except NoOffsetForPartitionError as error:
+            if self._consumer is not None:
+                self._try(partial(self._reading.reacts, self._consumer, error))
         except (KafkaError, CallbackRaised, CannotSend) as error:
             self._outcomes.raises(error)
 
@@ -230,11 +274,11 @@ class Application:
     def _spend_time(self, consumer: Consumer, name: str) -> None:
         match name:
             case "poll":
-                self._read(consumer, self._scenario.poll_ms)
+                self._reading.poll(consumer, self._scenario.poll_ms)
             case "poll for long":
-                self._read(consumer, LONG_WORK_MS)
+                self._reading.poll(consumer, LONG_WORK_MS)
             case "poll for nothing":
-                self._read(consumer, 0)
+                self._reading.poll(consumer, 0)
             case "work":
                 self._rest(WORK_MS - 100 * (self._runtime.steps % 8))
             case "work for a while":
@@ -254,11 +298,12 @@ class Application:
                 consumer.subscribe(self._topics, self)
             case "other topics" if consumer.subscription():
                 self._topics = TOPICS if len(self._topics) == 1 else TOPICS[self._runtime.steps % 2 :][:1]
-                self._requests.rounds.may_come(self._runtime.now_ms())
+                self._chosen_ms = self._runtime.now_ms()
+                self._requests.rounds.may_come(self._chosen_ms)
                 consumer.subscribe(self._topics, self)
             case "unsubscribe":
                 self._unsubscribe(consumer)
-                consumer.subscribe(self._topics, self)
+                self._choose(consumer)
                 self._has_unsubscribed = False
             case "enforce_rebalance" if consumer.subscription():
                 rounds = self._requests.rounds
@@ -279,6 +324,8 @@ class Application:
             self._requests.membership_ended()
         finally:
             self._requests.doing = ""
+            if self._scenario.manual:
+                self.ledger.forget(set(self.ledger.owned))  # without a callback
 
     def _close(self, consumer: Consumer) -> None:
         self._requests.doing = "close"
@@ -290,7 +337,7 @@ class Application:
         }
         ending = self._scenario.ending
         if ending == "block that raises" and self._scenario.commits_only_by_itself:
-            self.ledger.processed = self._before_last_poll
+            self.ledger.processed = self._reading.before | {tp: self.ledger.next[tp] for tp in self.ledger.sought}
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
         joins = self._requests.rounds.joins
         limit_ms = {"close": CALL_MS, "close at once": 0}.get(ending, CLOSE_TIMEOUT_MS)
@@ -305,7 +352,8 @@ class Application:
         """What close() has to commit: all that was returned, where nothing keeps it from it."""
         scenario = self._scenario
         kept = scenario.timers_race or scenario.has_faults or scenario.commits_fail or scenario.is_closed_by_others
-        if kept or not scenario.auto_commit or self._requests.rounds.joins > self._requests.rounds.synced:
+        kept |= (scenario.static and scenario.works_long) or scenario.elects_ms > 0
+        if kept or not scenario.auto_commit or (self._requests.rounds.share is None and not scenario.manual):
             return {}
         return {
             partition: offset
@@ -322,38 +370,10 @@ class Application:
         kept = scenario.static or scenario.timers_race or scenario.has_faults or scenario.is_closed_by_others
         assert kept or not name or self._requests.named != name, f"{call} has not taken {name} out of the group (L1)"
 
-    def _read(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
-        """Poll, and check every record; which partitions they were of."""
-        polls_from_ms, in_callbacks_ms = self._runtime.now_ms(), self._questions.in_callbacks_ms
-        self._polls, self._had_left = True, self._requests.left
-        self._before_last_poll = dict(self.ledger.next)
-        self._requests.times.poll_begins(self._runtime.now_ms())
-        try:
-            records = consumer.poll(timeout_ms)
-        except KafkaError as error:
-            self._outcomes.expect_of_poll(error, not consumer.subscription(), self._requests)
-            raise
-        finally:
-            self._polls = False
-            self._requests.times.poll_ends(self._runtime.now_ms())
-            self.ledger.sought.clear()
-            self._expect_in_time(polls_from_ms, self._questions.in_callbacks_ms - in_callbacks_ms, timeout_ms)
-        return self.ledger.take(records)
-
-    def _expect_in_time(self, began_ms: int, in_callbacks_ms: int, timeout_ms: int) -> None:
-        """A poll() that began then ends now. Nothing interrupts its callbacks."""
-        if self._runtime.timers_race:
-            return
-        now_ms = self._runtime.now_ms()
-        late_ms = now_ms - in_callbacks_ms - began_ms - timeout_ms
-        assert late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
-        missed = [at_ms for at_ms in (*self._wakeups_ms, *self._transport.broken_ms) if began_ms < at_ms < now_ms]
-        assert not missed or in_callbacks_ms, f"poll() goes on for {now_ms - missed[0]} ms, interrupted (rules T4, H6)"
-
     def _read_all(self, consumer: Consumer) -> None:
         """Nothing disturbs the member any more: something comes of each partition that it owns."""
         self._runtime.timers_race = False
-        if not consumer.subscription():
+        if not (consumer.subscription() or consumer.assignment()):
             return
         read: set[TopicPartition] = set()
         known = self.ledger.known()
@@ -368,7 +388,7 @@ class Application:
                     self._expect_fenced(consumer)
                 self._wakeups_due = False
                 return
-            self._try(lambda: read.update(self._read(consumer, POLL_MS)))
+            self._try(lambda: read.update(self._reading.poll(consumer, POLL_MS)))
             woken = self._outcomes.is_woken() or not self._wakeups_due
             told = woken and self._outcomes.has_told(self._requests)
             if self.closed or (told and self._is_stable(consumer, read, known)):
@@ -387,7 +407,7 @@ class Application:
 
     def _lacks(self, consumer: Consumer) -> str:
         """What is wrong with the membership. An unsubscribe() that has given up goes on, and nobody subscribes anew."""
-        if self._has_unsubscribed:
+        if self._has_unsubscribed or self._scenario.manual:
             return ""
         if undivided := self._group.undivided():
             return f"the leader has given {undivided} to nobody (rule J8)"
@@ -395,7 +415,7 @@ class Application:
 
     def _uncommitted(self, known: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
         """What an automatic commit should have covered by now, since there was a poll() after it."""
-        if not self._scenario.auto_commit:
+        if not self._scenario.auto_commit or self._scenario.elects_ms:
             return {}
         left = {tp: at for tp, at in known.items() if tp in self.ledger.owned and at <= (self.ledger.next[tp] or -1)}
         return {tp: at for tp, at in left.items() if (self._group.known(tp) or -1) < at}
@@ -428,5 +448,5 @@ class Application:
 
     def _expect_the_end(self, close_raised: bool) -> None:
         self._outcomes.expect_all(self._wakeups_due, close_raised)
-        if not self._scenario.is_closed_by_others:
+        if not (self._scenario.is_closed_by_others or self._scenario.manual):
             assert not self.ledger.owned, f"closed, and {self.ledger.owned} were never revoked (rules C1, C7)"

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from groupspec.conformance.garbage import no_garbage_collection
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
+from groupspec.conformance.schedules.logs import EpochDecoder
 from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
 from groupspec.conformance.schedules.scenario import Scenario, draw
 from groupspec.impl.callbacks import Callbacks
@@ -67,7 +69,7 @@ def play(scenario: Scenario, design: Design = "background") -> Callable[[Schedul
     """The work that a schedule orders: one member from its first call to its end."""
 
     def work(runtime: ScheduledRuntime) -> None:
-        with watched(SHARED, runtime.minor_point):
+        with no_garbage_collection(), watched(SHARED, runtime.minor_point):
             _play(runtime, scenario, design)
 
     return work
@@ -82,7 +84,8 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
     consumer = Consumer(
         runtime=runtime,
         transport=transport,
-        decoder=PLAIN_DECODER,
+        decoder=EpochDecoder() if scenario.elects_ms else PLAIN_DECODER,
+        value_deserializer=application.deserialize,
         driver=design,
         group_id=GROUP,
         group_instance_id=scenario.instance_id,

@@ -12,51 +12,44 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, Final
 
+from groupspec.conformance.schedules.another import Another
+from groupspec.conformance.schedules.answers import CUT, LEFT_OUT, MOVED, NEVER, SLOW
+from groupspec.conformance.schedules.logs import Logs
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import CUT, LEFT_OUT, NEVER, PARTITIONS, SLOW, TOPICS, Scenario
-from groupspec.impl.core.events import ResponseReceived, SendRequest
+from groupspec.conformance.schedules.scenario import PARTITIONS, TOPICS, Scenario
+from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
-    FetchedPartition,
     FetchRequest,
-    FetchResponse,
+    FindCoordinatorRequest,
     HeartbeatRequest,
-    JoinedMember,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    OffsetAndMetadata,
+    MetadataResponse,
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    OffsetForLeaderEpochRequest,
     Request,
     Response,
     SyncGroupRequest,
     TopicPartition,
 )
-from groupspec.impl.core.protocol import (
-    Subscription,
-    decode_assignment,
-    decode_subscription,
-    encode_subscription,
-)
+from groupspec.impl.core.protocol import decode_subscription
 from groupspec.impl.runtime import EventCount, Runtime
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
-
-ANOTHER: Final = "another-member"
-"""Who is in the group, and wants all topics, if the member leads it."""
 
 FIRST_COMMITTED: Final = 10
 RESETS: Final = {"earliest": 3, "latest": 90}
 ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
 """By the timestamps of ListOffsets."""
 
-RECORDS_OF_A_FETCH: Final = 2
 SLOW_MS: Final = 2_500
 
 
@@ -87,7 +80,8 @@ class RacingTransport(MemoryTransport):
     def disconnect_coordinator(self) -> None:
         """See Transport."""
         super().disconnect_coordinator()
-        self._requests.disconnected()
+        with self._told():
+            self._requests.disconnected(self._runtime.now_ms())
 
     def poll(self, timeout_ms: int) -> list[ResponseReceived]:
         """See Transport."""
@@ -153,7 +147,9 @@ class RacingGroup:
 
     Attributes:
         committed: Partition -> the offset that is committed.
+        epochs: Partition -> the leader epoch that came with it.
         notes: Partition -> the metadata that came with it.
+        logs: What Fetch brings.
         starts: Partition -> the offsets that OffsetFetch has answered for the present assignment.
         answered: Every offset to begin at that was ever answered.
         commits: Every commit of a partition, in their order.
@@ -171,14 +167,20 @@ class RacingGroup:
         self._issued: set[tuple[str, int]] = {("", -1)}
         self._member_ids = {""}
         self._wanted: tuple[str, ...] = ()  # by its last JoinGroup
+        self._another = Another(scenario)
         self._divided: set[TopicPartition] = set()  # by its last SyncGroup, if it leads
+        self._has_moved = False
+        self._last_commit: dict[TopicPartition, tuple[str, int, int]] = {}  # member id, generation, offset
         self._given_up_at: dict[TopicPartition, int] = {}
+        self.logs = Logs(runtime, scenario)
         self.committed: dict[TopicPartition, int] = {}
+        self.epochs: dict[TopicPartition, int] = {}
         self.notes: dict[TopicPartition, str] = {}
         self.starts: dict[TopicPartition, set[int]] = {}
         self.answered: set[tuple[TopicPartition, int]] = set()
         self.commits: list[tuple[TopicPartition, int]] = []
-        self.may_commit: Callable[[TopicPartition, int], bool] = lambda _, __: True
+        self.may_commit: Callable[[TopicPartition, int, int], bool] = lambda _, __, ___: True
+        self.hears: Callable[[str], None] = lambda _: None
         self.requests = 0
         transport.serve = self.serve
 
@@ -190,6 +192,10 @@ class RacingGroup:
         self._check_identity(sent.request)
         errors = self._answers.get(api_of(sent.request), [])
         error = errors.pop(0) if errors else ""
+        if error == MOVED:
+            self._has_moved = True
+        if self._has_moved and sent.node == COORDINATOR:
+            error = "NOT_COORDINATOR"
         if isinstance(sent.request, LeaveGroupRequest):
             self._member_ids.discard(sent.request.member_id)
             self._issued = {(name, generation) for name, generation in self._issued if name != sent.request.member_id}
@@ -197,31 +203,40 @@ class RacingGroup:
             return None
         if self._scenario.latency_ms:
             self._runtime.sleep_ms(self._scenario.latency_ms)
-        if error == SLOW:
+        if error.startswith(SLOW):
             self._runtime.sleep_ms(SLOW_MS)
+            error = error.removeprefix(SLOW).strip()
         if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
             return self._committed(sent.request_id, sent.request.partitions[1:])
-        if error in ("", SLOW):
+        if not error:
             return self._granted(sent)
         code = ErrorCode.DISCONNECTED if error == CUT else ErrorCode[error]
         return self._named(self._coordinator.answer(sent.request, code))
 
     def _granted(self, sent: SendRequest) -> Response:
+        self.hears(api_of(sent.request))
         match sent.request:
+            case FindCoordinatorRequest():
+                self._has_moved = False
             case JoinGroupRequest() as request:
                 self._wanted = decode_subscription(request.protocols[0][1]).topics
                 return self._named(self._coordinator.answer(request))
+            case HeartbeatRequest() as request if self._scenario.leads and self._another.waits(self._runtime.now_ms()):
+                return self._coordinator.answer(request, ErrorCode.REBALANCE_IN_PROGRESS)
             case SyncGroupRequest() as request:
                 return self._synced(request)
-            case FetchRequest(offsets=offsets):
-                return FetchResponse({partition: self._records(at) for partition, at in offsets.items()})
+            case FetchRequest() as request:
+                return self.logs.fetched(request, sent.node)
+            case OffsetForLeaderEpochRequest() as request:
+                return self.logs.compared(request, sent.node)
             case OffsetFetchRequest(partitions=partitions):
                 return self._committed(sent.request_id, partitions)
             case ListOffsetsRequest(timestamps=timestamps):
                 return self._listed(sent.request_id, timestamps)
-            case OffsetCommitRequest(offsets=offsets):
-                self._commit(offsets)
-        return self._coordinator.answer(sent.request)
+            case OffsetCommitRequest() as request:
+                self._commit(request)
+        answer = self._coordinator.answer(sent.request)
+        return self.logs.led(answer) if isinstance(answer, MetadataResponse) else answer
 
     def _named(self, answer: Response) -> Response:
         """The answer to a JoinGroup gives the member its name, and maybe a generation."""
@@ -230,8 +245,9 @@ class RacingGroup:
             if not answer.error:
                 self._issued.add((answer.member_id, answer.generation))
             if answer.members:
-                other = JoinedMember(ANOTHER, None, encode_subscription(Subscription(TOPICS)))
-                return replace(answer, members=(*answer.members, other))
+                itself, now_ms = answer.members[0], self._runtime.now_ms()
+                others = self._another.joins(itself.member_id, itself.metadata, answer.generation, now_ms)
+                return replace(answer, members=(itself, *others))
         return answer
 
     def _synced(self, request: SyncGroupRequest) -> Response:
@@ -243,37 +259,32 @@ class RacingGroup:
         return self._coordinator.answer(request, assigned=assigned)
 
     def _divide(self, request: SyncGroupRequest) -> tuple[TopicPartition, ...]:
-        """The leader's division: an entry for everybody (rule S2), and no partition twice."""
-        shares = {name: decode_assignment(data).partitions for name, data in request.assignments}
-        assert shares.keys() == {request.member_id, ANOTHER}, f"the leader's SyncGroup has entries for {list(shares)}"
-        given = [partition for share in shares.values() for partition in share]
-        self._divided = set(given)
-        assert len(given) == len(self._divided), f"the leader gives partitions away twice: {sorted(given)} (rule K2)"
+        shares = self._another.given(request.assignments)
+        self._divided = {partition for share in shares.values() for partition in share}
         return shares[request.member_id]
 
     def undivided(self) -> set[TopicPartition]:
         """What the member has given to nobody, if it leads: then that is for it to notice (rule J8)."""
         if not self._scenario.leads:
             return set()
-        return {TopicPartition(topic, n) for topic, count in self._topics.items() for n in range(count)} - self._divided
+        wanted = self._topics if self._another.is_in else self._wanted
+        return {TopicPartition(topic, n) for topic in wanted for n in range(self._topics[topic])} - self._divided
 
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:
         """The application has let go of these: what was asked for before says nothing of their next assignment."""
-        last_sent = self._transport.sent[-1].request_id
+        last_sent = self._transport.sent[-1].request_id if self._transport.sent else 0
         for partition in partitions:
             self._given_up_at[partition] = last_sent
             self.starts[partition] = set()
-
-    def _records(self, at: int) -> FetchedPartition:
-        lines = b"".join(b"%d:record\n" % offset for offset in range(at, at + RECORDS_OF_A_FETCH))
-        return FetchedPartition(lines, at + 10)
 
     def _committed(self, request_id: int, partitions: tuple[TopicPartition, ...]) -> Response:
         found = {partition: self.known(partition) for partition in partitions}
         for partition, offset in found.items():
             if offset is not None:
                 self._may_begin(request_id, partition, offset)
-        return OffsetFetchResponse({p: FetchedOffset(-1 if at is None else at) for p, at in found.items()})
+        return OffsetFetchResponse(
+            {p: FetchedOffset(-1 if at is None else at, "", self.epochs.get(p, -1)) for p, at in found.items()}
+        )
 
     def known(self, partition: TopicPartition) -> int | None:
         """What is committed for it."""
@@ -285,7 +296,7 @@ class RacingGroup:
             assert partition.partition in self._scenario.fresh, (
                 f"{partition} is reset although an offset is committed (rule O1)"
             )
-            assert offset == RESETS[self._scenario.reset], f"{partition} is reset to the wrong end (rule O6)"
+            assert offset == RESETS.get(self._scenario.reset), f"{partition} is reset to the wrong end (rule O6)"
             self._may_begin(request_id, partition, offset)
         return ListOffsetsResponse({partition: ListedOffset(offset) for partition, offset in found.items()})
 
@@ -294,13 +305,25 @@ class RacingGroup:
         if request_id > self._given_up_at.get(partition, 0):
             self.starts.setdefault(partition, set()).add(offset)
 
-    def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        for partition, wanted in offsets.items():
-            assert self.may_commit(partition, wanted.offset), (
+    def _commit(self, request: OffsetCommitRequest) -> None:
+        for partition, wanted in request.offsets.items():
+            self._expect_forwards(request, partition, wanted.offset)
+            assert self.may_commit(partition, wanted.offset, wanted.leader_epoch), (
                 f"{partition} is committed at {wanted.offset}, which the application has never reached (rule M4)"
             )
             self.committed[partition], self.notes[partition] = wanted.offset, wanted.metadata
+            self.epochs[partition] = wanted.leader_epoch
             self.commits.append((partition, wanted.offset))
+
+    def _expect_forwards(self, request: OffsetCommitRequest, partition: TopicPartition, offset: int) -> None:
+        """Commits come in the order of the calls: without automatic ones and seek() the offsets grow."""
+        *identity, before = self._last_commit.get(partition, (request.member_id, request.generation, 0))
+        is_same = identity == [request.member_id, request.generation]
+        may_go_back = self._scenario.seeks or self._scenario.auto_commit or self._scenario.elects_ms
+        assert offset >= before or not is_same or may_go_back, (
+            f"{partition} is committed at {offset} after {before} (rule M6)"
+        )
+        self._last_commit[partition] = (request.member_id, request.generation, offset)
 
     def _check_identity(self, request: Request) -> None:
         """A member names itself as it was named, in a generation that it was given, until it leaves (J4, M1, L3)."""

@@ -32,6 +32,8 @@ class Ledger:
         self._scenario = scenario
         self._group = group
         self._reached: dict[TopicPartition, set[int]] = {}
+        self._written: dict[tuple[TopicPartition, int | None], int] = {}  # by the leader of this epoch, the one before
+        self._epochs: dict[TopicPartition, int] = {}  # of the leader that wrote the record before the next one
         self.owned: set[TopicPartition] = set()
         self.paused: set[TopicPartition] = set()
         self.sought: set[TopicPartition] = set()
@@ -48,8 +50,10 @@ class Ledger:
         """These are not owned any more."""
         self.owned -= set(partitions)
         self.paused -= set(partitions)
+        self.sought -= set(partitions)
         for partition in partitions:
             self.next.pop(partition, None)
+            self._epochs.pop(partition, None)
         self._group.given_up(partitions)
 
     def known(self) -> dict[TopicPartition, int]:
@@ -63,6 +67,7 @@ class Ledger:
     def goes_on(self, partition: TopicPartition, offset: int) -> None:
         """It has gone there."""
         self.next[partition] = offset
+        self._epochs.pop(partition, None)
         self.sought.add(partition)
 
     def take(self, records: Iterable[ConsumerRecord]) -> set[TopicPartition]:
@@ -74,31 +79,52 @@ class Ledger:
                 continue  # it was revoked by the thread that closes, as soon as poll() had returned
             assert partition in self.owned, f"a record of {partition}, which is not owned (rule O3)"
             assert partition not in self.paused, f"a record of {partition}, which is paused (rule O5)"
-            self._expect_at(partition, record.offset)
-            self.next[partition] = record.offset + 1
+            self._expect_at(partition, record.offset, record.leader_epoch)
+            self.next[partition], self._epochs[partition] = record.offset + 1, record.leader_epoch
             read.add(partition)
         for partition in read:
             self._reached.setdefault(partition, set()).add(self.next[partition] or 0)
+            self._written[partition, self.next[partition]] = self._epochs[partition]
         return read
 
-    def _expect_at(self, partition: TopicPartition, offset: int) -> None:
-        expected = self.next[partition]
+    def _expect_at(self, partition: TopicPartition, offset: int, epoch: int = -1) -> None:
+        """A record of this leader epoch comes next: behind the last one, or where the logs of two leaders part."""
+        expected, logs = self.next[partition], self._group.logs
         if expected is None:
-            starts = self._group.starts[partition]
+            before = self._group.epochs.get(partition, -1)
+            starts = {logs.goes_on(partition, start, before, epoch) for start in self._group.starts[partition]}
             assert offset in starts, f"{partition} begins at {offset}, not at {starts} (rule O1)"
         else:
+            expected = logs.goes_on(partition, expected, self._epochs.get(partition, -1), epoch)
             assert offset == expected, f"{partition}: {offset} after {expected - 1} (rule O2)"
+
+    def expect_unreadable(self, partition: TopicPartition, offset: int) -> None:
+        """A record that could not be read: it is the next one of what is owned, and no other has been left out."""
+        if self._scenario.is_closed_by_others and partition not in self.owned:
+            return
+        assert partition in self.owned, f"a record of {partition}, which is not owned, can't be read (rule O3)"
+        assert partition not in self.paused, f"a record of {partition}, which is paused, can't be read (rule O5)"
+        self._expect_at(partition, offset)
+
+    def without_offset(self) -> list[TopicPartition]:
+        """What is owned, with neither a position nor a committed offset."""
+        return [tp for tp in sorted(self.owned) if self.next.get(tp) is None and self._group.known(tp) is None]
 
     def expect_position(self, partition: TopicPartition, found: int) -> None:
         """The answer of position(), for a partition that is owned."""
-        if self._scenario.is_closed_by_others and partition not in self.owned:
-            return  # it was revoked by the thread that closes, as soon as position() had returned
+        if self._scenario.is_closed_by_others:
+            return  # a callback of the thread that closes may ask while poll() returns; or it comes after position()
         known = self.next.get(partition)
         possible = self._group.starts.get(partition, set()) if known is None else {known}
+        possible |= {min(offset, self._group.logs.parting(partition)) for offset in possible}
         assert found in possible, f"position() says {found} for {partition}, where it is one of {possible} (rule O1)"
 
-    def _may_commit(self, partition: TopicPartition, offset: int) -> bool:
+    def _may_commit(self, partition: TopicPartition, offset: int, epoch: int) -> bool:
+        written = self._written.get((partition, offset), epoch)
+        by_itself = not ({"seek", "commit one"} & self._scenario.all_calls or self._scenario.is_closed_by_others)
+        assert epoch == written or not by_itself, f"{partition} is committed with leader epoch {epoch}, not {written}"
         if self.processed is not None and (self.processed.get(partition) or offset) < offset:
             return False
         known = offset in self._reached.get(partition, ()) or (partition, offset) in self._group.answered
+        known |= offset == self._group.logs.parting(partition)
         return known or self._scenario.is_closed_by_others  # which may be just when poll() returns

@@ -58,6 +58,10 @@ class Questions:
                 self._commit(consumer)
             case "commit one":
                 self._commit_one(consumer)
+            case "commit nothing":
+                with self.limited("commit()"):
+                    consumer.commit({}, timeout_ms=CALL_MS)
+                self._outcomes.expect_earlier_commits()
             case "commit_async" | "commit_async that raises":
                 self._commit_async(consumer, raises=name.endswith("raises"))
             case "committed":
@@ -85,9 +89,11 @@ class Questions:
         wanted = self._ledger.known()
         with self.limited("commit()"):
             consumer.commit(timeout_ms=CALL_MS)
+        self._outcomes.expect_earlier_commits()
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
-            assert found == offset or self._scenario.is_closed_by_others, (
+            goes_back = self._scenario.is_closed_by_others or self._scenario.elects_ms
+            assert found == offset or goes_back, (
                 f"commit() says that {partition} is committed at {offset}, and it is at {found} (rule T3)"
             )
 
@@ -97,6 +103,7 @@ class Questions:
         note = f"commit {before}"
         with self.limited("commit()"):
             consumer.commit({tp: OffsetAndMetadata(at, note) for tp, at in wanted.items()}, timeout_ms=CALL_MS)
+        self._outcomes.expect_earlier_commits()
         others = {tp for tp, _ in self._group.commits[before:]} - set(wanted)
         # An earlier commit() that is out of time may still be on its way.
         kept = self._scenario.auto_commit or self._scenario.commits_async or self._scenario.timers_race

@@ -10,12 +10,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from groupspec.conformance.schedules.answers import REFUSALS
+from groupspec.conformance.schedules.finding import COORDINATOR_IS_GONE, Finding
 from groupspec.conformance.schedules.rounds import Rounds
-from groupspec.conformance.schedules.scenario import REFUSALS, Scenario
+from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.conformance.schedules.times import Times
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
+    FetchRequest,
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -39,19 +42,13 @@ SETTINGS: Final[dict[str, int]] = {
     "heartbeat_interval_ms": 1_000,
     "max_poll_interval_ms": 20_000,
     "request_timeout_ms": 11_000,
-    "metadata_max_age_ms": 10_000,
+    "metadata_max_age_ms": 3_000,
 }
 """What every scenario's consumer is told; the last one only leaders."""
 
 MOST_IN_A_SECOND: Final = 40
 """Requests of one kind in one virtual second: the backoff is 100 ms, and the calls are few (rule D3)."""
 
-COORDINATOR_IS_GONE: Final = {
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.DISCONNECTED,
-    ErrorCode.TIMED_OUT,
-}
 IDENTITY_IS_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
 ROUND: Final = (JoinGroupRequest, SyncGroupRequest)
 TURNS_IN_A_SECOND: Final = 200
@@ -80,10 +77,12 @@ class Requests:
     Attributes:
         owned: What the application owns.
         doing: Its call, if it is "close" or "unsubscribe".
+        closes_meanwhile: Whether another thread has begun to close it.
         fenced: Whether the member knows that another process has its instance id.
         maybe_fenced: Whether it knows that only if it has taken the answer to a commit for which time was over.
         named: The name that the member has used last, and has not given back.
         rounds: Its rebalances.
+        finding: What it knows of its coordinator.
         refusals: What it was ever refused for good, or because another process has its name.
         to_tell: Which of these its application has to be told of.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
@@ -98,8 +97,8 @@ class Requests:
         self._identity = ("", -1)
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
+        self._drops = False  # maybe what else has come at this moment, before it is looked at
         self._silent = False  # fenced before the answers that are being worked off
-        self._gone = self._cut_off = False  # the coordinator, as it has been told; the same before these answers
         self._lost_ms: int | None = None  # when its membership has ended against its will
         self._recent: dict[str, deque[int]] = {}
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
@@ -108,13 +107,17 @@ class Requests:
         self._counts_of_topics: dict[str, int] = {}
         self._written: dict[tuple[object, ...], bytes] = {}
         self._given = ""  # the id that it was told to join with
+        self._kept_name: str | None = None  # of who has just lost its generation, "" if the id is lost too
         self._assigned_in = {-1}  # generations of the assignments of this membership
         self.times = Times(SETTINGS)
         self.times.repeats = not (scenario.auto_commit or scenario.commits_async)
         self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
         self.named = ""
         self.rounds = Rounds()
+        excused = scenario.timers_race or bool(scenario.breaks)
+        self.finding = Finding(SETTINGS["session_timeout_ms"], SETTINGS["max_poll_interval_ms"], excused)
         self.doing = ""
+        self.closes_meanwhile = False
         self.refusals: set[ErrorCode] = set()
         self.to_tell: set[ErrorCode] = set()
         self.fenced = self.maybe_fenced = False
@@ -128,8 +131,10 @@ class Requests:
         late = now_ms > self._learned_ms + LOOK_MS and not self._scenario.timers_race
         if self._at_once or late:
             self._maybe = {self._identity}
-            self._silent, self._cut_off = self.fenced, self._gone
+            self._silent, self._drops = self.fenced, False
+            self.finding.hears()
         for received in responses:
+            self.finding.answered(received.response, _errors(received.response), now_ms)
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
                 self._learn(sent.request, received.response, now_ms)
@@ -141,8 +146,10 @@ class Requests:
         refused = _errors(response) & FOR_THE_APPLICATION
         self.refusals |= refused
         heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
-        # Metadata that a leader takes just before may make it join, so that nobody waits for the heartbeat's answer.
-        is_late = self._scenario.leads and isinstance(request, HeartbeatRequest)
+        # What it takes just before may make it join, so that nobody waits for the heartbeat's answer: the answer to the
+        # commit that its JoinGroup waits for, or metadata, if it leads.
+        may_join = self._scenario.leads or self.rounds.joins < self.rounds.due
+        is_late = may_join and isinstance(request, HeartbeatRequest)
         if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
         if self._counts(request):
@@ -150,17 +157,20 @@ class Requests:
             self.maybe_fenced |= fences and self._may_be_given_up(request)
             self.fenced |= fences
             is_gone = bool(_errors(response) & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
-            self._gives_up |= is_gone
-            self._gone |= is_gone and isinstance(request, OF_THE_GROUP) and not self._may_have_left()
+            self._gives_up |= is_gone and not is_late
+            self._drops |= is_gone and is_late
+            if is_gone and isinstance(request, OF_THE_GROUP) and not (is_late or self._may_have_left()):
+                self.finding.gone()
         if isinstance(request, OffsetFetchRequest) and _errors(response) & COORDINATOR_IS_GONE:
-            self.rounds.may_come(now_ms)  # what else has come at this moment may be given up before it is looked at
+            self.rounds.may_come(now_ms)
+            self._drops = True
         if isinstance(request, FindCoordinatorRequest):
-            self._heartbeat_at_once, self._gives_up, self._gone = True, False, False
+            self._heartbeat_at_once, self._gives_up, self._drops = True, False, False
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
         if isinstance(response, SyncGroupResponse) and not response.error:
             share = decode_assignment(response.assignment).partitions
-            self.rounds.ends(share, self._scenario.cooperative)
+            self.rounds.ends(share, self._scenario.cooperative, now_ms)
             self._assigned_in = {max(self._assigned_in), self._identity[1]}
         if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
             self._announced(request, now_ms)
@@ -168,10 +178,13 @@ class Requests:
             self._compare(response, now_ms)
         if isinstance(response, JoinGroupResponse) and response.error is ErrorCode.MEMBER_ID_REQUIRED:
             self._given = response.member_id
+        given_up = self._gives_up or self._drops or self._may_be_given_up(request)
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._identity = (response.member_id, response.generation)
-        elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not self._may_be_given_up(request):
+        elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not given_up:
+            name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in _errors(response)
             self.membership_ended()
+            self._kept_name = ("" if is_unknown else name) if name else None
             self._lost_ms = now_ms
 
     def _compare(self, metadata: MetadataResponse, now_ms: int) -> None:
@@ -183,19 +196,20 @@ class Requests:
 
     def _announced(self, request: Request, now_ms: int) -> None:
         """The group rebalances; whoever is in a round knows, also a leader that waits for metadata."""
-        in_round = self.rounds.share is None or self.in_round()
-        if isinstance(request, HeartbeatRequest) and self._counts(request) and not (in_round or self._gives_up):
+        in_round, given_up = self.rounds.share is None or self.in_round(), self._gives_up or self._drops
+        if isinstance(request, HeartbeatRequest) and self._counts(request) and not (in_round or given_up):
             self.rounds.must_come()
         elif isinstance(request, OffsetCommitRequest):
             self.rounds.may_come(now_ms)
 
     def _may_be_given_up(self, request: Request) -> bool:
         """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
-        return self._scenario.timers_race and isinstance(request, OffsetCommitRequest)
+        ends = self.doing == "close" or self.closes_meanwhile or self._scenario.timers_race
+        return ends and isinstance(request, OffsetCommitRequest)
 
     def _may_have_left(self) -> bool:
-        """A static member says nothing when its poll interval is over; nobody waits for its heartbeat any more."""
-        return self.left or (self._scenario.static and self._scenario.works_long)
+        """Who unsubscribes gives its round up; a static member says nothing when its poll interval is over."""
+        return self.left or self.leaving or (self._scenario.static and self._scenario.works_long)
 
     def may_be(self) -> set[tuple[str, int]]:
         """For whom the member may take itself: answers are worked off one after the other."""
@@ -220,11 +234,14 @@ class Requests:
         request = sent.request
         count = self._count(api_of(request), now_ms)
         assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
-        assert sent.timeout_ms > 0, f"{api_of(request)} has no time to be answered (rule D6)"
-        is_blind = self._cut_off and self._gone and sent.node == COORDINATOR and not self._scenario.timers_race
-        assert not is_blind, f"{api_of(request)} to a coordinator that is known to be gone (rules D4, D5)"
+        self.finding.sent(sent, self._unanswered.values())
         if not self._scenario.timers_race:
             self.times.sent(request, now_ms, leaves=self.leaving or bool(self.doing))
+            outside = isinstance(request, JoinGroupRequest | FetchRequest) and not self.times.is_in_poll(now_ms)
+            assert self._at_once or not outside, f"{api_of(request)} outside of poll() (rule J7)"
+        assert not (self._scenario.manual and isinstance(request, (*OF_THE_GROUP, LeaveGroupRequest))), (
+            f"{api_of(request)} by who has chosen its partitions itself (rule D8)"
+        )
         match request:
             case JoinGroupRequest():
                 self._check_join(request, sent.timeout_ms, now_ms)
@@ -238,14 +255,18 @@ class Requests:
             self._check_instance(request)
         if isinstance(request, JoinGroupRequest | SyncGroupRequest):
             self.named = request.member_id
-        if arrives:
+        is_past = isinstance(request, SyncGroupRequest) and _identity_of(request) != self._identity
+        if arrives and not is_past:
             self._unanswered[sent.request_id] = sent
+        elif not arrives:
+            self.times.broken()
 
     def membership_ended(self) -> None:
         """A round that was under way is none of the next membership."""
         self._identity = ("", -1)
         self.leaving = self.fenced = self.maybe_fenced = False
         self.named = self._given = ""
+        self._kept_name = None
         self.rounds.membership_ended()
         self.times.excused()
         self._forget(lambda sent: isinstance(sent.request, ROUND))
@@ -254,9 +275,10 @@ class Requests:
         """The application unsubscribes; the call may give up before the member does."""
         self.leaving = True
 
-    def disconnected(self) -> None:
+    def disconnected(self, now_ms: int) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""
-        self._heartbeat_at_once, self._gone = True, False
+        self.finding.disconnected(now_ms)
+        self._heartbeat_at_once = True
         self.times.excused()
         self._forget(lambda sent: sent.node == COORDINATOR)
 
@@ -276,6 +298,11 @@ class Requests:
         forgets = not request.member_id and all(name for name, _ in (*self._maybe, self._identity)) and not self.left
         excused = scenario.static or scenario.works_long or scenario.timers_race
         assert not forgets or excused, f"JoinGroup without {self._identity}, which nothing has ended (rule J4)"
+        settled = self._at_once or self.is_lost(now_ms)
+        named = {self._kept_name} if settled else {self._kept_name, *(name for name, _ in self._maybe)}
+        wrong = self._kept_name is not None and request.member_id not in named
+        assert not wrong or excused, f"JoinGroup as {request.member_id!r} instead of {self._kept_name!r} (rule J4)"
+        self._kept_name = None
         subscription = decode_subscription(request.protocols[0][1])
         rejoins = request.member_id == self._identity[0] and not self._scenario.timers_race
         assert self.rounds.is_called_for() or not rejoins, "a JoinGroup that nothing has called for (rule J2)"
@@ -314,14 +341,18 @@ class Requests:
         api, identity = api_of(request), (request.member_id, request.generation)
         if isinstance(request, OffsetCommitRequest) and identity == ("", -1):
             assert request.group_instance_id is None, "a commit without a member names an instance (rules M1, X1)"
-            assert not self._scenario.commits_only_by_itself, "an automatic commit without a membership (rule C2)"
+            assert self._scenario.commits_as_nobody, "a commit without a membership (rule C2)"
             return
         assert identity in self._maybe, f"{api} as {identity}, when it has become {self._identity} (rules J9, M1)"
         if not isinstance(request, HeartbeatRequest):
             assert not self.in_round(), f"{api} while {self.in_round()} is unanswered (rules J1, M7)"
+        if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_async:
+            before = [sent for sent in self._unanswered.values() if isinstance(sent.request, OffsetCommitRequest)]
+            assert not before, "a commit while an earlier one is unanswered (rule M6)"
         if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_by_itself:
             foreign = set(request.offsets) - self.owned
-            assert not foreign, f"an automatic commit of {foreign}, which the application does not own (rule M7)"
+            held_up = self._scenario.timers_race and self._scenario.is_closed_by_others
+            assert not foreign or held_up, f"an automatic commit of {foreign}, which is not owned (rule M7)"
 
     def _check_heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
         assert self.in_round() != "JoinGroup", "Heartbeat while JoinGroup is unanswered (rule H3)"
@@ -334,7 +365,7 @@ class Requests:
 
     def _check_leave(self, request: LeaveGroupRequest, now_ms: int) -> None:
         assert not self._scenario.static, "a static member leaves (rules L1, P1)"
-        self.left = True
+        self.left, self._kept_name = True, None
         self.rounds.membership_ended()
         members = {self.named, self._given, *(name for name, _ in self._maybe)} - {""}
         # The answer to the last commit may have taken the identity away, and close() goes on.

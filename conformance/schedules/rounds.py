@@ -18,6 +18,7 @@ class Rounds:
     Attributes:
         joins: How often it has sent JoinGroup.
         synced: How many JoinGroups there were when it took the answer to its last successful SyncGroup.
+        synced_ms: When that was.
         share: What that answer has assigned to it; None: it is no member, or in a round.
         due: How many JoinGroups there must be before all is well.
         topics: What the last JoinGroup has subscribed to.
@@ -28,7 +29,7 @@ class Rounds:
         self.share: frozenset[TopicPartition] | None = None
         self.topics: frozenset[str] = frozenset()
         self._claims: frozenset[TopicPartition] = frozenset()
-        self._began_ms = self._cause_ms = 0
+        self._began_ms = self._cause_ms = self.synced_ms = 0
 
     def may_come(self, now_ms: int) -> None:
         """Something happens that can lead to a rebalance; the member learns of it before time goes on."""
@@ -49,8 +50,9 @@ class Rounds:
         self.topics, self._claims = frozenset(topics), frozenset(claims)
         self.share = None
 
-    def ends(self, share: Collection[TopicPartition], cooperative: bool) -> None:
+    def ends(self, share: Collection[TopicPartition], cooperative: bool, now_ms: int) -> None:
         """SyncGroup has succeeded."""
+        self.synced_ms = now_ms
         self.synced, self.share = self.joins, frozenset(share)
         if cooperative and not self._claims <= self.share:
             self.must_come()

@@ -10,60 +10,32 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
+from groupspec.conformance.schedules.answers import (
+    ANSWERS,
+    ENVIRONMENTS,
+    FENCES,
+    MOVED,
+    NO_FAULTS,
+    REFUSALS,
+    REFUSED_BY,
+    SLOW,
+    WITHOUT_COMMITS,
+)
+from groupspec.impl.core.messages import TopicPartition
+
 TOPICS: Final = ("orders", "payments")
 PARTITIONS: Final = 4
 """Of each topic, as long as none is added."""
 
-CUT: Final = "CUT"
-"""The connection breaks before the answer."""
-
-NEVER: Final = "NEVER"
-"""No answer comes; the request times out."""
-
-SLOW: Final = "SLOW"
-"""The answer comes, but late: another member is busy, or the broker is."""
-
-LEFT_OUT: Final = "LEFT OUT"
-"""The answer says nothing of the first partition that was asked for."""
-
-NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
-"""Answers that keep nothing from its outcome."""
-
-REFUSALS: Final = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED")
-"""Errors that are for the application to know."""
-
-_NETWORK: Final = ("NOT_COORDINATOR", SLOW, CUT, NEVER)
-_GROUP: Final = ("COORDINATOR_LOAD_IN_PROGRESS", *_NETWORK)
-_MEMBER: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", *_NETWORK)
-ANSWERS: Final = {
-    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", CUT, NEVER),
-    "JoinGroup": ("MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", *_GROUP),
-    "SyncGroup": _MEMBER,
-    "Heartbeat": _MEMBER,
-    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", *_MEMBER),
-    "OffsetFetch": ("UNSTABLE_OFFSET_COMMIT", LEFT_OUT, *_GROUP),
-    "LeaveGroup": ("UNKNOWN_MEMBER_ID", CUT, NEVER),
-    "Fetch": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
-    "ListOffsets": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
-    "Metadata": (CUT,),
-}
-"""The errors that a broker can answer each request with, besides none."""
-
-REFUSED_BY: Final = {
-    REFUSALS[0]: ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"),
-    REFUSALS[1]: ("OffsetCommit", "OffsetFetch", "Fetch", "ListOffsets", "Metadata"),
-}
-"""Which requests are refused with each of them."""
-
-FENCES: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
-"""Requests by which a static member learns that another process has its instance id."""
-
-WITHOUT_COMMITS: Final = frozenset({"Fetch", "ListOffsets", "Metadata", "OffsetFetch", "LeaveGroup"})
-"""Requests that a commit does not wait for, and whose errors change neither membership nor coordinator."""
+UNREADABLE: Final = b"unreadable"
+"""The value of a record that the application cannot read."""
 
 SHARES: Final = ((0, 1), (0,), (1, 2), (0, 1, 2), ())
 COOPERATIVE: Final = ("cooperative-sticky",)
-ASSIGNORS: Final = (COOPERATIVE, COOPERATIVE, COOPERATIVE, ("range",), ("range", "roundrobin"), ("sticky", "range"))
+ASSIGNORS: Final = (
+    *(COOPERATIVE, COOPERATIVE, COOPERATIVE, COOPERATIVE, ("range",), ("range",)),
+    *(("range", "roundrobin"), ("sticky", "range"), (*COOPERATIVE, "range")),
+)
 FRESH: Final = ((), (), (), (0, 1, 2), (0, 1, 2), (1,))
 """Partitions without a committed offset."""
 
@@ -75,6 +47,7 @@ CALLS: Final = (
         "work for a while",
         "commit",
         "commit one",
+        "commit nothing",
         "commit_async",
         "commit_async that raises",
         "committed",
@@ -89,30 +62,12 @@ CALLS: Final = (
 """What the application does besides poll() and work."""
 
 MORE_IN_CALLBACKS: Final = ("other topics", "committed", "group_metadata")
-Environment = tuple[dict[str, tuple[str, ...]], tuple[str, ...]]
-ENVIRONMENTS: Final[tuple[Environment, ...]] = (
-    ({"Heartbeat": (NEVER, NEVER)}, ("work too long",)),
-    ({"Heartbeat": ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")}, ("work for a while",)),
-    ({"Heartbeat": ("ILLEGAL_GENERATION",)}, ("work for a while", "unsubscribe")),
-    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, ("work too long",)),
-    ({"JoinGroup": ("MEMBER_ID_REQUIRED", SLOW)}, ("unsubscribe",)),
-    ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, ("commit_async",)),
-    ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "JoinGroup": ("", "REBALANCE_IN_PROGRESS")}, ("poll", "poll")),
-    ({}, ("work for a while", "commit", "work for a while", "committed", "work for a while")),
-)
-"""What goes wrong together, and what the application does then: independent draws seldom meet so.
-
-A coordinator that is silent; that puts a member out whose callback waits; whose generation ends before it unsubscribes;
-that cannot be found while the poll interval runs out; a member that leaves as it joins; that is put out while positions
-are looked up; whose next round is cut short; that does all but poll.
-"""
-
 ASYNC: Final = ("commit_async", "commit_async that raises")
 
 THEMES: Final = (
     ("pause", "pause one", "resume one", "resume"),
     ("seek", "pause one", "position", "poll for nothing"),
-    ("commit", "commit one", "commit_async", "seek"),
+    ("commit", "commit one", "commit nothing", "commit_async", "seek"),
     ("unsubscribe", "subscribe again", "enforce_rebalance", "group_metadata"),
 )
 """Calls that have to do with each other."""
@@ -120,7 +75,7 @@ THEMES: Final = (
 REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
 """Calls that would wait for the very callback that makes them."""
 
-IN_CALLBACKS: Final = ("", "", "", "raise", "raise", "commit", "commit_async", "seek", "position", *REFUSED)
+IN_CALLBACKS: Final = ("", "", "", "raise", "raise", "work", "commit", "commit_async", "seek", "position", *REFUSED)
 ENDINGS: Final = ("close", "close", "close at once", "block", "block that raises")
 """`block`: it leaves the `with` block of its consumer."""
 
@@ -132,6 +87,7 @@ LATENCIES_MS: Final = (LATENCY_MS, 2 * LATENCY_MS, 3 * LATENCY_MS)
 """When answers come, and other threads act at the very same moment."""
 
 OTHER_THREADS: Final = ("wakeup", "close", "close at once")
+OTHERS_AT: Final = (*("",) * 6, "JoinGroup", "SyncGroup", "SyncGroup", "OffsetFetch", "Fetch", "OffsetCommit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +101,7 @@ class Scenario:
         leads: Whether it leads the group, and so divides the partitions of all topics between itself and another one.
         grows_ms: When the first topic gets another partition; 0: never.
         fresh: Partitions of which nothing is committed yet, so that reading begins where the reset policy says.
-        reset: That policy.
+        reset: That policy; "none": the application has to choose.
         auto_commit: Whether the consumer commits by itself.
         answers: API -> errors of its first answers, in order; all later ones succeed. An empty text: this one does.
         breaks: (API, number): this request of this API, the first being number 1, can't even be sent.
@@ -159,6 +115,16 @@ class Scenario:
         ending: How the application closes the consumer; see `ENDINGS`.
         others_wait_ms: How long each of these threads waits before it does so: then a call may be waiting as well.
         timers_race: Whether time may pass while threads could go on, as on a machine that is overloaded.
+        another_ms: When the other member of a group that it leads comes.
+        another_claims: What that one claims to have when it comes back from a long sleep: "stale" all that this member
+            has, of an earlier generation; "the same" a partition of this member's, of the same one. "": it is awake.
+        manual: Whether it chooses its partitions by hand, instead of a subscription.
+        elects_ms: When all partitions get other leaders; 0: never, and nobody speaks of leader epochs.
+        loses: How many of the records that were fetched last they lack.
+        unreadable: Whether the application cannot read some of the records.
+        deserializing_ms: How long it takes over each record.
+        last_calls: What it does just before it closes the consumer.
+        others_at: With the first good answer to which request the other threads begin instead; "": they do not.
     """
 
     assignors: tuple[str, ...]
@@ -181,6 +147,15 @@ class Scenario:
     others_wait_ms: int
     timers_race: bool
     ending: str
+    another_ms: int = 0
+    another_claims: str = ""
+    manual: bool = False
+    elects_ms: int = 0
+    loses: int = 0
+    unreadable: bool = False
+    deserializing_ms: int = 0
+    last_calls: tuple[str, ...] = ()
+    others_at: str = ""
 
     @property
     def cooperative(self) -> bool:
@@ -193,19 +168,49 @@ class Scenario:
         return "billing-1" if self.static else None
 
     @property
+    def by_hand(self) -> list[TopicPartition]:
+        """What it chooses, if it does."""
+        return [TopicPartition(topic, number) for topic in self.topics for number in self.shares[0] or (0,)]
+
+    @property
+    def deserializes(self) -> bool:
+        """Whether the application's own code reads the records."""
+        return self.unreadable or bool(self.deserializing_ms)
+
+    @property
+    def all_calls(self) -> set[str]:
+        """Of the application, be it in callbacks."""
+        return {*self.calls, *self.last_calls, *self.callbacks}
+
+    @property
     def commits_only_by_itself(self) -> bool:
         """Whether every commit is an automatic one."""
-        return not {"commit", "commit one", *ASYNC} & {*self.calls, *self.callbacks}
+        return not {"commit", "commit one", *ASYNC} & self.all_calls
 
     @property
     def commits_async(self) -> bool:
         """Whether a commit may be under way for which nobody waits."""
-        return bool({*ASYNC} & {*self.calls, *self.callbacks})
+        return bool({*ASYNC} & self.all_calls)
+
+    @property
+    def seeks(self) -> bool:
+        """Whether the application may go back."""
+        return "seek" in self.all_calls
+
+    @property
+    def commits_only_async(self) -> bool:
+        """Whether every commit is one that nobody waits for, so that none is given up."""
+        return not (self.auto_commit or self.timers_race or {"commit", "commit one", "commit nothing"} & self.all_calls)
+
+    @property
+    def commits_as_nobody(self) -> bool:
+        """Whether the application may commit while it does not subscribe."""
+        return self.manual or ("unsubscribe" in self.all_calls and not self.commits_only_by_itself)
 
     @property
     def works_long(self) -> bool:
         """Whether the application may forget to poll() for longer than the poll interval."""
-        return bool({"work too long", "work for a while"} & {*self.calls})
+        return bool({"work too long", "work for a while"} & self.all_calls)
 
     @property
     def has_faults(self) -> bool:
@@ -217,6 +222,14 @@ class Scenario:
         """Whether nothing but the latency keeps a call from its outcome."""
         slow = any(SLOW in errors for errors in self.answers.values())
         return not (self.has_faults or slow or self.timers_race or self.is_closed_by_others)
+
+    @property
+    def brokers_are_well(self) -> bool:
+        """Whether nothing keeps records from coming, rebalances apart."""
+        reading = ("Fetch", "ListOffsets", "Metadata", "OffsetFetch", "OffsetCommit")  # which a revocation waits for
+        slow = any(SLOW in self.answers.get(api, ()) for api in reading)
+        moves = self.elects_ms > 0
+        return not (self.has_faults or slow or moves or self.timers_race or self.is_closed_by_others)
 
     @property
     def commits_fail(self) -> bool:
@@ -232,22 +245,26 @@ class Scenario:
 
     def __str__(self) -> str:
         """The scenario in a few lines."""
-        member = "static" if self.static else "dynamic"
-        leads = f"leads; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
-        start = f"nothing committed of {list(self.fresh)}, reset to the {self.reset}"
+        member = "no" if self.manual else "static" if self.static else "dynamic"
+        another = f"another member comes at {self.another_ms} ms ({self.another_claims or 'true'} claims)"
+        leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
+        start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
+        elects = f"; new leaders at {self.elects_ms} ms, without {self.loses} records" if self.elects_ms else ""
+        records = f"{self.deserializing_ms} ms for each{', some cannot be read' if self.unreadable else ''}"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
-        others = ", ".join(f"{what} {self.others_wait_ms} ms after call {number}" for what, number in self.others)
+        began = f"{self.others_at} is answered" if self.others_at else "call"
+        others = ", ".join(f"{what} {self.others_wait_ms} ms after {began} {number}" for what, number in self.others)
         return "\n".join(
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
                 f"topics {', '.join(self.topics)}; {leads}",
-                f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll",
+                f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll, {records}{elects}",
                 f"answers take {self.latency_ms} ms, polls {self.poll_ms} ms",
                 f"answers: {answers or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
-                f"at the end: {self.ending}",
+                f"at the end: {', '.join((*self.last_calls, self.ending))}",
             ]
         )
 
@@ -321,15 +338,34 @@ def _widened(scenario: Scenario, random: Random) -> Scenario:
         calls = (*calls[:place], "other topics", *calls[place:])
     if random.random() < 0.1:
         callbacks = (random.choice(MORE_IN_CALLBACKS), *callbacks)
-    if random.random() < 0.15:
+    if random.random() < 0.2:
         answers, then = random.choice(ENVIRONMENTS)
         calls = (*calls[:1], *then, *calls[1:])
+    manual, elects_ms = random.random() < 0.08, random.choice((0,) * 30 + (1_200, 3_000, 9_000))
     return replace(
         scenario,
+        manual=manual,
+        timers_race=scenario.timers_race and not manual,
+        reset="none" if random.random() < 0.1 and not elects_ms else scenario.reset,
+        elects_ms=elects_ms,
+        loses=random.choice((0, 2, 3, 5)),
+        unreadable=random.random() < 0.1 and not elects_ms,
+        deserializing_ms=random.choice((0,) * 7 + (LATENCY_MS,)),
+        last_calls=tuple(random.sample(CALLS, 1)) if random.random() < 0.3 else (),
+        others_at=random.choice(OTHERS_AT),
         topics=topics,
-        leads=leads,
-        grows_ms=random.choice((0, 1_000, 4_000, 12_000)) if leads else 0,
+        leads=leads and not manual,
+        another_ms=random.choice((0, 0, 1_000, 6_000)),
+        another_claims=random.choice(("", "", "stale", "the same")),
+        grows_ms=random.choice((0, 1_200, 2_500, 4_000, 12_000)) if leads and not manual else 0,
         calls=calls,
         callbacks=callbacks,
-        answers={"Heartbeat": (), "JoinGroup": (), **answers},
+        answers={"Heartbeat": (), "JoinGroup": (), **(_of_nobody(answers, random) if manual else answers)},
     )
+
+
+def _of_nobody(answers: dict[str, tuple[str, ...]], random: Random) -> dict[str, tuple[str, ...]]:
+    """The same for who is no member: nobody else has its name, and only commits tell it that the coordinator moves."""
+    moved = (MOVED,) if random.random() < 0.5 else ()
+    wanted = answers | {"OffsetCommit": (*moved, *answers.get("OffsetCommit", ()))}
+    return {api: tuple(e for e in errors if e != "FENCED_INSTANCE_ID") for api, errors in wanted.items()}

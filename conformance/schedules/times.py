@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupspec.conformance.schedules.finding import LIVES
 from groupspec.impl.core.messages import (
     ErrorCode,
     FindCoordinatorRequest,
@@ -39,7 +40,7 @@ AGAIN_LATER: Final = {
 
 MISSED_HEARTBEATS: Final = 3
 LATE_MS: Final = 200
-"""How long after the end of the poll interval a member may leave: two looks of the heartbeat thread."""
+"""How late a Heartbeat, or the end of the poll interval, may be seen: two looks of the heartbeat thread."""
 
 
 class Times:
@@ -59,6 +60,9 @@ class Times:
         self._joined_ms = 0
         self._heard_ms: int | None = None  # the last sign of life of a coordinator that owes them
         self._alive_ms: int | None = None  # the last sign of life of a member that owes them
+        self._beat_ms = 0  # when it has sent the last Heartbeat
+        self._beat_due_ms: int | None = None  # when the next one is due, since that was answered
+        self._beat_failed = False
         self.is_polling = False
         self.polls_ms = self._polls_before_ms = (0, 0)
         self.repeats = False
@@ -70,12 +74,30 @@ class Times:
             self._not_before_ms[_what(request)] = now_ms + BACKOFF_MS
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._joined_ms = self._heard_ms = now_ms
-        if isinstance(request, HeartbeatRequest) and not isinstance(response, NoAnswer) and self._heard_ms is not None:
-            self._heard_ms = now_ms
+        if isinstance(request, HeartbeatRequest):
+            if not isinstance(response, NoAnswer) and self._heard_ms is not None:
+                self._heard_ms = now_ms
+            self._beat_answered(errors, now_ms)
+
+    def _beat_answered(self, errors: set[ErrorCode], now_ms: int) -> None:
+        """The next one is due an interval after this one, or, if this one has failed, after the backoff.
+
+        Of several in vain each comes later than the one before; nothing is said of them.
+        """
+        self._beat_due_ms = None
+        if errors <= LIVES:
+            self._beat_due_ms = max(now_ms, self._beat_ms + self._heartbeat_interval_ms)
+        elif errors & _NOT_READY and not self._beat_failed:
+            self._beat_due_ms = now_ms + BACKOFF_MS
+        self._beat_failed = not errors <= LIVES
+
+    def broken(self) -> None:
+        """A thread has ended: until another one runs nothing comes in its time."""
+        self._beat_due_ms = None
 
     def excused(self) -> None:
         """Nobody owes a sign of life: it is no member, joins, or does not know its coordinator."""
-        self._alive_ms = self._heard_ms = None
+        self._alive_ms = self._heard_ms = self._beat_due_ms = None
 
     def looks(self, now_ms: int) -> None:
         """It looks for answers."""
@@ -99,6 +121,10 @@ class Times:
         if isinstance(request, HeartbeatRequest) and not (self.is_polling or leaves):
             idle_ms = now_ms - max(self.polls_ms[1], self._joined_ms) - self._max_poll_interval_ms
             assert idle_ms <= LATE_MS, f"Heartbeat {idle_ms} ms after the poll interval is over (rule P1)"
+        if isinstance(request, HeartbeatRequest):
+            late_ms = 0 if self._beat_due_ms is None else now_ms - self._beat_due_ms
+            assert late_ms <= LATE_MS, f"Heartbeat {late_ms} ms late (rules H2, H7)"
+            self._beat_ms, self._beat_due_ms = now_ms, None
         known = isinstance(request, SyncGroupRequest)  # that it is a member now: the answer may have lain about
         if known or (isinstance(request, HeartbeatRequest) and self._alive_ms is not None):
             self._alive_ms = now_ms
@@ -117,6 +143,10 @@ class Times:
         assert late_ms <= LATE_MS or not is_calm, (
             f"out for not polling, {late_ms} ms after the poll interval is over (rules P1, P2)"
         )
+
+    def is_in_poll(self, now_ms: int) -> bool:
+        """Whether the application is inside poll(), or has just left it: the heartbeat thread sends what is left."""
+        return self.is_polling or now_ms - self.polls_ms[1] < LATE_MS
 
     def poll_begins(self, now_ms: int) -> None:
         """The application is inside poll()."""

@@ -1,0 +1,112 @@
+"""How a coordinator and the brokers can answer: texts that stand for errors, delays and moves, and where each may come.
+
+A text is the name of an error, or one of the words below; the empty one stands for a good answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CUT: Final = "CUT"
+"""The connection breaks before the answer."""
+
+NEVER: Final = "NEVER"
+"""No answer comes; the request times out."""
+
+SLOW: Final = "SLOW"
+"""The answer comes, but late: another member is busy, or the broker is. Followed by an error: that comes late."""
+
+MOVED: Final = "MOVED"
+"""The coordinator has moved: each request gets NOT_COORDINATOR until the member has looked for it anew."""
+
+LEFT_OUT: Final = "LEFT OUT"
+"""The answer says nothing of the first partition that was asked for."""
+
+NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
+"""Answers that keep nothing from its outcome."""
+
+REFUSALS: Final = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED")
+"""Errors that are for the application to know."""
+
+_NETWORK: Final = ("NOT_COORDINATOR", MOVED, SLOW, CUT, NEVER)
+_GROUP: Final = ("COORDINATOR_LOAD_IN_PROGRESS", *_NETWORK)
+_MEMBER: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", *_NETWORK)
+ANSWERS: Final = {
+    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", CUT, NEVER),
+    "JoinGroup": ("MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", *_GROUP),
+    "SyncGroup": _MEMBER,
+    "Heartbeat": ("COORDINATOR_LOAD_IN_PROGRESS", *_MEMBER),
+    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", *_MEMBER),
+    "OffsetFetch": ("UNSTABLE_OFFSET_COMMIT", LEFT_OUT, *_GROUP),
+    "LeaveGroup": ("UNKNOWN_MEMBER_ID", CUT, NEVER),
+    "Fetch": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH", "FENCED_LEADER_EPOCH", SLOW, CUT),
+    "OffsetForLeaderEpoch": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH", SLOW, CUT),
+    "ListOffsets": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
+    "Metadata": (CUT,),
+}
+"""The errors that a broker can answer each request with, besides none."""
+
+REFUSED_BY: Final = {
+    REFUSALS[0]: ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"),
+    REFUSALS[1]: ("OffsetCommit", "OffsetFetch", "Fetch", "ListOffsets", "Metadata"),
+}
+"""Which requests are refused with each of them."""
+
+FENCES: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit")
+"""Requests by which a static member learns that another process has its instance id."""
+
+WITHOUT_COMMITS: Final = frozenset(
+    {"Fetch", "ListOffsets", "OffsetForLeaderEpoch", "Metadata", "OffsetFetch", "LeaveGroup"}
+)
+"""Requests that a commit does not wait for, and whose errors change neither membership nor coordinator."""
+
+Environment = tuple[dict[str, tuple[str, ...]], tuple[str, ...]]
+ENVIRONMENTS: Final[tuple[Environment, ...]] = (
+    # The coordinator is silent.
+    ({"Heartbeat": (NEVER, NEVER)}, ("work too long",)),
+    # It puts a member out whose callback waits,
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID")}, ("work for a while",)),
+    # or ends its generation before it unsubscribes.
+    ({"Heartbeat": ("ILLEGAL_GENERATION",)}, ("work for a while", "unsubscribe")),
+    # It cannot be found, while the application works for longer than the poll interval,
+    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, ("work too long",)),
+    # or polls all the time.
+    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER, NEVER, NEVER)}, ("poll for long",) * 2),
+    # A member leaves as it joins,
+    ({"JoinGroup": ("MEMBER_ID_REQUIRED", SLOW)}, ("unsubscribe",)),
+    # or is put out while positions are looked up,
+    ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, ("commit_async",)),
+    # or goes elsewhere meanwhile.
+    ({"OffsetFetch": (SLOW,)}, ("seek",)),
+    # Its next round is cut short, or the coordinator moves in it,
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "JoinGroup": ("", "REBALANCE_IN_PROGRESS")}, ("poll", "poll")),
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "JoinGroup": ("", MOVED)}, ("poll", "poll")),
+    # or the commit before it is refused.
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "OffsetCommit": ("REBALANCE_IN_PROGRESS",)}, ("poll", "work", "poll")),
+    # A round takes long, and the application polls, or does not.
+    ({"JoinGroup": (SLOW,), "SyncGroup": (SLOW,)}, ("poll for long",)),
+    ({"JoinGroup": (NEVER,)}, ("work for a while",) * 3),
+    # It is told of a refusal between two polls that are far apart.
+    (
+        {"Heartbeat": ("", "GROUP_AUTHORIZATION_FAILED")},
+        ("poll", "work for a while", "work for a while", "poll", "work for a while"),
+    ),
+    # It does all but poll.
+    ({}, ("work for a while", "commit", "work for a while", "committed", "work for a while")),
+    # Its commit waits while the coordinator loads,
+    ({"OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS",) * 2}, ("poll", "commit")),
+    # or is answered when the member has lost its generation, joins again, or has begun another round.
+    (
+        {"Heartbeat": ("SLOW ILLEGAL_GENERATION",), "OffsetCommit": ("UNKNOWN_MEMBER_ID",)},
+        ("work", "work", "commit_async", "work", "work", "work", "work"),
+    ),
+    (
+        {"Heartbeat": ("", "SLOW ILLEGAL_GENERATION"), "OffsetCommit": ("SLOW UNKNOWN_MEMBER_ID",)},
+        ("poll", "work", "work", "commit_async", "poll", "poll"),
+    ),
+    (
+        {"Heartbeat": ("", "SLOW REBALANCE_IN_PROGRESS"), "OffsetCommit": ("SLOW ILLEGAL_GENERATION",)},
+        ("poll", "work", "work", "commit_async", "poll", "poll"),
+    ),
+)
+"""What goes wrong together, and what the application does then: independent draws seldom meet so."""

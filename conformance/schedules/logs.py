@@ -1,0 +1,128 @@
+"""The logs of the partitions, and an election of leaders that lack what the ones before them had (KIP-320).
+
+The new leaders' logs are those of the old ones up to some offset; from there on they have other records, of the next
+leader epoch. So a reader that is further goes back to that offset, or it would skip records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from msgspec.structs import replace as with_changes
+
+from groupspec.conformance.schedules.scenario import UNREADABLE, Scenario
+from groupspec.impl.core.messages import (
+    EpochEnd,
+    ErrorCode,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    MetadataResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    TopicPartition,
+)
+from groupspec.impl.records import Decoded
+from groupspec.impl.runtime import Runtime
+from groupspec.impl.testing import PlainDecoder
+
+RECORDS_OF_A_FETCH: Final = 2
+UNREADABLE_EACH: Final = 6
+"""Of so many records of a partition one, if the application cannot read some."""
+
+FAR: Final = 1_000_000
+"""An offset that nobody reaches."""
+
+
+class EpochDecoder(PlainDecoder):
+    """Reads values that end in the epoch of the leader that wrote them."""
+
+    def decode(
+        self, partition: TopicPartition, data: bytes, from_offset: int, aborted_transactions: object = ()
+    ) -> Decoded:
+        """See RecordDecoder."""
+        plain = super().decode(partition, data, from_offset)
+        records = [with_changes(record, leader_epoch=int(record.value[-1:])) for record in plain.records]
+        return replace(plain, records=records, leader_epoch=records[-1].leader_epoch if records else -1)
+
+
+class Logs:
+    """Of all partitions."""
+
+    def __init__(self, runtime: Runtime, scenario: Scenario) -> None:
+        self._runtime = runtime
+        self._scenario = scenario
+        self._furthest: dict[TopicPartition, int] = {}  # behind the last record that was fetched
+        self._parting: dict[TopicPartition, int] | None = None  # where the new leaders' logs differ, since they lead
+
+    def epoch(self) -> int:
+        """Of the present leaders; -1: nobody speaks of epochs."""
+        if not self._scenario.elects_ms:
+            return -1
+        if self._parting is None and self._scenario.elects_ms <= self._runtime.now_ms():
+            self._parting = {tp: max(0, at - self._scenario.loses) for tp, at in self._furthest.items()}
+        return 0 if self._parting is None else 1
+
+    def parting(self, partition: TopicPartition) -> int:
+        """From where on the present leader has other records than the one before it."""
+        return (self._parting or {}).get(partition, FAR)
+
+    def goes_on(self, partition: TopicPartition, position: int, before: int, epoch: int) -> int:
+        """Where the next record of this epoch must be for who has read up to here, the last one of the epoch before."""
+        return min(position, self.parting(partition)) if 0 <= before < epoch else position
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def fetched(self, request: FetchRequest, node: str | int) -> FetchResponse:
+        """Records; or why this broker has none to give."""
+        epochs = request.leader_epochs
+        return FetchResponse(
+            {tp: self._fetched(tp, at, node, epochs.get(tp, -1)) for tp, at in request.offsets.items()}
+        )
+
+    def _fetched(self, partition: TopicPartition, at: int, node: str | int, epoch: int) -> FetchedPartition:
+        assert epoch >= 0 or self.epoch() < 0, f"Fetch of {partition} without the leader epoch that Metadata has told"
+        if error := self._refusal(node, epoch):
+            return FetchedPartition(b"", -1, error)
+        offsets = range(at, at + RECORDS_OF_A_FETCH)
+        self._furthest[partition] = max(offsets.stop, self._furthest.get(partition, 0))
+        return FetchedPartition(b"".join(self._record(partition, offset) for offset in offsets), at + 10)
+
+    def _record(self, partition: TopicPartition, offset: int) -> bytes:
+        if self._scenario.elects_ms:
+            return b"%d:record of %d\n" % (offset, self.parting(partition) <= offset)
+        unreadable = self._scenario.unreadable and offset % UNREADABLE_EACH == 1
+        return b"%d:%b\n" % (offset, UNREADABLE if unreadable else b"record")
+
+    def compared(self, request: OffsetForLeaderEpochRequest, node: str | int) -> OffsetForLeaderEpochResponse:
+        """Where the epochs end that are asked about."""
+        ends: dict[TopicPartition, EpochEnd] = {}
+        for partition, epoch in request.epochs.items():
+            error = self._refusal(node, request.leader_epochs.get(partition, -1))
+            end = self.parting(partition) if epoch < self.epoch() else 2 * FAR
+            ends[partition] = EpochEnd(-1, -1, error) if error else EpochEnd(epoch, end)
+        return OffsetForLeaderEpochResponse(ends)
+
+    def _refusal(self, node: str | int, epoch: int) -> ErrorCode:
+        present = self.epoch()
+        if present < 0:
+            return ErrorCode.NONE
+        if node != 1 + present:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE if epoch in (-1, present) else _WRONG[epoch < present]
+
+    def led(self, metadata: MetadataResponse) -> MetadataResponse:
+        """The same with the present leaders."""
+        epoch = self.epoch()
+        if epoch < 0:
+            return metadata
+        topics = (
+            replace(topic, partitions=tuple(replace(p, leader=1 + epoch, leader_epoch=epoch) for p in topic.partitions))
+            for topic in metadata.topics
+        )
+        return replace(metadata, topics=tuple(topics))
+
+
+_WRONG: Final[Sequence[ErrorCode]] = (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH)
