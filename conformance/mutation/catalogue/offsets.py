@@ -217,25 +217,14 @@ def a_paused_partition_loses_its_position(self: Positions, partitions: object, p
             partition.position = partition.safe_position = partition.buffered = None
 
 
-@mutant("BUG-56", "O3")
-def any_fetch_is_taken(seam: Seam) -> None:
+@mutant("BUG-56", "O3", Positions.buffer)
+def any_fetch_is_taken(_: Method, self: Positions, buffered: Buffered) -> bool:
     """Records are taken if their partition is assigned, whatever position they were fetched for."""
-
-    @seam.replacing(Positions.buffer)
-    def buffer(_: Method, self: Positions, buffered: Buffered) -> bool:
-        partition = self._shared.partitions.get(buffered.partition)
-        if partition is None or partition.pending_revocation:
-            return False
-        partition.buffered = buffered
-        return True
-
-    @seam.replacing(Positions.fetch_ended)
-    def fetch_ended(_: Method, self: Positions, partition: TopicPartition, epoch: int) -> bool:
-        found = self._shared.partitions.get(partition)
-        if found is None:
-            return False
-        found.fetch_in_flight = False
-        return True
+    partition = self._shared.partitions.get(buffered.partition)
+    if partition is None or partition.pending_revocation:
+        return False
+    partition.buffered = buffered
+    return True
 
 
 @mutant("O3-marked-anew", "O3", Positions.begin_fetch)
