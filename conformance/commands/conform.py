@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from groupspec.conformance.api import judge
 from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
+from groupspec.conformance.wire.answers.rows import left_out
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.case import PLAIN_NAME
 from groupspec.conformance.wire.case_run import CaseResult
@@ -23,7 +25,7 @@ from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.recording import RECORDINGS, judge_recording, load, recordings_in
-from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
+from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, SCENARIOS, all_cases, find_cases, scenarios
 from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
 
@@ -35,8 +37,15 @@ from groupspec.spec.rules import RULES
     "chosen",
     multiple=True,
     metavar="ID",
-    type=Known("scenario", lambda: [*SCENARIOS, *(case.selector for case in all_cases())], refused=False),
+    type=Known("scenario", lambda: [*scenarios(FULL), *(case.selector for case in all_cases(FULL))], refused=False),
     help="Only this one (all its variants, or ID/VARIANT).",
+)
+@click.option(
+    "--profile",
+    type=click.Choice([*PROFILES]),
+    default=QUICK,
+    show_default=True,
+    help="Without --scenario: " + "; ".join(f"{name}: {says}" for name, says in PROFILES.items()) + ".",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), show_default="3 per core", help="Runs at the same time.")
 @click.option("--repeat", type=click.IntRange(1, 1000), default=1, help="Runs of each case.")
@@ -71,6 +80,7 @@ from groupspec.spec.rules import RULES
 def command(
     clients: Sequence[str],
     chosen: Sequence[str],
+    profile: str,
     jobs: int | None,
     repeat: int,
     confirm: bool,
@@ -104,14 +114,22 @@ def command(
     if again:
         campaign = _judge_again(clients, report)
     else:
-        with Steps("judging", len(set(clients)) * len(find_cases(chosen)) * repeat) as steps:
+        with Steps("judging", len(set(clients)) * len(find_cases(chosen, profile)) * repeat) as steps:
 
             def finished(_: CaseResult, more: int) -> None:
                 steps.more(more)
                 steps.done()
 
             campaign = judge(
-                clients, chosen, jobs=jobs, repeat=repeat, confirm=confirm, seed=seed, report=report, finished=finished
+                clients,
+                chosen,
+                profile=profile,
+                jobs=jobs,
+                repeat=repeat,
+                confirm=confirm,
+                seed=seed,
+                report=report,
+                finished=finished,
             )
     campaign = replace(campaign, allowed=may_break)
     result = as_json(campaign)
@@ -141,22 +159,21 @@ def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
 
 def _list() -> None:
     console = results()
-    scenarios = Table(
+    written = Table(
         title="Scenarios",
         title_justify="left",
         caption="* judged in some of the variants: `groupspec explain SCENARIO/VARIANT` shows the rules of one",
         caption_justify="left",
     )
     for name in ("scenario", "variants", "about", "rules"):
-        scenarios.add_column(
-            name, overflow="fold", no_wrap=name == "scenario"
-        )  # an id is never cut: it is to be copied
+        written.add_column(name, overflow="fold", no_wrap=name == "scenario")  # an id is never cut: it is to be copied
     for each in SCENARIOS.values():
         variants = ", ".join(variant.name or PLAIN_NAME for variant in each.variants)
         in_some = {rule for variant in each.variants for rule in variant.not_judged.split()}
         judged = " ".join(f"{rule}*" if rule in in_some else rule for rule in each.rules)
-        scenarios.add_row(each.id, variants, each.title, judged)
-    console.print(scenarios)
+        written.add_row(each.id, variants, each.title, judged)
+    console.print(written)
+    console.print(_generated())
     clients = Table("client", "harness", title="Built-in clients", title_justify="left")
     for client in IN_PYTHON.values():
         clients.add_row(client.name, " ".join(("python", *client.command[1:])))
@@ -175,9 +192,27 @@ def _list() -> None:
                 "rules": list(each.rules),
                 "variants": [{"name": variant.name, "poll_ms": variant.poll_ms} for variant in each.variants],
             }
-            for each in SCENARIOS.values()
+            for each in scenarios(FULL).values()
         ],
+        "left_out": dict(Counter(why for _, why in left_out())),
         "clients": [*BUILT_IN],
         "features": dict(FEATURES),
     }
     write_json("conform-list", result)
+
+
+def _generated() -> Table:
+    """What `--profile full` adds: a line for each scenario, not for each of its variants."""
+    table = Table(
+        title="Generated scenarios (--profile full)",
+        title_justify="left",
+        caption="a variant is POINT-ANSWER: `--scenario heartbeat-eager/stable-unknown-member-id`; "
+        f"{len(left_out())} more cannot be (--json FILE has the reasons)",
+        caption_justify="left",
+    )
+    for name in ("scenario", "variants", "about"):
+        table.add_column(name, overflow="fold", no_wrap=name == "scenario")
+    for each in scenarios(FULL).values():
+        if each.id not in SCENARIOS:
+            table.add_row(each.id, str(len(each.variants)), each.title)
+    return table

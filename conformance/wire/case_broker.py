@@ -16,7 +16,7 @@ from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.log import Entry, Log
-from groupspec.impl.broker.actions import Hold, Reply, ReplyAfter
+from groupspec.impl.broker.actions import Action, Hold, Match, Reply, ReplyAfter
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.core.messages import TopicPartition
@@ -29,6 +29,10 @@ COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2):
 LIFETIME_S: Final = 120.0
 SAME_IN_BOTH_LOGS: Final = {each.name for each in fields(WireEvent)} & {each.name for each in fields(Entry)}
 """What the broker's log and the run's say of the wire, under one name."""
+
+
+class NoOccasion(Exception):
+    """The client did not come to the point of the scenario: there is nothing to judge, and nothing said against it."""
 
 
 class CaseBroker:
@@ -85,6 +89,11 @@ class CaseBroker:
         self._note(f"the next {api} is {'' if times == 1 else f'{times} times '}answered {error}")
         self._broker.on_next(api, Reply(error), times)
 
+    def do_next(self, api: str, action: Action, what: str, match: Match | None = None) -> None:
+        """This with the next request of this API that `match` accepts; `what` says it."""
+        self._note(f"the next {api}: {what}")
+        self._broker.on_next(api, action, match=match)
+
     def answer_late(self, api: str, ms: int) -> None:
         """The next request of this API gets its ordinary answer, that much later."""
         self._note(f"the next {api} is answered {ms} ms late")
@@ -103,8 +112,13 @@ class CaseBroker:
         self._broker.add_phantom(GROUP)
 
     def take_one_partition(self) -> str:
-        """From the next round on a second member leads, and keeps one of the client's partitions; returns which."""
-        taken = max(self._assigned())
+        """From the next round on a second member leads, and keeps one of the client's partitions; returns which.
+
+        Raises NoOccasion: the client has none, as its session has run out meanwhile.
+        """
+        taken = max(self._assigned(), default=None)
+        if taken is None:
+            raise NoOccasion("the client has no partition that could be taken away: the coordinator has expelled it")
         self._note(f"the next round takes {taken} away")
         self._broker.add_phantom(GROUP, leads=True, takes=[taken])
         return str(taken)

@@ -16,20 +16,14 @@ from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.case import Case
-from groupspec.conformance.wire.case_broker import CaseBroker
+from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.log import Entry, Log, raised, raised_by_harness, why_it_never_began
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
-from groupspec.conformance.wire.scenario_context import (
-    AUTO_COMMIT_INTERVAL_MS,
-    CLOSE_WITHIN_MS,
-    Missed,
-    NotStarted,
-    ScenarioContext,
-)
+from groupspec.conformance.wire.scenario_context import CLOSE_WITHIN_MS, Missed, NotStarted, ScenarioContext
 from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock, together
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
@@ -126,6 +120,8 @@ def _tell(context: ScenarioContext, process: HarnessProcess) -> tuple[Outcome, s
         told = missed.reason + _what_polls_raised(context.log, missed.since_us or 0)
         outcome = Outcome(missed_rule=missed.rule, missed=told, missed_since_us=missed.since_us)
         context.milestone("missed")
+    except NoOccasion as reason:
+        outcome = Outcome(no_occasion=str(reason))
     except NotStarted as reason:
         outcome = Outcome(inconclusive=f"the harness was not ready: {reason}")
     except Exception as problem:
@@ -164,7 +160,7 @@ def _settings(case: Case, context: ScenarioContext | None) -> Settings:
         retry_backoff_ms=case.scenario.retry_backoff_ms,
         close_within_ms=CLOSE_WITHIN_MS,
         auto_commit=case.variant.auto_commit,
-        auto_commit_interval_ms=AUTO_COMMIT_INTERVAL_MS,
+        auto_commit_interval_ms=case.variant.auto_commit_interval_ms,
         features=context.features if context else frozenset(),
         **case.scenario.timeouts,
     )

@@ -25,7 +25,7 @@ from groupspec.conformance.wire.protocol import (
 )
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
-from groupspec.impl.coordinator.rebalancing import NO_SIGN_OF_LIFE
+from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
 from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
 
@@ -33,6 +33,8 @@ GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "Offse
 """Requests that only the group's coordinator answers."""
 REBALANCE: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 """Errors after which a member joins again."""
+NO_MEMBER: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+"""Errors that end a membership, whoever keeps its id."""
 
 SAME_TIME_US: Final = 1_000
 """Two stamps made by two processes for one thing that travels between them."""
@@ -213,15 +215,25 @@ class History:
         """Whether a connection was closed in between, by whichever side."""
         return any(entry.kind == "disconnect" and from_us <= entry.at_us <= to_us for entry in self.entries)
 
+    def left_unanswered(self, from_us: int, to_us: int) -> bool:
+        """Whether the broker left a group request without an answer in between, as its script has it: it notes that."""
+        notes = (entry for entry in self.entries if entry.kind == "note" and from_us <= entry.at_us <= to_us)
+        return any(entry.source == "wire" and entry.api in GROUP_APIS for entry in notes)
+
     def was_read(self, exchange: Exchange) -> bool:
         """Whether the client can have read the answer: not if it gave its coordinator up before, or as the answer came.
 
         Who looks for its coordinator, or closes that connection, has given up what was still to come. Java does both
         when its session has run out, and drops what has arrived (AbstractCoordinator.markCoordinatorUnknown,
-        NetworkClient.disconnect, cancelInFlightRequests).
+        NetworkClient.disconnect, cancelInFlightRequests). Who sends the coordinator more on that connection has not:
+        sarama looks it up after whatever error a commit was answered with (offsetManager.handleResponse), kafkajs
+        before each JoinGroup.
         """
         told_us, connection = exchange.told_us, exchange.request.connection
         lookup = self.first("FindCoordinator", exchange.sent_us)
+        later = self.between(lookup.sent_us if lookup else self.ends_us, self.ends_us + 1, *GROUP_APIS)
+        if any(e.sent_us > told_us and e.request.connection == connection for e in later):
+            return True
         closed = (e.at_us for e in self.entries if e.kind == "disconnect" and e.connection == connection)
         given_up_us = min(
             lookup.sent_us if lookup is not None else self.ends_us,
@@ -230,9 +242,10 @@ class History:
         under_way = given_up_us - self.busy_us(told_us, given_up_us) <= told_us + IN_FLIGHT_US
         return not under_way or self.says_lost(told_us, given_up_us)
 
-    def session_ran_out(self) -> bool:
-        """Whether the coordinator expelled the member, having heard nothing of it for a session timeout."""
-        return any(entry.kind == "note" and NO_SIGN_OF_LIFE in entry.text for entry in self.entries)
+    def was_expelled(self) -> bool:
+        """Whether the coordinator expelled the member, which was silent for too long, or did not join in time."""
+        notes = (entry.text for entry in self.entries if entry.kind == "note")
+        return any(NO_SIGN_OF_LIFE in text or DID_NOT_JOIN in text for text in notes)
 
     # Client -----------------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ class Outcome:
     Attributes:
         missed_rule: The rule that demanded an event which did not come.
         missed: Which event, and for how long it was waited for.
+        no_occasion: Why the client did not come to the point of the scenario, by no fault that is known.
         inconclusive: What the harness, the kit or the machine did wrong.
         unsupported: What the client does not offer.
     """
@@ -42,6 +43,7 @@ class Outcome:
     missed_rule: str = ""
     missed: str = ""
     missed_since_us: int | None = None
+    no_occasion: str = ""
     inconclusive: str = ""
     unsupported: str = ""
 
@@ -57,13 +59,15 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
     if outcome.inconclusive:
         return dict.fromkeys(rules, Judgement(Verdict.INCONCLUSIVE, outcome.inconclusive))
     judgements = {rule: judge(rule, history) for rule in rules}
+    if reason := outcome.no_occasion or outcome.missed:
+        _tell_why_untestable(judgements, reason, in_vain=bool(outcome.no_occasion))
     if outcome.missed_rule:
-        _tell_what_was_missed(judgements, history, outcome)
+        judgements[outcome.missed_rule] = _missed(judgements.get(outcome.missed_rule), history, outcome)
     stall_ms = history.longest_stall_ms()
     if stall_ms < DISTURBED_MS:
         return judgements
     waited_ms = (history.ends_us - (outcome.missed_since_us or history.ends_us)) / 1000
-    in_vain = waited_ms > CLEARLY_IN_VAIN * stall_ms and not history.session_ran_out()
+    in_vain = waited_ms > CLEARLY_IN_VAIN * stall_ms and not history.was_expelled()
     certain = outcome.missed_rule if in_vain else ""
     return {
         rule: judgement if rule == certain else _disturbed(judgement, stall_ms)
@@ -81,12 +85,13 @@ def _disturbed(judgement: Judgement, stall_ms: float) -> Judgement:
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=reason)
 
 
-def _tell_what_was_missed(judgements: dict[str, Judgement], history: History, outcome: Outcome) -> None:
+def _tell_why_untestable(judgements: dict[str, Judgement], reason: str, *, in_vain: bool) -> None:
+    """`in_vain`: nothing was awaited for as long as it may take, so what did not come is no breach either."""
     for rule, judgement in judgements.items():
-        if judgement.verdict is Verdict.UNTESTABLE:
-            reason = f"the run ended before it could be judged: {outcome.missed}"
-            judgements[rule] = Judgement(Verdict.UNTESTABLE, reason)
-    judgements[outcome.missed_rule] = _missed(judgements.get(outcome.missed_rule), history, outcome)
+        unfair = in_vain and judgement.verdict in BROKEN and judgement.timed and judgement.timing is None
+        if judgement.verdict is Verdict.UNTESTABLE or unfair:
+            told = f"the run ended before it could be judged: {reason}"
+            judgements[rule] = Judgement(Verdict.UNTESTABLE, told)
 
 
 def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judgement:

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
-from groupspec.conformance.wire.case_broker import GROUP, CaseBroker
+from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.log import (
     Entry,
@@ -34,7 +34,6 @@ COMMAND_WITHIN_MS: Final = 8_000
 """For what the harness does without the broker: nothing is said about the client when it takes longer."""
 STARTUP_WITHIN_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 2_000
-AUTO_COMMIT_INTERVAL_MS: Final = 60_000
 FETCH_MAX_WAIT_MS: Final = 100
 """Short: requests on one connection are answered in order, and a client may have its heartbeats wait behind a Fetch."""
 CLOSE_WITHIN_MS: Final = 6_000
@@ -94,11 +93,11 @@ class ScenarioContext:
                 request_timeout_ms=REQUEST_TIMEOUT_MS,
                 retry_backoff_ms=self.case.scenario.retry_backoff_ms,
                 auto_commit=self.variant.auto_commit,
-                auto_commit_interval_ms=AUTO_COMMIT_INTERVAL_MS,
+                auto_commit_interval_ms=self.variant.auto_commit_interval_ms,
                 auto_offset_reset="earliest",
                 fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
                 callback_ms=self.variant.callback_ms,
-                more={},
+                more=dict(self.variant.more),
                 **self.case.scenario.timeouts,
             )
         )
@@ -198,6 +197,17 @@ class ScenarioContext:
         for later_ms in (0, for_ms):
             test = _is_answer("Heartbeat", "NONE", since.at_us + 1000 * later_ms)
             self._expect(f"a heartbeat answered NONE {later_ms} ms later", test, rule, since)
+
+    def reached(self, test: Test, what: str, within_s: float, *, since: Entry) -> Entry:
+        """What brings the client to the point of the scenario: no rule says when. Raises NoOccasion, NotStarted."""
+        entry = self.log.wait(lambda e: test(e) or is_harness_error(e), within_s, since.at_us)
+        if entry is None:
+            raise NoOccasion(
+                f"{what} did not come within {within_s * 1000:.0f} ms{f': {self.log.ended}' if self.log.ended else ''}"
+            )
+        if not test(entry):
+            raise NotStarted(raised_by_harness([entry]))
+        return entry
 
     def wait_for_request(self, api: str, *, within_ms: int, since: Entry) -> Entry | None:
         """The next request of this API, or None."""

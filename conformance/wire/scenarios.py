@@ -1,12 +1,13 @@
 """The scenarios, their registry, and the cases that they are run in.
 
+What is told here is written by hand; `answers` computes a family of further scenarios, for the profile `full`.
 `@scenario` registers a function that reads like a story: it says what the broker does and what must follow; it waits
 for named events and never sleeps. Which rules its log is judged by stands in the decorator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
@@ -63,28 +64,62 @@ def scenario(
     return register
 
 
-def all_cases() -> list[Case]:
-    """Every scenario in every way."""
-    return [Case(each, variant) for each in SCENARIOS.values() for variant in each.variants]
+QUICK: Final = "quick"
+FULL: Final = "full"
+PROFILES: Final = {
+    QUICK: "the scenarios that are written by hand",
+    FULL: "those, and every answer to every request at every point of a member's path",
+}
 
 
-def find_cases(chosen: Sequence[str]) -> list[Case]:
-    """The cases of these ids, of scenarios or of one variant each; all if there are none.
+def scenarios(profile: str = QUICK) -> Mapping[str, Scenario]:
+    """Those of a profile, by id."""
+    if profile == QUICK:
+        return SCENARIOS
+    from groupspec.conformance.wire.answers.family import answer_scenarios  # only here: the machines take a second
+
+    return SCENARIOS | answer_scenarios()
+
+
+def all_cases(profile: str = QUICK) -> list[Case]:
+    """Every scenario of a profile in every way."""
+    return [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
+
+
+def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
+    """The cases of these ids, of scenarios or of one variant each; without any, those of the profile.
 
     Raises:
         UsageProblem: there is no such scenario or variant.
     """
-    names = {case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in all_cases()}
+    if not chosen:
+        return all_cases(profile)
+    names = _names(QUICK)
+    if not set(chosen) <= {name for each in names.values() for name in each}:
+        names = _names(FULL)
     known = [name for each in names.values() for name in each]
     for identifier in chosen:
         if identifier not in known:
             meant = did_you_mean(identifier, known)
             raise UsageProblem(
                 f"there is no scenario {identifier!r}",
-                allowed=() if meant else [case.selector for case in names],
+                allowed=() if meant else [*scenarios(FULL)],
                 next_step=f"{meant} `groupspec conform --list` tells what there is".strip(),
             )
-    return [case for case, called in names.items() if not chosen or called.intersection(chosen)]
+    return [case for case, called in names.items() if called.intersection(chosen)]
+
+
+def _names(profile: str) -> dict[Case, set[str]]:
+    """What each case may be called."""
+    return {
+        case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in all_cases(profile)
+    }
+
+
+def case_of(identifier: str) -> Case | None:
+    """The case with this id, of any profile; None if there is none."""
+    found = (case for profile in PROFILES for case in all_cases(profile) if case.id == identifier)
+    return next(found, None)
 
 
 # The scenarios, in the order in which they are listed -----------------------------------------------------------------

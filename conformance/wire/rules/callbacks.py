@@ -73,7 +73,7 @@ def an_eager_round_begins_with_revoked(history: History) -> Iterator[Finding]:
         join = history.first("JoinGroup", beat.told_us)
         if join is None or not history.owned_at(beat.told_us):
             continue
-        left = history.owned_at(join.sent_us + history.slack_us)
+        left = history.owned_at(join.sent_us) & history.owned_at(join.sent_us + history.slack_us)
         if left:
             yield broken(f"JoinGroup was sent while {', '.join(sorted(left))} had not been revoked", join.sent_us)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History
@@ -28,18 +29,21 @@ def leave_at_close(history: History) -> Exchange | None:
 
 @checks("L1")
 def close_leaves_once(history: History) -> Iterator[Finding]:
-    """close() of a dynamic member sends LeaveGroup, once, with its id; a heartbeat in flight does not matter."""
+    """close() of a dynamic member sends LeaveGroup, once, with its id; a heartbeat in flight does not matter.
+
+    It may be sent again when it was not answered, or with an error.
+    """
     asked = close_of_member(history)
     if asked is None:
         return
     leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
     member_id = history.identities[-1].member_id
-    if not leaves and generation_lost(history, asked):
+    if not leaves and generation_lost(history, history.ends_us):
         yield held("close() had nothing to leave: the generation was lost", asked)
     elif not leaves:
         yield in_vain("close() sent no LeaveGroup", asked, history.ends_us)
-    elif len(leaves) > 1:
-        yield broken(f"close() sent {len(leaves)} LeaveGroups", leaves[1].sent_us)
+    elif again := [later for earlier, later in pairwise(leaves) if earlier.error == "NONE"]:
+        yield broken(f"close() sent {len(leaves)} LeaveGroups", again[0].sent_us)
     else:
         same = leaves[0].asked(LeaveGroupRequest).member_id == member_id
         yield held_if(same, "close() sent one LeaveGroup", "LeaveGroup carries another member id", leaves[0].sent_us)

@@ -156,8 +156,8 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
         wrong = f"OffsetCommit of {foreign}, which the member does not hold"
         yield held_if(not foreign, "OffsetCommit of partitions that the member holds", wrong, exchange.sent_us)
     for join in history.answers("JoinGroup", "NONE"):
-        sync = history.first("SyncGroup", join.told_us)
-        end = history.ends_us if sync is None or sync.answer is None else sync.told_us
+        answered = (sync.told_us for sync in history.of("SyncGroup") if sync.sent_us >= join.told_us and sync.answer)
+        end = next(answered, history.ends_us)
         during = history.between(join.sent_us, end - history.slack_us, "OffsetCommit")
         if during:
             yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)

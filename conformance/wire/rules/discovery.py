@@ -54,13 +54,20 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
     for exchange in (each for each in history.of(*GROUP_APIS) if each.error in REBALANCE):
         join = history.first("JoinGroup", exchange.told_us)
         lookup = history.first("FindCoordinator", exchange.told_us)
-        if join is None or (lookup is not None and _session_ran_out(history, lookup.sent_us)):
+        if join is None or (lookup is not None and _another_reason(history, lookup.sent_us)):
             continue
         if lookup is None or lookup.sent_us > join.sent_us:
             yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
         else:
             reason = f"FindCoordinator after {exchange.error}, which says nothing about the coordinator"
             yield broken(reason, exchange.told_us)
+
+
+def _another_reason(history: History, lookup_us: int) -> bool:
+    """Whether something has said, since the coordinator was last found, that it is gone."""
+    found_us = max((at_us for at_us, _ in coordinators(history) if at_us < lookup_us), default=0)
+    said = any(found_us < each.told_us <= lookup_us for each in failed_for_good(history))
+    return said or history.left_unanswered(found_us, lookup_us) or _session_ran_out(history, lookup_us)
 
 
 def _session_ran_out(history: History, now_us: int) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import REBALANCE, Callback, Exchange, History
+from groupspec.conformance.wire.history import NO_MEMBER, REBALANCE, Callback, Exchange, History
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain, none_of, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
+from groupspec.impl.core.messages import HeartbeatRequest, OffsetCommitRequest, SyncGroupRequest
 
 Stretch = tuple[int, int]
 SOONER = 0.5  # of the interval: clearly sooner than a timer that was late once
@@ -86,7 +87,7 @@ def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
     """REBALANCE_IN_PROGRESS does not stop them: they go on until the JoinGroup."""
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
         join = history.first("JoinGroup", beat.told_us)
-        if join is not None and join.sent_us <= history.until_close_us:
+        if join is not None and join.sent_us <= history.until_close_us and still_member(history, join.sent_us):
             stretch = (beat.told_us, join.sent_us)
             yield from judge_silence(history, stretch, "between REBALANCE_IN_PROGRESS and JoinGroup")
 
@@ -94,15 +95,17 @@ def heartbeats_after_an_announcement(history: History) -> Iterator[Finding]:
 def still_member(history: History, at_us: int) -> bool:
     """Whether the last word of the round before that time was success, and the member has not left."""
     gone = [e.told_us or e.sent_us for e in history.of("LeaveGroup")]
-    gone += [e.told_us for e in history.answers("Heartbeat", "UNKNOWN_MEMBER_ID")]
+    gone += [e.told_us for e in history.of("Heartbeat") if e.error in NO_MEMBER]
     joined = [e.told_us for e in history.answers("JoinGroup", "NONE") if e.told_us <= at_us]
     return bool(joined) and not any(joined[-1] <= left <= at_us for left in gone)
 
 
 def stable_stretches(history: History) -> Iterator[Stretch]:
     """From SyncGroup's success, or from a coordinator found again, until something changes; without the callbacks."""
+    rounds = [(join.sent_us, end_of_round(history, join)) for join in history.of("JoinGroup")]
     joined_us = history.syncs[0].sent_us if history.syncs else history.ends_us
-    found = [lookup for lookup in history.answers("FindCoordinator", "NONE") if lookup.sent_us > joined_us]
+    lookups = (e for e in history.answers("FindCoordinator", "NONE") if e.sent_us > joined_us)
+    found = [e for e in lookups if not any(start <= e.told_us <= end for start, end in rounds)]
     for began in (*history.syncs, *found):
         start, end = began.told_us, next_disturbance(history, began.told_us)
         for callback in history.callbacks:
@@ -112,6 +115,11 @@ def stable_stretches(history: History) -> Iterator[Stretch]:
                 start = callback.ended_us or end
         if start < end:
             yield start, end
+
+
+def end_of_round(history: History, join: Exchange) -> int:
+    """When the SyncGroup that followed succeeded; the end of the run if none did."""
+    return next((sync.told_us for sync in history.syncs if sync.told_us > join.sent_us), history.ends_us)
 
 
 def next_disturbance(history: History, after_us: int) -> int:
@@ -179,7 +187,7 @@ def heartbeats_run_after_the_round(history: History) -> Iterator[Finding]:
 
 @checks("H3")
 def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
-    """A member that has left, or was answered UNKNOWN_MEMBER_ID, sends no heartbeat until it has joined again."""
+    """A member that has left, or was told that it is none, sends no heartbeat until it has joined again."""
     for known, back_us, how in memberships_lost(history):
         later = history.between(known.told_us, back_us, "Heartbeat")
         beats = [e for e in later if known.before(e, history)]
@@ -190,11 +198,22 @@ def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
     """From when on the client knows that its membership has ended, until it has joined again, and how it ended."""
     joined = [e.told_us for e in history.answers("JoinGroup", "NONE")]
     lost = [(Known.by(leave.sent_us, leave), "LeaveGroup") for leave in history.of("LeaveGroup")]
-    for beat in filter(history.was_read, history.answers("Heartbeat", "UNKNOWN_MEMBER_ID")):
-        signs = gives_up(history, beat.told_us), history.first("JoinGroup", beat.told_us)
-        lost.append((Known.by(beat.told_us, *signs), "UNKNOWN_MEMBER_ID"))
+    for told in filter(history.was_read, ends_of_membership(history)):
+        signs = gives_up(history, told.told_us), history.first("JoinGroup", told.told_us)
+        lost.append((Known.by(told.told_us, *signs), told.error))
     for known, how in lost:
         yield known, next((at_us for at_us in joined if at_us > known.told_us), history.ends_us), how
+
+
+def ends_of_membership(history: History) -> Iterator[Exchange]:
+    """What was answered that the sender is no member; not of an earlier identity than its present one (rule J9)."""
+    for exchange in history.of("Heartbeat", "SyncGroup", "OffsetCommit"):
+        known = [each for each in history.identities if each.from_us <= exchange.told_us]
+        message = exchange.request.message
+        assert isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest)
+        present = known and (known[-1].member_id, known[-1].generation) == (message.member_id, message.generation)
+        if exchange.error in NO_MEMBER and (present or exchange.api == "Heartbeat"):
+            yield exchange
 
 
 def gives_up(history: History, after_us: int) -> Callback | None:
@@ -219,9 +238,15 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
 
 
 def expelled_after(history: History, beat: Exchange) -> int:
-    """When a member that was told of a rebalance is told that it is out: a JoinGroup after that comes too late."""
+    """When a member that was told of a rebalance is told that it is out: a JoinGroup after that comes too late.
+
+    Not for who was giving up its partitions then: its callback may take as long as a rebalance may.
+    """
     beats = history.answers("Heartbeat", "UNKNOWN_MEMBER_ID") if beat.error == "REBALANCE_IN_PROGRESS" else ()
-    return next((each.told_us for each in beats if each.told_us > beat.told_us), history.until_close_us)
+    out_us = next((each.told_us for each in beats if each.told_us > beat.told_us), history.until_close_us)
+    callback = gives_up(history, beat.told_us)
+    busy = callback is not None and callback.started_us < out_us <= (callback.ended_us or history.ends_us)
+    return history.until_close_us if busy else out_us
 
 
 @checks("H7")

@@ -7,7 +7,15 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
-from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names, subscription_of
+from groupspec.conformance.wire.history import (
+    NO_MEMBER,
+    REBALANCE,
+    Exchange,
+    History,
+    assigned_by,
+    names,
+    subscription_of,
+)
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, within
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -36,9 +44,14 @@ def joined_meanwhile(history: History, exchange: Exchange) -> bool:
 
 @checks("J1")
 def one_round_at_a_time(history: History) -> Iterator[Finding]:
-    """JoinGroup and SyncGroup never overlap."""
+    """JoinGroup and SyncGroup never overlap; one that is never answered may be given up for another connection."""
     for earlier, later in pairwise(history.of("JoinGroup", "SyncGroup")):
-        ended = earlier.ended_before(later.sent_us) or history.connections_closed(earlier.sent_us, later.sent_us)
+        given_up = earlier.answer is None and later.request.connection != earlier.request.connection
+        ended = (
+            given_up
+            or earlier.ended_before(later.sent_us)
+            or history.connections_closed(earlier.sent_us, later.sent_us)
+        )
         right = f"{later.api} was sent after the answer to {earlier.api}"
         wrong = f"{later.api} was sent while a {earlier.api} was unanswered"
         yield held_if(ended, right, wrong, later.sent_us)
@@ -224,5 +237,5 @@ def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]
 def lost_before(history: History, sync: Exchange) -> bool:
     """Whether the membership was lost between this round and the one before."""
     since = max((e.told_us for e in history.syncs if e.told_us < sync.sent_us), default=0)
-    gone = [e for e in history.exchanges if e.api == "LeaveGroup" or e.error == "UNKNOWN_MEMBER_ID"]
+    gone = [e for e in history.exchanges if e.api == "LeaveGroup" or e.error in NO_MEMBER]
     return any(since < e.sent_us < sync.sent_us for e in gone) or history.gave_up(since, sync.sent_us)

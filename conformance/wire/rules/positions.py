@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
@@ -35,9 +36,16 @@ def committed(history: History, partition: TopicPartition, from_us: int, to_us: 
     """What OffsetFetch said about a partition in between; None if nothing was said."""
     for exchange in history.of("OffsetFetch"):
         answer = exchange.answered(OffsetFetchResponse)
-        if answer is not None and from_us <= exchange.told_us <= to_us and partition in answer.offsets:
-            return answer.offsets[partition].offset
+        said = answer.offsets.get(partition) if answer is not None and exchange.error == "NONE" else None
+        if said is not None and from_us <= exchange.told_us <= to_us:
+            return said.offset
     return None
+
+
+def was_under_way(history: History, partition: TopicPartition, assigned_us: int, fetch: Exchange) -> bool:
+    """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that)."""
+    earlier = (e.asked(FetchRequest).offsets for e in history.of("Fetch") if e.sent_us < assigned_us)
+    return fetch.sent_us <= assigned_us + IN_FLIGHT_US and any(partition in offsets for offsets in earlier)
 
 
 @checks("O1")
@@ -45,6 +53,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
     """A newly assigned partition is read from its committed offset."""
     for partition, offset, fetch, assigned_us in first_fetches(history):
         known = committed(history, partition, assigned_us, fetch.sent_us)
+        if known is None and was_under_way(history, partition, assigned_us, fetch):
+            continue
         if known is None:
             yield broken(f"{partition} was fetched without asking for its committed offset", fetch.sent_us)
         elif known >= 0:
@@ -81,7 +91,7 @@ def listed_offset(history: History, partition: TopicPartition, from_us: int, to_
         answer = exchange.answered(ListOffsetsResponse)
         asked = exchange.asked(ListOffsetsRequest).timestamps.get(partition)
         in_between = from_us <= exchange.sent_us and exchange.told_us <= to_us
-        if answer is not None and asked == EARLIEST and in_between:
+        if answer is not None and exchange.error == "NONE" and asked == EARLIEST and in_between:
             return answer.offsets[partition].offset
     return None
 

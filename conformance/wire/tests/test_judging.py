@@ -26,7 +26,7 @@ from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, rule_named
-from groupspec.impl.coordinator.rebalancing import NO_SIGN_OF_LIFE
+from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
 
 STALL = ((2_100_000, 2_400_000),)
@@ -44,6 +44,16 @@ def spoiled(*spoils: Callable[[WireRun], None]) -> WireRun:
     story = stories.eager_rebalance()
     both(*spoils)(story)
     return story
+
+
+def test_who_does_not_come_to_the_point_is_not_accused_of_what_was_still_to_come() -> None:
+    story = stories.eager_rebalance()
+    story.entries = [entry for entry in story.entries if entry.at_us < 955_000]  # the SyncGroup was still out
+    assert result_of(story, Outcome()).judgements["J2"].verdict is Verdict.FAIL
+    judged = result_of(story, Outcome(no_occasion="no Heartbeat came")).judgements
+    assert judged["J2"].verdict is Verdict.UNTESTABLE
+    assert "no Heartbeat came" in judged["J2"].reason
+    assert judged["D4"].verdict is Verdict.PASS
 
 
 def test_the_checker_s_reason_comes_before_what_was_waited_for() -> None:
@@ -81,9 +91,10 @@ def test_what_does_not_come_in_four_times_the_longest_stall_does_not_come(waited
     assert result_of(story, missed, stalls=STALL).judgements["H4"].verdict is verdict
 
 
-def test_what_does_not_come_proves_nothing_when_the_session_ran_out_in_the_stall() -> None:
+@pytest.mark.parametrize("why", [NO_SIGN_OF_LIFE, DID_NOT_JOIN])
+def test_what_does_not_come_proves_nothing_when_the_member_was_expelled_in_the_stall(why: str) -> None:
     story = stories.eager_rebalance()
-    story.entries.append(Entry(1_700_000, "wire", "note", f"group g: member m is gone: {NO_SIGN_OF_LIFE} for 1024 ms"))
+    story.entries.append(Entry(1_700_000, "wire", "note", f"group g: member m is gone: {why} within 1024 ms"))
     missed = Outcome("H4", "no JoinGroup", missed_since_us=story.history().ends_us - 1_300_000)
     assert result_of(story, missed, stalls=STALL).judgements["H4"].verdict is Verdict.INCONCLUSIVE
     assert result_of(story, missed).judgements["H4"].verdict is Verdict.FAIL

@@ -118,6 +118,13 @@ def commit_at_each_poll(story: WireRun) -> None:
         story.commit(636 + number, 1, {BOTH[0]: 6}, ms=0.5)
 
 
+def late_answer(story: WireRun) -> None:
+    """UNKNOWN_MEMBER_ID comes when the coordinator has been looked up again."""
+    both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600))(story)
+    story.heartbeat(1_200, 1, "UNKNOWN_MEMBER_ID", ms=20)
+    story.lookup(1_205)
+
+
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
@@ -161,13 +168,17 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H3", "none after the round", stories.eager_rebalance, drop("Heartbeat", 1_000)),
     ("H3", "one after UNKNOWN_MEMBER_ID", stories.expulsion,
      both(drop("JoinGroup", 620), lambda s: s.heartbeat(710, 1))),
+    ("H3", "one after ILLEGAL_GENERATION", stories.eager_rebalance,
+     lambda s: s.heartbeat(1_200, 2, "ILLEGAL_GENERATION")),
     ("H3", "one after LeaveGroup", stories.eager_rebalance, lambda s: s.heartbeat(2_100, 2)),
     ("H3", "one soon after lost was said", stories.expulsion,
      both(drop("JoinGroup", 625), lambda s: s.heartbeat(640, 1))),
     ("H3", "one behind the JoinGroup of the new member", stories.expulsion, lambda s: s.heartbeat(632, 1)),
+    ("H3", "one on the connection over which UNKNOWN_MEMBER_ID came, before a lookup", stories.expulsion,
+     both(late_answer, lambda s: s.heartbeat(1_400, 1, "UNKNOWN_MEMBER_ID"), lambda s: s.join(1_410, 2))),
     ("H4", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
     ("H4", "a JoinGroup when the group has gone on", stories.eager_rebalance,
-     lambda s: s.heartbeat(640, 1, "UNKNOWN_MEMBER_ID")),
+     lambda s: s.heartbeat(646, 1, "UNKNOWN_MEMBER_ID")),
     ("H4", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("H7", "an unanswered one is repeated at once", stories.held_heartbeat_at_close, lambda s: s.heartbeat(640, 1)),
     ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
@@ -274,6 +285,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("D1", "a lookup when nothing was answered for a session timeout", stories.expulsion,
      both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600),
           lambda s: s.heartbeat(1_200, 1, "UNKNOWN_MEMBER_ID"), lambda s: s.lookup(1_205), lambda s: s.join(1_300, 2))),
+    # the commit before the rebalance says that the coordinator is gone (OffsetCommitResponseHandler)
+    ("D1", "a lookup after REBALANCE_IN_PROGRESS, for the commit's NOT_COORDINATOR", stories.eager_rebalance,
+     both(lambda s: rename_error(s, "OffsetCommit", "NOT_COORDINATOR"), lambda s: s.lookup(640))),
     # LeaveGroupResponseHandler marks nothing unknown
     ("D1", "LeaveGroup answered NOT_COORDINATOR", stories.eager_rebalance,
      lambda s: rename_error(s, "LeaveGroup", "NOT_COORDINATOR")),
@@ -286,6 +300,15 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # onLeaderElected holds the monitor that HeartbeatThread needs
     ("H1", "a leader computes", stories.eager_rebalance,
      both(drop("Heartbeat", 951, 1_700), drop("SyncGroup", 900), lambda s: s.sync(1_600, 2))),
+    # ConsumerCoordinator.onJoinPrepare runs the callback; the heartbeat thread hears of the loss meanwhile
+    ("H4", "told in its revoked callback that it is out", stories.eager_rebalance,
+     lambda s: s.heartbeat(640, 1, "UNKNOWN_MEMBER_ID")),
+    # OffsetCommitResponseHandler resets the generation; maybeLeaveGroup needs a member id
+    ("L1", "told by the last commit that it is no member", stories.eager_rebalance,
+     both(lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID"), drop("LeaveGroup"))),
+    # kgo groupConsumer.leave retries a request that failed
+    ("L1", "a LeaveGroup that was refused, and then another", stories.eager_rebalance,
+     both(lambda s: rename_error(s, "LeaveGroup", "NOT_COORDINATOR"), lambda s: s.leave(2_018))),
     # Heartbeat.shouldHeartbeat knows only its timer
     ("H7", "the next one, an interval later, while one is unanswered", stories.held_heartbeat_at_close,
      lambda s: s.heartbeat(710, 1)),
@@ -297,9 +320,12 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      both(lambda s: s.commit(1_500, 3, {BOTH[1]: 6}),
           lambda s: s.event(1_505, protocol.OffsetsCommitted(success=True)))),
     # AbstractCoordinator.markCoordinatorUnknown disconnects: what the coordinator still owes is not read
+    # kafka-python 3.0 looks its coordinator up after REBALANCE_IN_PROGRESS (#3082), and joins meanwhile
+    ("H2", "a coordinator is found while the round goes on", stories.eager_rebalance,
+     both(drop("SyncGroup", 900), drop("Heartbeat", 1_000), lambda s: s.lookup(660),
+          lambda s: s.sync(955, 2, ms=1_000))),
     ("H3", "the coordinator's answer is late, and given up", stories.expulsion,
-     both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600),
-          lambda s: s.heartbeat(1_200, 1, "UNKNOWN_MEMBER_ID", ms=20), lambda s: s.lookup(1_205),
+     both(late_answer, WireRun.reconnect,
           lambda s: s.heartbeat(1_400, 1, "UNKNOWN_MEMBER_ID"), lambda s: s.join(1_410, 2))),
     ("M7", "the commit's own answer is the first to say that the member is unknown", stories.eager_rebalance,
      lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID")),
