@@ -30,6 +30,9 @@ class Variant:
     auto_commit: bool = True
     held_heartbeat: bool = False
     topic: str = "orders"
+    auto_commit_interval_ms: int = 60_000
+    more: tuple[tuple[str, str], ...] = ()
+    """Further settings, by the names of Kafka's consumer."""
     not_judged: str = ""
     """Rules of the scenario for which this way of running it gives no occasion."""
 

@@ -1,9 +1,9 @@
-"""Clients in other languages: their harnesses are built by the language's own tools, once, into the user's cache.
+"""Clients in other languages or versions: their harnesses are built by the language's own tools, once, into a cache.
 
     <cache>/clients/<client>-<hash of the harness's sources>/    what was built, as a whole or not at all
 
 A harness whose sources change gets another folder, so that nobody is judged by an old one. What is built runs without a
-network. The cache is the one of the real broker's jars: GROUPSPEC_CACHE, else XDG_CACHE_HOME/groupspec, else
+network. The cache is the user's, as for the real broker's jars: GROUPSPEC_CACHE, else XDG_CACHE_HOME/groupspec, else
 ~/.cache/groupspec.
 """
 
@@ -14,8 +14,9 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,7 @@ from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.spec.datafile import Record, read_entries
 
 SOURCES: Final = Path(__file__).with_name("harnesses")
+HARNESSES: Final = "groupspec.conformance.wire.harnesses"
 BUILD_LIMIT_S: Final = 900
 TRAINING_LIMIT_S: Final = 60
 
@@ -41,20 +43,24 @@ class Build(Record, frozen=True):
     Attributes:
         version: Of the client, as the harness's build file pins it.
         needs: What building it takes, for people.
-        sources: The files below `harnesses/<name>` that the build reads.
-        command: The tool, found on the PATH, and its arguments.
+        folder: Where the sources are, below `harnesses`.
+        sources: The files there that the build reads.
+        command: The tool, found on the PATH, and its arguments; `{version}` and `{python}` stand for what they say.
         environment: What it needs besides.
         remedy: How to get the tool.
-        harness: What the build makes and the kit starts.
+        harness: What the kit starts when it is built.
+        started_by: The program, found on the PATH, that runs it; "" if it runs by itself.
     """
 
     version: str
     needs: str
-    sources: tuple[str, ...]
     command: tuple[str, ...]
     remedy: str
     harness: str
+    folder: str = ""
+    sources: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    started_by: str = ""
 
 
 class Registered(Record, frozen=True):
@@ -65,12 +71,19 @@ class Registered(Record, frozen=True):
         package: Of a client in Python: the package that it is imported as.
         distribution: What pip calls it, if not by the client's name.
         build: Of any other client: how its harness is built.
+        other_versions: Versions that the same harness drives as well; each is a client called `<name>@<version>`.
     """
 
     name: str
     package: str = ""
     distribution: str = ""
     build: Build | None = None
+    other_versions: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The harness of a client in Python."""
+        return f"{HARNESSES}.{self.name.replace('-', '_')}_client"
 
 
 REGISTRY: Final = read_entries(Path(__file__).with_name("clients.toml"), Registered)
@@ -85,11 +98,15 @@ class ClientBuild:
         self._how = how
 
     @property
+    def _sources(self) -> Path:
+        return SOURCES / self._how.folder
+
+    @property
     def folder(self) -> Path:
         """Where it is built to."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(repr(self._how).encode())
         for name in self._how.sources:
-            digest.update(name.encode() + b"\0" + (SOURCES / self.name / name).read_bytes())
+            digest.update(name.encode() + b"\0" + (self._sources / name).read_bytes())
         return cache_folder() / "clients" / f"{self.name}-{digest.hexdigest()[:12]}"
 
     @property
@@ -132,21 +149,26 @@ class ClientBuild:
         """Build beside its place, and move it there when it is whole."""
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{self.name}-part-") as part:
             built = Path(part) / "built"
+            built.mkdir()
             for name in self._how.sources:
                 (built / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(SOURCES / self.name / name, built / name)
+                shutil.copyfile(self._sources / name, built / name)
             self._build(built)
             built.rename(folder)
 
     def _build(self, folder: Path) -> None:
         """Build in `folder`, which holds a copy of the sources, and leave there what running takes."""
-        tool, *arguments = self._how.command
-        found = shutil.which(tool)
-        if found is None:
-            raise self._lacks(f"there is no {tool}", self._how.remedy)
-        self._run([found, *arguments], folder)
-        if not (folder / self._how.harness).is_file():
+        tool, *arguments = (part.format(version=self.version, python=sys.executable) for part in self._how.command)
+        self._run([self._tool(tool), *arguments], folder)
+        if not (folder / self._how.harness).exists():
             raise self._not_built(f"{tool} made no {self._how.harness}")
+
+    def _tool(self, name: str) -> str:
+        """Where a program is."""
+        found = shutil.which(name)
+        if found is None:
+            raise self._lacks(f"there is no {name}", self._how.remedy)
+        return found
 
     def _run(self, command: Sequence[str], folder: Path) -> None:
         try:
@@ -171,7 +193,8 @@ class ClientBuild:
 
     def _command(self, folder: Path) -> tuple[str, ...]:
         """What starts the harness that was built there."""
-        return (str(folder / self._how.harness),)
+        harness = str(folder / self._how.harness)
+        return (self._tool(self._how.started_by), harness) if self._how.started_by else (harness,)
 
     def _moved(self, folder: Path) -> None:
         """What is left to do when the build lies in its place: for most, nothing."""
@@ -179,14 +202,14 @@ class ClientBuild:
     def _not_built(self, what: str) -> UsageProblem:
         return UsageProblem(
             f"the client {self.name} {self.version} could not be built: {what}",
-            where=str(SOURCES / self.name),
+            where=str(self._sources),
             allowed=f"{self.needs}, and a network for the first build (or its packages in the tool's own cache)",
             next_step=f"mend what the tool says, then: groupspec clients install {self.name}",
         )
 
     def _lacks(self, what: str, remedy: str) -> UsageProblem:
         return UsageProblem(
-            f"the client {self.name} cannot be built: {what}", where="PATH", allowed=self.needs, next_step=remedy
+            f"the client {self.name} cannot be built or run: {what}", where="PATH", allowed=self.needs, next_step=remedy
         )
 
 
@@ -244,11 +267,38 @@ class Java(ClientBuild):
                 part.rename(archive)
 
 
-BUILDS: Final = {
-    name: (Java if name == "java" else ClientBuild)(name, entry.build)
-    for name, entry in REGISTRY.items()
-    if entry.build is not None
-}
+class OtherInPython(ClientBuild):
+    """A client in Python in another version than the one that is installed: in a folder of its own, found first."""
+
+    def __init__(self, entry: Registered, version: str) -> None:
+        install = ("{python}", "-m", "pip", "install", "--quiet", "--no-deps", "--target", ".")
+        how = Build(
+            version=version,
+            needs=f"pip, of Python {sys.version_info.major}.{sys.version_info.minor}",
+            command=(*install, f"{entry.distribution or entry.name}=={{version}}"),
+            remedy="python -m ensurepip",
+            harness=entry.package,
+        )
+        super().__init__(f"{entry.name}@{version}", how)
+        self._module = entry.module
+
+    def _command(self, folder: Path) -> tuple[str, ...]:
+        path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+        return ("env", f"PYTHONPATH={path}", sys.executable, "-m", self._module)
+
+
+def _builds(entry: Registered) -> Iterator[ClientBuild]:
+    if entry.build is not None:
+        kind = Java if entry.name == "java" else ClientBuild
+        yield kind(entry.name, entry.build)
+        for version in entry.other_versions:
+            yield kind(f"{entry.name}@{version}", msgspec.structs.replace(entry.build, version=version))
+    else:
+        for version in entry.other_versions:
+            yield OtherInPython(entry, version)
+
+
+BUILDS: Final = {build.name: build for entry in REGISTRY.values() for build in _builds(entry)}
 """By the client's name."""
 
 

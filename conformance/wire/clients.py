@@ -15,8 +15,6 @@ from typing import Final
 from groupspec.conformance.errors import UsageProblem, did_you_mean
 from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered
 
-HARNESSES: Final = "groupspec.conformance.wire.harnesses"
-
 
 @dataclass(frozen=True)
 class Client:
@@ -40,13 +38,14 @@ class Client:
 
 
 def _in_python(entry: Registered) -> Client:
-    module = f"{HARNESSES}.{entry.name.replace('-', '_')}_client"
-    return Client(entry.name, (sys.executable, "-m", module), entry.package, entry.distribution or entry.name)
+    command = sys.executable, "-m", entry.module
+    return Client(entry.name, command, entry.package, entry.distribution or entry.name)
 
 
 IN_PYTHON: Final = {name: _in_python(entry) for name, entry in REGISTRY.items() if entry.package}
 BUILT_IN: Final = (*IN_PYTHON, *BUILDS)
-"""The names of the clients with a harness of ours. Those of BUILDS are in other languages, and are built first."""
+"""The names of the clients with a harness of ours. Those of BUILDS are in other languages or versions, and are built
+first."""
 
 
 def find_client(argument: str) -> Client:

@@ -1,9 +1,9 @@
 """The docket: what the kit finds wrong with the built-in clients, each entry read in its wire log by a person.
 
 An entry says that a verdict is right, and why: it is *true* of the client, with the method that does it, or *known*,
-with the number of its issue. There is no entry for a mistake of ours: that is mended. An entry is about one version;
-another version's verdicts have to be read anew. It changes no verdict and no exit code: it says that somebody has
-looked.
+with the number of its issue. There is no entry for a mistake of ours: that is mended. An entry is about the versions
+that it names; another version's verdicts have to be read anew. It changes no verdict and no exit code: it says that
+somebody has looked.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """One thing that is so.
 
     Attributes:
-        client: A built-in client's name.
+        client: A built-in client's name; it goes for the client's other versions too.
         version: What its harness says in startup_complete.
+        also: Other versions of which it is as true.
         rule: The rule that it breaks.
         scenarios: Patterns of the cases in which it does; `*` stands for anything.
         verdict: What the kit says.
@@ -41,6 +42,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     client: Text
     version: Text
+    also: list[Text] = []
     rule: Text
     scenarios: Annotated[list[Text], Meta(min_length=1)]
     verdict: Literal["FAIL", "DEVIATION"]
@@ -50,8 +52,13 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     def explains(self, client: str, version: str, rule: str, case: str, verdict: str) -> bool:
         """Whether this is the entry for that verdict."""
-        same = (self.client, self.version, self.rule, self.verdict) == (client, version, rule, verdict)
-        return same and any(fnmatchcase(case, pattern) for pattern in self.scenarios)
+        same = (self.client, self.rule, self.verdict) == (client.partition("@")[0], rule, verdict)
+        return same and version in self.versions and any(fnmatchcase(case, pattern) for pattern in self.scenarios)
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """All of them, the newest first."""
+        return self.version, *self.also
 
     @property
     def cases(self) -> str:

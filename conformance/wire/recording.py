@@ -23,7 +23,7 @@ from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.message_json import from_json, to_json
-from groupspec.conformance.wire.scenarios import all_cases
+from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
 
 VERSION: Final = 1
 RECORDINGS: Final = "a log.ndjson(.gz) that `groupspec conform CLIENT --report DIR` wrote, or a folder with such files"
@@ -126,12 +126,12 @@ def judge_recording(recording: Recording, file: Path | None = None) -> CaseResul
         UsageProblem: there is no such scenario any more.
     """
     header = recording.header
-    case = next((each for each in all_cases() if each.id == header.case), None)
+    case = case_of(header.case)
     if case is None:
         raise UsageProblem(
             f"this kit has no scenario {header.case!r}",
             where=str(file or ""),
-            allowed=[each.id for each in all_cases()],
+            allowed=[*scenarios(FULL)],
             next_step="judge the run with the kit that recorded it",
         )
     history = History(recording.entries, header.settings, header.stalls_us, header.waits_us)

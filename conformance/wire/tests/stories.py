@@ -59,6 +59,7 @@ class WireRun:
             features=frozenset(FEATURES),
         )
         self._correlation = 0
+        self._connections = 0
 
     def history(self) -> History:
         """The run as the rules see it."""
@@ -80,10 +81,14 @@ class WireRun:
         """A request and its answer."""
         self._correlation += 1
         both = Entry(int(at_ms * 1000), "wire", "request", api=api, message=request, node=node)
-        sent = replace(both, connection=node, correlation_id=self._correlation)
+        sent = replace(both, connection=node + self._connections, correlation_id=self._correlation)
         self.entries.append(sent)
         answered = int((at_ms + ms) * 1000)
         self.entries.append(replace(sent, at_us=answered, kind="response", message=answer, error=error))
+
+    def reconnect(self) -> None:
+        """What is sent from now on goes over new connections."""
+        self._connections += 10
 
     def lookup(self, at_ms: float, node: int = 1, error: str = "NONE", ms: float = 1) -> None:
         """FindCoordinator."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 
-from groupspec.conformance.wire.case_broker import CaseBroker
+import pytest
+
+from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
 from groupspec.conformance.wire.log import Log
 from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse
 from groupspec.impl.network.codec import decode_response, encode_request
@@ -27,3 +29,8 @@ def test_the_offsets_topic_is_there_and_internal() -> None:
     assert topics == {"__consumer_offsets": (50, ErrorCode.NONE), "orders": (4, ErrorCode.NONE)}
     name = b"__consumer_offsets"
     assert frame[frame.index(name) + len(name)] == 1, "is_internal follows the name in version 1"
+
+
+def test_nothing_can_be_taken_from_who_has_nothing() -> None:
+    with CaseBroker(Log(), "orders") as broker, pytest.raises(NoOccasion, match="has expelled it"):
+        broker.take_one_partition()

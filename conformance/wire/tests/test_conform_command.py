@@ -12,6 +12,7 @@ from rich.console import Console
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Crash, Row
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
@@ -27,7 +28,7 @@ from groupspec.spec.rules import RULES
     [
         ([], "no client to judge"),
         (["--judge"], "no recorded run to judge"),
-        (["sarama"], "no client 'sarama'"),
+        (["acme"], "no client 'acme'"),
         (["reference", "--scenario", "second-join"], "no scenario 'second-join'"),
         (["reference", "--scenario", "first-join/poll-7"], "no scenario 'first-join/poll-7'"),
         (["cmd:"], "needs a command line"),
@@ -79,7 +80,7 @@ def test_the_list_names_scenarios_variants_and_clients(tmp_path: Path, capsys: p
     assert main(["conform", "--list", "--json", str(file)]) == EXIT_OK
     shown = capsys.readouterr().out
     listed = json.loads(file.read_text(encoding="utf-8"))
-    assert len(listed["scenarios"]) == 7
+    assert [each["id"] for each in listed["scenarios"]] == [*SCENARIOS, *answer_ids()]
     assert listed["clients"] == list(BUILT_IN)
     assert all(name in shown for name in (*listed["clients"], "first-join", "cmd:"))
 

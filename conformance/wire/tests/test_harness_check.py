@@ -170,8 +170,8 @@ def test_a_misspelt_feature_is_told_with_the_one_that_was_meant(capsys: pytest.C
 
 
 def test_an_unknown_client_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["harness", "check", "sarama"]) == EXIT_USAGE
-    assert "there is no client 'sarama'" in capsys.readouterr().err
+    assert main(["harness", "check", "acme"]) == EXIT_USAGE
+    assert "there is no client 'acme'" in capsys.readouterr().err
 
 
 def test_every_section_that_a_check_names_is_in_the_page() -> None:
@@ -197,7 +197,7 @@ def test_every_built_in_harness_passes(name: str) -> None:
         BUILDS[name].install()
     checked = check_harness(find_client(name))
     assert wrong(checked) == {}
-    assert checked.name == name
+    assert checked.name == name.partition("@")[0]
 
 
 @pytest.fixture(scope="module")

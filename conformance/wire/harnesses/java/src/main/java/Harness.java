@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
-import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -227,13 +226,14 @@ public final class Harness {
         outcome.say();
     }
 
+    @SuppressWarnings("deprecation") // close(CloseOptions) is newer than 3.9
     private void close() {
         call = "close";
         new Event("shutdown_requested").say();
         long begun = System.nanoTime();
         try {
             if (consumer != null) {
-                consumer.close(CloseOptions.timeout(CLOSE_TIMEOUT));
+                consumer.close(CLOSE_TIMEOUT);
             }
         } catch (Exception problem) {
             error(problem);

@@ -1,0 +1,139 @@
+// The harness of franz-go (package kgo).
+//
+// kgo manages the group on goroutines of its own, joins as soon as there is a client with topics, and calls the
+// listener there, never two callbacks at once (its documentation of OnPartitionsAssigned). It has no max.poll.interval.
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"groupspec/harnesses/protocol"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+var features = []string{"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit"}
+
+type harness struct {
+	settings *protocol.Command
+	client   *kgo.Client
+}
+
+func main() {
+	protocol.Run("kgo", "github.com/twmb/franz-go", features, &harness{})
+}
+
+// Commands -----------------------------------------------------------------------------------------------------------
+
+func (h *harness) CarryOut(c *protocol.Command) error {
+	switch c.Command {
+	case "configure":
+		h.settings = c // kgo's client joins as soon as there is one, so it is made by subscribe
+	case "subscribe":
+		return h.subscribe(c.Topics)
+	case "commit":
+		h.commit()
+	case "unsubscribe":
+		h.client.LeaveGroup()
+	default:
+		return protocol.Unsupported(c)
+	}
+	return nil
+}
+
+func (h *harness) subscribe(topics []string) error {
+	s := h.settings
+	balancer := kgo.RangeBalancer()
+	if s.Rebalance == "cooperative" {
+		balancer = kgo.CooperativeStickyBalancer()
+	}
+	reset := kgo.NewOffset().AtStart()
+	if s.AutoOffsetReset == "latest" {
+		reset = kgo.NewOffset().AtEnd()
+	}
+	options := []kgo.Opt{
+		kgo.SeedBrokers(s.Addresses()...),
+		kgo.ClientID(s.ClientID),
+		kgo.ConsumerGroup(s.GroupID),
+		kgo.ConsumeTopics(topics...),
+		kgo.Balancers(balancer),
+		kgo.SessionTimeout(protocol.Milliseconds(s.SessionTimeoutMs)),
+		kgo.HeartbeatInterval(protocol.Milliseconds(s.HeartbeatIntervalMs)),
+		kgo.RebalanceTimeout(protocol.Milliseconds(s.MaxPollIntervalMs)),
+		kgo.RequestTimeoutOverhead(protocol.Milliseconds(s.RequestTimeoutMs)),
+		kgo.RetryBackoffFn(func(int) time.Duration { return protocol.Milliseconds(s.RetryBackoffMs) }),
+		kgo.ConsumeResetOffset(reset),
+		kgo.FetchMaxWait(protocol.Milliseconds(s.FetchMaxWaitMs)),
+		kgo.OnPartitionsAssigned(h.assigned),
+		kgo.OnPartitionsRevoked(h.revoked),
+		kgo.OnPartitionsLost(h.lost),
+	}
+	if s.AutoCommit {
+		options = append(options, kgo.AutoCommitInterval(protocol.Milliseconds(s.AutoCommitIntervalMs)))
+	} else {
+		options = append(options, kgo.DisableAutoCommit())
+	}
+	client, err := kgo.NewClient(options...)
+	h.client = client
+	return err
+}
+
+func (h *harness) Poll(timeout time.Duration) []protocol.Event {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	fetches := h.client.PollFetches(ctx)
+	fetches.EachError(func(_ string, _ int32, err error) {
+		if !errors.Is(err, context.DeadlineExceeded) { // kgo's way to say that the time is over
+			protocol.Error(err, "poll")
+		}
+	})
+	ranges := []protocol.Event{}
+	fetches.EachPartition(func(batch kgo.FetchTopicPartition) {
+		if count := len(batch.Records); count > 0 {
+			first, last := batch.Records[0].Offset, batch.Records[count-1].Offset
+			ranges = append(ranges, protocol.Range(batch.Topic, batch.Partition, count, first, last))
+		}
+	})
+	return ranges
+}
+
+func (h *harness) commit() {
+	offsets := map[string]map[int32]int64{}
+	for topic, partitions := range h.client.UncommittedOffsets() {
+		offsets[topic] = map[int32]int64{}
+		for number, position := range partitions {
+			offsets[topic][number] = position.Offset
+		}
+	}
+	protocol.Committed(h.client.CommitUncommittedOffsets(context.Background()), offsets)
+}
+
+func (h *harness) Close() error {
+	if h.client != nil {
+		h.client.Close()
+	}
+	return nil
+}
+
+// What the client does -----------------------------------------------------------------------------------------------
+
+func (h *harness) assigned(_ context.Context, _ *kgo.Client, moved map[string][]int32) {
+	protocol.Callback("partitions_assigned", moved, h.settings.CallbackMs)
+}
+
+// A revoked callback of the application's replaces kgo's own, which commits (its documentation of OnPartitionsRevoked);
+// who wants positions committed automatically must commit in it, as here, before the rest of the callback.
+func (h *harness) revoked(ctx context.Context, client *kgo.Client, moved map[string][]int32) {
+	if h.settings.AutoCommit && len(moved) > 0 {
+		if err := client.CommitUncommittedOffsets(ctx); err != nil {
+			protocol.Error(err, "commit")
+		}
+	}
+	protocol.Callback("partitions_revoked", moved, h.settings.CallbackMs)
+}
+
+func (h *harness) lost(_ context.Context, _ *kgo.Client, moved map[string][]int32) {
+	protocol.Callback("partitions_lost", moved, h.settings.CallbackMs)
+}

@@ -1,0 +1,86 @@
+// What the harnesses in JavaScript share: commands from stdin, events to stdout, one JSON object a line, as PROTOCOL.md
+// says. When stdin ends the kit is gone, and so is this process.
+
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+const EXIT_UNSUPPORTED = 127;
+const GRACE_MS = 5_000;
+
+// stdout belongs to the protocol.
+console.log = console.info = console.debug = console.error;
+
+/** Write one event, stamped by the kit's clock. */
+export function say(name, fields = {}) {
+  const at_us = Number(process.hrtime.bigint() / 1000n);
+  process.stdout.write(`${JSON.stringify({ name, at_us, ...fields })}\n`);
+}
+
+/** Tell what a call threw, or what the client reported. */
+export function error(problem, call = "") {
+  console.error(problem);
+  say("error", { error: problem.name ?? "Error", message: String(problem.message ?? problem).slice(0, 500), call });
+}
+
+/** The records that the application was handed: what it would commit of each partition. */
+export class Positions {
+  #next = new Map();
+
+  /** Tell one record. */
+  consumed(topic, partition, offset) {
+    const range = { topic, partition, count: 1, minOffset: offset, maxOffset: offset };
+    say("records_consumed", { count: 1, partitions: [range] });
+    this.#next.set(`${topic} ${partition}`, { topic, partition, offset: offset + 1 });
+  }
+
+  /** Commit them by a function that takes them, and tell how it ended. */
+  async commit(by) {
+    const offsets = [...this.#next.values()];
+    try {
+      await by(offsets);
+      say("offsets_committed", { success: true, offsets });
+    } catch (problem) {
+      say("offsets_committed", { success: false, error: String(problem.message ?? problem).slice(0, 500) });
+    }
+  }
+}
+
+/**
+ * Carry out the kit's commands, one at a time, by the methods of a harness: configure, subscribe, poll, stop_polling,
+ * commit, unsubscribe and close. `client` is the name of its package in npm.
+ */
+export async function run(name, client, features, harness) {
+  // The main loop may wait for the client for ever; the process must not outlive the kit.
+  process.stdin.once("end", () => setTimeout(() => process.exit(1), GRACE_MS));
+  const { version } = createRequire(import.meta.url)(`./node_modules/${client}/package.json`);
+  say("startup_complete", { client: name, version, features, protocol: 1 });
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { command, ...settings } = JSON.parse(line);
+    if (command === "close") {
+      await close(harness);
+    }
+    if (harness[command] === undefined) {
+      console.error(`harness: unsupported: the command ${command}`);
+      process.exit(EXIT_UNSUPPORTED);
+    }
+    try {
+      await harness[command](settings);
+    } catch (problem) {
+      error(problem, command);
+    }
+    say("command_done", { command });
+  }
+  process.exit(1);
+}
+
+async function close(harness) {
+  say("shutdown_requested");
+  const begun = performance.now();
+  try {
+    await harness.close();
+  } catch (problem) {
+    error(problem, "close");
+  }
+  say("shutdown_complete", { elapsed_ms: Math.round(performance.now() - begun) });
+  process.exit(0);
+}
