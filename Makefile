@@ -52,7 +52,7 @@ unit: install
 	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools and not nightly" $(PYTEST_ARGS)
 	@$(BIN)/groupspec doctor --left-out
 
-check: install  ## what takes long, and what needs SPIN, Go, Maven and a JDK: the real broker, Java and Go clients
+check: install  ## what takes long, and what needs SPIN, Go, Node, Maven and a JDK: the real broker, built clients
 	@echo "==> exhaustive tests, the real broker, and what needs other tools"
 	@$(BIN)/pytest -m "(exhaustive or real_broker or tools) and not nightly" --durations=40 --durations-min=10 $(PYTEST_ARGS)
 

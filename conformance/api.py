@@ -33,6 +33,7 @@ def judge(
     clients: str | Iterable[str],
     scenarios: Sequence[str] = (),
     *,
+    profile: str = "quick",
     jobs: int | None = None,
     repeat: int = 1,
     confirm: bool = True,
@@ -48,7 +49,9 @@ def judge(
 
     Args:
         clients: Built-in names, or `cmd:COMMAND LINE` of a program that speaks the harness protocol (wire/PROTOCOL.md).
-        scenarios: Ids of scenarios (`first-join`), or of one variant each (`first-join/poll-5`); all if there are none.
+        scenarios: Ids of scenarios (`first-join`), or of one variant each (`first-join/poll-5`); without any, those of
+            the profile.
+        profile: `quick`: the scenarios that are written by hand; `full`: every answer at every point besides.
         jobs: Runs at the same time; None: three for each processor.
         repeat: Runs of each case.
         confirm: Run a case again in which a rule was broken, until that is certain or flaps.
@@ -68,7 +71,7 @@ def judge(
     from groupspec.conformance.wire.scenarios import find_cases
 
     judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
-    cases = find_cases(scenarios)
+    cases = find_cases(scenarios, profile)
     folder = None if report is None else Path(report)
     if folder is not None:
         writable_folder(folder)

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.mutation.catalogue.unnoticed import UNNOTICED
 from groupspec.conformance.mutation.guards import is_defect, stop_the_endless
 from groupspec.conformance.mutation.mutant import Mutant, Seam
 from groupspec.conformance.schedules.campaign import search
@@ -46,7 +47,7 @@ class Trial:
     Attributes:
         mutant: Its id.
         noticed_by: The first check that noticed it; empty: none did.
-        how: What that check said; why it is not noticed, where that is known; what is wrong with the mutant.
+        how: What that check said; or what is wrong with the mutant.
         wire: Scenarios of the wire kit that notice it.
         seconds: How long it took.
     """
@@ -62,9 +63,15 @@ class Trial:
         """Whether any general check notices it."""
         return bool(self.noticed_by or self.wire)
 
+    @property
+    def reason(self) -> str:
+        """Why no check notices it, as far as the catalogue says; empty if one does."""
+        return "" if self.is_noticed else UNNOTICED.get(self.mutant, "")
+
     def data(self) -> dict[str, object]:
         """In the shape of the JSON Schema."""
-        return asdict(self) | {"seconds": round(self.seconds, 1), "is_noticed": self.is_noticed}
+        told = {"seconds": round(self.seconds, 1), "is_noticed": self.is_noticed, "reason": self.reason}
+        return asdict(self) | told
 
 
 def of_the_reference() -> dict[str, Mutant]:

@@ -61,9 +61,10 @@ def command(
     figures: list[Figure] = []
     with Steps("measuring", total=len(benchmarks)) as steps:
         for each in benchmarks:
-            figures += each.measure(steps.now)
+            measured = each.measure(steps.now)
             steps.done()
-    say(*("\n  ".join(_lines(figure)) for figure in figures))
+            say(*("\n  ".join(_lines(figure)) for figure in measured))  # at once: the next one may take long
+            figures += measured
     write_json("bench", {"figures": [figure.data() for figure in figures]})
     return EXIT_OK
 

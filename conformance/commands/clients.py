@@ -1,4 +1,4 @@
-"""`groupspec clients`: which clients the kit brings a harness for, and building those in other languages."""
+"""`groupspec clients`: which clients the kit brings a harness for, and building those that take it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITH_PIP = "pip install '.[clients]'"
 
 @click.group("clients")
 def command() -> None:
-    """List the clients that have a harness here, and build those that are in other languages.
+    """List the clients that have a harness here, and build those that are in other languages or versions.
 
     Example: groupspec clients install java && groupspec conform java
     """
@@ -41,7 +41,7 @@ def list_clients() -> None:
 def install(names: Sequence[str]) -> None:
     """Build a client's harness into the user's cache; what is there already is kept.
 
-    Example: groupspec clients install java kgo
+    Example: groupspec clients install java kgo java@3.9.1
 
     Exit code 0 when all are installed, 2 when a tool or the network is missing, or a build fails.
     """

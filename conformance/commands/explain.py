@@ -123,7 +123,10 @@ def _lines(told: Explanation, most: int | None) -> Iterator[str]:
     yield from _list("tests that carry its id", list(map(str, told.tests)), most)
     bugs = [KNOWN_BUGS[bug] for bug in told.known_bugs]
     yield from _list("known bugs", [f"{bug.id} {bug.client}, {bug.source}: {bug.symptom}" for bug in bugs], most)
-    known = [f"{each.verdict} {each.client} {each.version} in {each.cases}; {each.told}" for each in told.deviations]
+    known = [
+        f"{each.verdict} {each.client} {', '.join(each.versions)} in {each.cases}; {each.told}"
+        for each in told.deviations
+    ]
     yield from _list("known deviations of clients (docket)", known, most)
     yield from _list("pictures", told.pictures())
     yield from _list(f"in the book ({_BOOK})", [told.page] if told.page else [])

@@ -46,7 +46,7 @@ def command(
 
     First every route: the shortest run to each transition, and to each pair of transitions that can follow each other.
     Then drawn examples, each a route and a random walk. The core is driven event by event; the drivers run with their
-    real threads in virtual time.
+    own threads, one at a time, in virtual time.
 
     Some transitions can't fire in the heartbeat driver: as in Kafka, its thread looks at no timer while the coordinator
     is unknown; and where one callback follows another, both run in the same poll().

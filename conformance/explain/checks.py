@@ -12,11 +12,12 @@ from groupspec.conformance.explain.explanation import Explanation, Kind, section
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.traces.causes import TOLD
 from groupspec.conformance.traces.quarantine import REASONS
+from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.case import PLAIN_NAME, Variant
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, Checker
-from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases
+from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, all_cases, find_cases, scenarios
 from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
@@ -31,14 +32,14 @@ _FINDINGS_ARE: Final = {
 def _case_names() -> dict[str, str]:
     """Scenarios and cases; ID/plain is the only case of a scenario that has no other."""
     plain = {f"{scenario}/{PLAIN_NAME}": scenario for scenario in SCENARIOS}
-    return plain | themselves((*SCENARIOS, *(case.selector for case in all_cases())))
+    return plain | themselves((*SCENARIOS, *answer_ids(), *(case.selector for case in all_cases())))
 
 
 def _scenario(name: str) -> Explanation:
     """A scenario with its cases, or one case of it."""
     identifier, _, variant = name.partition("/")
-    scenario = SCENARIOS[identifier]
-    cases = {case.selector: case for case in all_cases() if case.scenario is scenario}
+    scenario = SCENARIOS.get(identifier) or scenarios(FULL)[identifier]
+    cases = {case.selector: case for case in find_cases([identifier])}
     case = cases.get(name)
     told: dict[str, str | Iterable[str]] = {"what happens": filter(None, map(str.strip, scenario.doc.split("\n")))}
     if variant and case is not None:
@@ -53,8 +54,8 @@ def _scenario(name: str) -> Explanation:
         "case of a scenario" if variant else "scenario",
         name,
         scenario.title,
-        address("check", identifier),
-        sources=(scenario.source, "conformance/wire/scenarios.py"),
+        address("check", identifier) if identifier in SCENARIOS else "",
+        sources=(scenario.source, f"conformance/wire/{'scenarios.py' if identifier in SCENARIOS else 'answers'}"),
         rules=case.rules if case is not None else scenario.rules,
         sections=sections(told),
     )

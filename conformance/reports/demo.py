@@ -281,8 +281,8 @@ def _told(found: Results) -> Iterator[tuple[str, str]]:
 def _left_out(found: Results) -> str:
     parts = [step.name for step in found.steps if step.status != "ok"]
     absent = [name for name, build in BUILDS.items() if not build.installed]
-    here = f"not built on this machine: {', '.join(absent)}" if absent else "built on this machine"
+    here = f"{len(absent)} of {len(BUILDS)} not built on this machine" if absent else "all built on this machine"
     return (
-        f"{', '.join(parts) or 'nothing of the demo'}; it judges no {' and '.join(BUILDS)} ({here}): `groupspec "
+        f"{', '.join(parts) or 'nothing of the demo'}; it judges no client in another language ({here}): `groupspec "
         "clients list`"
     )

@@ -1,4 +1,4 @@
-"""Brings events about in the whole consumer: real threads, two queues, run to idle on a virtual clock.
+"""Brings events about in the whole consumer: threads, two queues, run to idle on a virtual clock.
 
 The application calls its API, its listener stays inside callbacks until it is told to return, the coordinator answers
 when told, and timers expire when told. What the background thread makes of all this passes the core's front door, and

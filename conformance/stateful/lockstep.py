@@ -2,7 +2,7 @@
 
 An *adapter* brings an event about in an implementation; a *probe* sits at the implementation's own front door and
 writes down every input that passes it, what came out, and how the implementation then describes itself. The model
-follows these inputs, not the intentions: when a driver with real threads does something by itself, such as firing a
+follows these inputs, not the intentions: when a driver with threads does something by itself, such as firing a
 second timer, the model is told of that too.
 
 What is compared after each input: the states of the member's three machines (rebalance, timeouts, connection),

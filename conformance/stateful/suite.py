@@ -50,7 +50,7 @@ def start_core(target: str, member: Member, state: MemberState) -> LockstepRun:
 
 
 def _start_driver(design: Design, target: str, member: Member, state: MemberState) -> LockstepRun:
-    """A run against the whole consumer: one of its threading designs, real threads, virtual time."""
+    """A run against the whole consumer: one of its threading designs, threads and all, in virtual time."""
     if target == MEMBER:
         return Lockstep(member, state, DriverAdapter(member, state, design))
     return PartitionLockstep(member, state, PartitionDriverAdapter(member, state, design))

@@ -188,11 +188,11 @@ def test_a_rule_that_could_not_be_judged_fails_as_in_conform(monkeypatch: pytest
         client.check("x")
 
 
-@pytest.mark.parametrize("client", ["sarama", "cmd:/no/such/program"])
+@pytest.mark.parametrize("client", ["acme", "cmd:/no/such/program"])
 def test_a_client_that_there_is_not_is_told_without_a_traceback(pytester: pytest.Pytester, client: str) -> None:
     told = told_by(pytester, THE_KIT, f"--groupspec-client={client}")
     assert "2 errors" in told
-    assert "there is no client 'sarama'" in told or "the command '/no/such/program' is not there" in told
+    assert "there is no client 'acme'" in told or "the command '/no/such/program' is not there" in told
     assert "def groupspec_client" not in told
     assert "During handling" not in told
 

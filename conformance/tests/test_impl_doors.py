@@ -25,6 +25,8 @@ DOORS: dict[str, set[str]] = {
     # The broker serves in a thread of its own, in real time, beside whatever it is the opposite side of.
     **dict.fromkeys(THREADS_AND_CLOCKS, RUNTIME | {"impl/broker/server.py"}),
     **dict.fromkeys(SOCKETS, WIRE),
+    # The threads of virtual time.
+    "greenlet": {"impl/run_to_idle.py"},
     # A scheduler that searches for races draws its choices from a seed.
     **dict.fromkeys(CHANCE, RUNTIME | {"impl/scheduling/strategies.py"}),
 }

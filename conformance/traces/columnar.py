@@ -254,7 +254,7 @@ def judge(  # type: ignore[no-untyped-def]
             under_way = r.source == _WIRE and g == r.generation_before
             arrived = r.source == _REFERENCE or now > r.lost_at + IN_FLIGHT_US
             if r.lost == YES:
-                if arrived or g == NO_GENERATION:
+                if arrived or g == NO_GENERATION or (r.source == _WIRE and member_id[i] == 0):
                     found = _find(findings, found, i, Rule.COMMIT_NO_MEMBER, 0, g, -1, state)
             elif r.generation != UNKNOWN_GENERATION and g != r.generation and not under_way:
                 found = _find(findings, found, i, Rule.COMMIT_GENERATION, r.generation, g, -1, state)

@@ -61,7 +61,7 @@ def outcome(*findings: Finding, settled_s: float | None = 1.5) -> Outcome:
     [
         (["soak", "step"], "soak beside other benchmarks"),
         (["soak", "--members", "reference"], "2 to 8 of"),
-        (["soak", "--members", "reference,sarama"], "2 to 8 of"),
+        (["soak", "--members", "reference,acme"], "2 to 8 of"),
     ],
 )
 def test_what_is_no_soak_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

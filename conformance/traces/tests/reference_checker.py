@@ -343,7 +343,8 @@ class ReferenceMember:
         generation = self.line.generation
         under_way = self.source == "wire" and generation == self.generation_before
         if self.lost:
-            if self._loss_has_arrived() or generation == NO_GENERATION:
+            nameless = self.source == "wire" and not self.line.member_id
+            if self._loss_has_arrived() or generation == NO_GENERATION or nameless:
                 self._report("T-COMMIT-NO-MEMBER", 0, generation)
         elif self.generation != UNKNOWN_GENERATION and generation != self.generation and not under_way:
             self._report("T-COMMIT-GENERATION", self.generation, generation)
