@@ -85,6 +85,7 @@ class Requests:
         finding: What it knows of its coordinator.
         refusals: What it was ever refused for good, or because another process has its name.
         to_tell: Which of these its application has to be told of.
+        committed_ms: When it has last sent a commit.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
         left: Whether it has sent LeaveGroup, and no JoinGroup since.
     """
@@ -123,6 +124,7 @@ class Requests:
         self.fenced = self.maybe_fenced = False
         self.leaving = False
         self.left = False
+        self.committed_ms = 0
 
     # What happens -----------------------------------------------------------------------------------------------------
 
@@ -249,6 +251,8 @@ class Requests:
                 self._check_generation(request)
             case LeaveGroupRequest():
                 self._check_leave(request, now_ms)
+        if isinstance(request, OffsetCommitRequest):
+            self.committed_ms = now_ms
         if isinstance(request, HeartbeatRequest):
             self._check_heartbeat(request, now_ms)
         if isinstance(request, GROUP_REQUESTS):
