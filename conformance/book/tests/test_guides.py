@@ -81,7 +81,7 @@ def test_a_docstring_is_split_into_prose_and_sections_and_a_long_signature_is_fo
     assert [section.title for section in judge.sections] == ["Args", "Returns", "Raises"]
     assert [name for name, _ in judge.sections[2].entries] == ["UsageProblem", "InconclusiveProblem"]
     assert judge.signature.startswith("(\n    clients: str | Iterable[str],\n")
-    assert "    *,\n    jobs: int | None = None,\n" in judge.signature
+    assert "    *,\n    profile: str = 'quick',\n    jobs: int | None = None,\n" in judge.signature
     consumer = api_pages.documented("Consumer", impl.Consumer)
     assert ReadPage(f"<!doctype html><body>{consumer.text}</body>").problems == []
     assert '<pre tabindex="0"><code>with Consumer(' in consumer.text
