@@ -22,6 +22,7 @@ from groupspec.conformance.benchmarks.consume import PARTITIONS, broker, create_
 from groupspec.conformance.benchmarks.figures import Figure, no_more
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.log import Log, now_us
@@ -134,6 +135,9 @@ def measure(now: Callable[[str], None], rounds: int = ROUNDS) -> list[Figure]:
     """Every client, in every round."""
     clients = [*OURS, *GOALS, *(other for other in OTHERS if other != "java" or shutil.which("mvn"))]
     took: dict[str, list[float]] = {client: [] for client in clients}
+    for client in BUILDS.keys() & clients:
+        now(f"rebalance: building {client}, unless it is")
+        BUILDS[client].install()
     with broker(now, "rebalance") as bootstrap, ExitStack() as stack:
         create_topic(bootstrap, TOPIC)
         pairs = {}
