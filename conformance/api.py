@@ -6,7 +6,7 @@ Each imports what it needs when it is called: who explains a log needs no client
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -39,6 +39,7 @@ def judge(
     confirm: bool = True,
     seed: int = 0,
     report: StrPath | None = None,
+    rules: Collection[str] = (),
     finished: Callable[[CaseResult, int], None] | None = None,
 ) -> Campaign:
     """Judges Kafka clients over TCP, rule by rule, against a scripted broker on loopback (`groupspec conform`).
@@ -57,21 +58,24 @@ def judge(
         confirm: Run a case again in which a rule was broken, until that is certain or flaps.
         seed: Draws the order of the runs.
         report: A folder for wire logs and sequence diagrams; None: none are written.
+        rules: Judge by these only (ids or names), in the cases that give an occasion for one; without any, by all.
         finished: Called after each run with its result and how many more runs it has made necessary.
 
     Returns:
         For each client its rows: case, rule, verdict with reason, how many of the runs, and how to run it again.
 
     Raises:
-        UsageProblem: there is no such client or scenario, or the folder cannot be written.
+        UsageProblem: there is no such client, scenario or rule, or the folder cannot be written.
         InconclusiveProblem: there is not enough memory.
     """
     from groupspec.conformance.wire.campaign import run_campaign
     from groupspec.conformance.wire.clients import find_client
+    from groupspec.conformance.wire.rule_choice import chosen_rules, with_occasion
     from groupspec.conformance.wire.scenarios import find_cases
 
     judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
-    cases = find_cases(scenarios, profile)
+    chosen = chosen_rules(rules)
+    cases = with_occasion(find_cases(scenarios, profile), chosen)
     folder = None if report is None else Path(report)
     if folder is not None:
         writable_folder(folder)
@@ -86,6 +90,7 @@ def judge(
         confirm=confirm,
         seed=seed,
         report=folder,
+        rules=chosen,
         finished=finished or (lambda *_: None),
     )
 

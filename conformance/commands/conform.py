@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.table import Table
+from msgspec import convert
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
 from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
+from groupspec.conformance.commands._comparison import lines
+from groupspec.conformance.commands._conform_list import show_list
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
-from groupspec.conformance.wire.answers.rows import left_out
+from groupspec.conformance.reports.comparison import Comparison, compare
+from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
-from groupspec.conformance.wire.case import PLAIN_NAME
 from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.client_builds import BUILDS
-from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
+from groupspec.conformance.wire.clients import BUILT_IN
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
-from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.recording import RECORDINGS, judge_recording, load, recordings_in
-from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, SCENARIOS, all_cases, find_cases, scenarios
+from groupspec.conformance.wire.rule_choice import chosen_rules, with_occasion
+from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, all_cases, find_cases, scenarios
 from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
+
+
+def _rule_names() -> list[str]:
+    return [*RULES, *(rule.name for rule in RULES.values())]
 
 
 @click.command("conform")
@@ -72,8 +76,23 @@ from groupspec.spec.rules import RULES
     "allowed",
     multiple=True,
     metavar="RULE",
-    type=Known("rule", lambda: [*RULES, *(rule.name for rule in RULES.values())], refused=False),
+    type=Known("rule", _rule_names, refused=False),
     help="A FAIL of this rule (id or name) is told, and does not make the exit code 1.",
+)
+@click.option(
+    "--rule",
+    "rule_names",
+    multiple=True,
+    metavar="RULE",
+    type=Known("rule", _rule_names, refused=False),
+    help="Judge by this rule (id or name) only, in the cases that give an occasion for it.",
+)
+@click.option("--must-only", is_flag=True, help="Judge only by rules that every client must keep.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The --json of an earlier run: only what is worse than there counts for the exit code.",
 )
 @click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
 @json_option
@@ -88,6 +107,9 @@ def command(
     report: Path | None,
     again: bool,
     allowed: Sequence[str],
+    rule_names: Sequence[str],
+    must_only: bool,
+    baseline: Path | None,
     listing: bool,
 ) -> int:
     """Judge clients against the rules, on the wire.
@@ -100,7 +122,7 @@ def command(
     groupspec conform --judge out/kafka-python
     """
     if listing:
-        _list()
+        show_list()
         return EXIT_OK
     if again and not clients:
         raise UsageProblem("no recorded run to judge", allowed=RECORDINGS, next_step="`groupspec conform --judge DIR`")
@@ -111,10 +133,13 @@ def command(
             next_step="for example `groupspec conform reference`, or `groupspec conform --list`",
         )
     may_break = frozenset(map(rule_named, allowed))
+    rules = chosen_rules(rule_names, must_only=must_only)
+    old = None if baseline is None else read(baseline, Conform)
     if again:
-        campaign = _judge_again(clients, report)
+        campaign = _judge_again(clients, report, rules)
     else:
-        with Steps("judging", len(set(clients)) * len(find_cases(chosen, profile)) * repeat) as steps:
+        cases = with_occasion(find_cases(chosen, profile), rules)
+        with Steps("judging", len(set(clients)) * len(cases) * repeat) as steps:
 
             def finished(_: CaseResult, more: int) -> None:
                 steps.more(more)
@@ -129,15 +154,21 @@ def command(
                 confirm=confirm,
                 seed=seed,
                 report=report,
+                rules=rules,
                 finished=finished,
             )
     campaign = replace(campaign, allowed=may_break)
-    result = as_json(campaign)
+    found = None if old is None else compare(old, convert(as_json(campaign), Conform))
+    if found is not None:
+        campaign = campaign.against(_no_worse(campaign, found))
+    result = as_json(campaign) | {"baseline": None if found is None else found.as_json()}
     write_json("conform", result)
     if report is not None:
         write_text(report / "junit.xml", junit_xml(campaign, report))
         write_json("conform", result, report / "conform.json")
     show(results(), campaign, report)
+    if found is not None:
+        say(f"against {baseline}:", *lines(found))
     if report is not None:
         from groupspec.conformance.reports.html import conform_page
 
@@ -149,70 +180,16 @@ def command(
     return campaign.exit_code()
 
 
-def _judge_again(names: Sequence[str], report: Path | None) -> Campaign:
-    """Recorded runs, by the rules as they are now."""
+def _judge_again(names: Sequence[str], report: Path | None, rules: frozenset[str]) -> Campaign:
+    """Recorded runs, by the rules as they are now; those that give no occasion for any of these are left out."""
     files = recordings_in([Path(name) for name in names])
     if report is not None:
         writable_folder(report)
-    return judged_again((judge_recording(load(file), file) for file in files), report)
+    judged = (judge_recording(load(file), file) for file in files)
+    return judged_again((each for each in judged if rules.intersection(each.case.rules)), report, rules)
 
 
-def _list() -> None:
-    console = results()
-    written = Table(
-        title="Scenarios",
-        title_justify="left",
-        caption="* judged in some of the variants: `groupspec explain SCENARIO/VARIANT` shows the rules of one",
-        caption_justify="left",
-    )
-    for name in ("scenario", "variants", "about", "rules"):
-        written.add_column(name, overflow="fold", no_wrap=name == "scenario")  # an id is never cut: it is to be copied
-    for each in SCENARIOS.values():
-        variants = ", ".join(variant.name or PLAIN_NAME for variant in each.variants)
-        in_some = {rule for variant in each.variants for rule in variant.not_judged.split()}
-        judged = " ".join(f"{rule}*" if rule in in_some else rule for rule in each.rules)
-        written.add_row(each.id, variants, each.title, judged)
-    console.print(written)
-    console.print(_generated())
-    clients = Table("client", "harness", title="Built-in clients", title_justify="left")
-    for client in IN_PYTHON.values():
-        clients.add_row(client.name, " ".join(("python", *client.command[1:])))
-    for build in BUILDS.values():
-        clients.add_row(build.name, f"groupspec clients install {build.name}: by {build.needs}")
-    clients.add_row("cmd:COMMAND LINE", "any program that speaks conformance/wire/PROTOCOL.md")
-    console.print(clients)
-    result = {
-        "scenarios": [
-            {
-                "id": each.id,
-                "title": each.title,
-                "source": each.source,
-                "rebalance": each.rebalance,
-                "needs": sorted(each.needs),
-                "rules": list(each.rules),
-                "variants": [{"name": variant.name, "poll_ms": variant.poll_ms} for variant in each.variants],
-            }
-            for each in scenarios(FULL).values()
-        ],
-        "left_out": dict(Counter(why for _, why in left_out())),
-        "clients": [*BUILT_IN],
-        "features": dict(FEATURES),
-    }
-    write_json("conform-list", result)
-
-
-def _generated() -> Table:
-    """What `--profile full` adds: a line for each scenario, not for each of its variants."""
-    table = Table(
-        title="Generated scenarios (--profile full)",
-        title_justify="left",
-        caption="a variant is POINT-ANSWER: `--scenario heartbeat-eager/stable-unknown-member-id`; "
-        f"{len(left_out())} more cannot be (--json FILE has the reasons)",
-        caption_justify="left",
-    )
-    for name in ("scenario", "variants", "about"):
-        table.add_column(name, overflow="fold", no_wrap=name == "scenario")
-    for each in scenarios(FULL).values():
-        if each.id not in SCENARIOS:
-            table.add_row(each.id, str(len(each.variants)), each.title)
-    return table
+def _no_worse(campaign: Campaign, found: Comparison) -> set[tuple[str, str, str]]:
+    """The verdicts that a baseline has no better."""
+    every = {(client.client.name, row.case.id, row.rule) for client in campaign.clients for row in client.rows}
+    return every - found.worse

@@ -67,6 +67,7 @@ class ClientVerdicts(msgspec.Struct, frozen=True):
     version: str
     results: tuple[VerdictRow, ...]
     crashes: tuple[Crash, ...] = ()
+    client: str = ""
 
 
 class Conform(msgspec.Struct, frozen=True):
@@ -76,6 +77,8 @@ class Conform(msgspec.Struct, frozen=True):
     seconds: float
     seed: int = 0
     stopped: str = ""
+    rules: tuple[str, ...] = ()
+    groupspec: str = ""
 
 
 class Count(msgspec.Struct, frozen=True):

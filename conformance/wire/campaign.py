@@ -14,10 +14,11 @@ import random
 import shlex
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,7 @@ from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.docket import explanation
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import symptoms
+from groupspec.conformance.wire.rule_choice import EVERY_RULE
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.to_trace import places
 from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine, exit_code
@@ -51,6 +53,7 @@ class Row:
         trace_seq: The last event of that run's trace up to then; None if none was written.
         symptom_of: The rule whose breach in that run this is a symptom of: one stall of the client breaks several.
         docket: The entry of the docket that explains it; None if there is none.
+        no_worse: A baseline has the same case no better.
     """
 
     case: Case
@@ -63,6 +66,7 @@ class Row:
     trace_seq: int | None = None
     symptom_of: str = ""
     docket: DocketEntry | None = None
+    no_worse: bool = False
 
     @property
     def judgement(self) -> Judgement:
@@ -106,6 +110,7 @@ class Campaign:
         repeat: Runs of each case that were asked for.
         stopped: What is wrong with it, if the user stopped it; cases without a run are left out of the clients' rows.
         allowed: Rules whose FAIL is told, and does not count for the exit code.
+        rules: Those that verdicts were asked for.
     """
 
     clients: Sequence[ClientResult]
@@ -115,21 +120,30 @@ class Campaign:
     repeat: int = 1
     stopped: str = ""
     allowed: frozenset[str] = frozenset()
+    rules: frozenset[str] = EVERY_RULE
 
     def verdicts(self) -> list[Verdict]:
         """All of them."""
         return [verdict for client in self.clients for verdict in client.verdicts()]
 
     def allows(self, row: Row) -> bool:
-        """Whether it is a FAIL of a rule that may be broken."""
-        return row.rule in self.allowed and row.judgement.verdict is Verdict.FAIL
+        """Whether it is a FAIL that does not count: of a rule that may be broken, or no worse than a baseline."""
+        return (row.no_worse or row.rule in self.allowed) and row.judgement.verdict is Verdict.FAIL
 
     def exit_code(self) -> int:
-        """What `groupspec conform` ends with: an allowed FAIL counts as a DEVIATION does."""
+        """What `groupspec conform` ends with: a FAIL that does not count, counts as a DEVIATION does."""
         return exit_code(
-            [Verdict.DEVIATION if self.allows(row) else row.judgement.verdict for row in client.rows]
+            [
+                Verdict.DEVIATION if self.allows(row) else row.judgement.verdict
+                for row in client.rows
+                if not (row.no_worse and row.judgement.verdict is Verdict.INCONCLUSIVE)
+            ]
             for client in self.clients
         )
+
+    def against(self, known: Collection[tuple[str, str, str]]) -> Campaign:
+        """The same, where a baseline has these no better: names of a client and a case, and a rule."""
+        return replace(self, clients=[_against(client, known) for client in self.clients])
 
 
 @dataclass(frozen=True)
@@ -157,8 +171,8 @@ class _Finished:
 class _Runs:
     """The runs so far."""
 
-    def __init__(self, report: Path | None) -> None:
-        self.report = report
+    def __init__(self, report: Path | None, rules: frozenset[str]) -> None:
+        self.report, self.rules = report, rules
         self._found: defaultdict[tuple[Client, Case], dict[int, _Finished]] = defaultdict(dict)
         self.count = 0
 
@@ -194,6 +208,7 @@ def run_campaign(
     confirm: bool = False,
     seed: int = 0,
     report: Path | None = None,
+    rules: frozenset[str] = EVERY_RULE,
     finished: Callable[[CaseResult, int], None] = lambda *_: None,
 ) -> Campaign:
     """Runs every case against every client, `repeat` times each.
@@ -206,10 +221,11 @@ def run_campaign(
         confirm: Run a case again in which a rule was broken, until that is certain or flaps.
         seed: Draws the order of the runs.
         report: A writable folder for logs and diagrams; None: none are written.
+        rules: Those that verdicts are asked for.
         finished: Called after each run, on the calling thread, with how many runs it has made necessary.
     """
     begun = time.monotonic()
-    runs, stopped = _Runs(report), ""
+    runs, stopped = _Runs(report, rules), ""
     queue = deque(_Job(*one) for one in product(clients, cases, range(repeat)))
     least = len(queue)
     random.Random(seed).shuffle(queue)
@@ -226,7 +242,7 @@ def run_campaign(
                     runs.add(job, result)
                     done = runs.of(job.client, job.case)
                     waiting = ((each.client, each.case) for each in (*pending.values(), *queue))
-                    again = confirm and (job.client, job.case) not in waiting and _is_unsure(done)
+                    again = confirm and (job.client, job.case) not in waiting and _is_unsure(done, rules)
                     if again:
                         queue.append(_Job(job.client, job.case, len(done)))
                     finished(result, int(again))
@@ -235,7 +251,7 @@ def run_campaign(
         finally:
             _end(pool, pending)
     results = [_client_result(client, cases, runs) for client in clients]
-    return Campaign(results, time.monotonic() - begun, seed, jobs, repeat, stopped)
+    return Campaign(results, time.monotonic() - begun, seed, jobs, repeat, stopped, rules=rules)
 
 
 @contextmanager
@@ -263,23 +279,26 @@ def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> Non
     pool.shutdown()
 
 
-def _is_unsure(done: Sequence[_Finished]) -> bool:
-    """Whether a rule was broken in every run that judged it, and there were too few to make that certain."""
-    judged = ({each.run.judgements[rule].verdict for each in done} for rule in done[0].run.case.rules)
+def _is_unsure(done: Sequence[_Finished], rules: frozenset[str]) -> bool:
+    """Whether one of these was broken in every run that judged it, and there were too few to make that certain."""
+    asked = rules.intersection(done[0].run.case.rules)
+    judged = ({each.run.judgements[rule].verdict for each in done} for rule in asked)
     return len(done) < CERTAIN_RUNS and any(seen & {*BROKEN} and Verdict.PASS not in seen for seen in judged)
 
 
-def judged_again(results: Iterable[CaseResult], report: Path | None = None) -> Campaign:
+def judged_again(
+    results: Iterable[CaseResult], report: Path | None = None, rules: frozenset[str] = EVERY_RULE
+) -> Campaign:
     """The same of recorded runs: those of one client and case are repeats."""
-    runs = _Runs(report)
+    runs = _Runs(report, rules)
     for result in results:
         runs.add(_Job(result.client, result.case, len(runs.of(result.client, result.case))), result)
-    return Campaign([_client_result(client, cases, runs) for client, cases in runs.cases().items()])
+    return Campaign([_client_result(client, cases, runs) for client, cases in runs.cases().items()], rules=rules)
 
 
 def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
     by_case = {case: done for case in cases if (done := runs.of(client, case))}
-    rows = [row for case, done in by_case.items() for row in _rows(client, case, done, runs.report)]
+    rows = [row for case, done in by_case.items() for row in _rows(client, case, done, runs)]
     every = [each for done in by_case.values() for each in done]
     named = next((each.run for each in every if each.run.client_name), None)
     version = named.client_version if named is not None else ""
@@ -287,8 +306,13 @@ def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> Client
     return ClientResult(client, name, version, rows, list(_crashes(every)))
 
 
-def _rows(client: Client, case: Case, done: Sequence[_Finished], report: Path | None) -> Iterator[Row]:
-    for rule in case.rules:
+def _against(client: ClientResult, known: Collection[tuple[str, str, str]]) -> ClientResult:
+    rows = [replace(row, no_worse=(client.client.name, row.case.id, row.rule) in known) for row in client.rows]
+    return replace(client, rows=rows)
+
+
+def _rows(client: Client, case: Case, done: Sequence[_Finished], runs: _Runs) -> Iterator[Row]:
+    for rule in (each for each in case.rules if each in runs.rules):
         combined = combine([each.run.judgements[rule] for each in done])
         verdict, at_us = combined.judgement.verdict.value, combined.judgement.at_us
         shown = done[combined.place]
@@ -297,11 +321,11 @@ def _rows(client: Client, case: Case, done: Sequence[_Finished], report: Path | 
             rule=rule,
             combined=combined,
             seconds=sum(each.run.seconds for each in done),
-            replay=_replay(shown.run, report),
+            replay=_replay(shown.run, runs.report),
             folder=shown.folder,
             at_ms=None if at_us is None else round((at_us - shown.run.started_us) / 1000, 3),
             trace_seq=None if at_us is None else shown.trace_seqs.get(at_us),
-            symptom_of=symptoms(shown.run.judgements).get(rule, ""),
+            symptom_of=cause if (cause := symptoms(shown.run.judgements).get(rule, "")) in runs.rules else "",
             docket=explanation(client.name, shown.run.client_version, rule, case.id, verdict),
         )
 
@@ -358,6 +382,8 @@ def as_json(campaign: Campaign) -> dict[str, object]:
         "repeat": campaign.repeat,
         "stopped": campaign.stopped,
         "allowed": sorted(campaign.allowed),
+        "rules": [rule for rule in RULES if rule in campaign.rules],
+        "groupspec": version("groupspec"),
     }
 
 

@@ -90,8 +90,10 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
 def _count(campaign: Campaign, rows: Sequence[Row]) -> str:
     """How many have this verdict, and how many of them somebody has explained, or the user allows."""
     known = sum(row.docket is not None for row in rows)
-    allowed = sum(campaign.allows(row) for row in rows)
-    beside = ", ".join(f"{n} {what}" for n, what in ((known, "known"), (allowed, "allowed")) if n)
+    before = sum(campaign.allows(row) and row.no_worse for row in rows)
+    allowed = sum(campaign.allows(row) and not row.no_worse for row in rows)
+    told = (known, "known"), (allowed, "allowed"), (before, "no worse than the baseline")
+    beside = ", ".join(f"{n} {what}" for n, what in told if n)
     return f"{len(rows)} {rows[0].judgement.verdict.value}{beside and f' ({beside})'}"
 
 
@@ -120,22 +122,31 @@ def groups(client: ClientResult) -> list[Group]:
             cases = {row.case for row in told}
             of_it = Counter(row.rule for row in client.rows if row.symptom_of == rule and row.case in cases)
             if told:
-                told.sort(key=lambda row: (row.docket is not None, not row.combined.certain, row.combined.flaps))
+                told.sort(
+                    key=lambda row: (row.no_worse, row.docket is not None, not row.combined.certain, row.combined.flaps)
+                )
                 found.append(Group(rule, verdict, told, _judged(row.judgement.verdict for row in rows), of_it))
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
+
+
+def _least_known(row: Row) -> tuple[bool, ...]:
+    """For sorting: what nobody has seen before comes first, then what is surest."""
+    return row.no_worse, row.docket is not None, not row.combined.certain, row.combined.flaps
 
 
 def _tell(console: Console, campaign: Campaign, client: ClientResult, group: Group, report: Path | None) -> None:
     shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {RULES[group.rule].title}"
     console.print(f"{shown} in {_of_cases(len(group.rows), group.judged)}", highlight=False)
-    for line in _lines(group, report, campaign.allows(group.rows[0])):
+    for line in _lines(group, report, [row for row in group.rows if campaign.allows(row)]):
         console.print(f"  {line}", markup=False)
 
 
-def _lines(group: Group, report: Path | None, allowed: bool) -> Iterator[str]:
+def _lines(group: Group, report: Path | None, allowed: Sequence[Row]) -> Iterator[str]:
     first = group.rows[0]
     yield first.judgement.reason
-    if allowed:
+    if before := sum(row.no_worse for row in allowed):
+        yield f"no worse than the baseline in {_of_cases(before, len(group.rows))}: the exit code does not count it"
+    elif allowed:
         yield "allowed by --allow: the exit code does not count it"
     yield f"in:     {_listed(f'{row.case.id} ({row.combined.how_sure})' for row in group.rows)}"
     if group.symptoms:

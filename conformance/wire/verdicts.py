@@ -167,7 +167,7 @@ def rule_named(name: str) -> str:
     ids = {each: rule.id for rule in RULES.values() for each in (rule.id, rule.name)}
     if name not in ids:
         advice = did_you_mean(name, ids) or "`groupspec explain` knows every rule by its id and its name"
-        raise UsageProblem(f"there is no rule {name!r} to allow", next_step=advice)
+        raise UsageProblem(f"there is no rule {name!r}", next_step=advice)
     return ids[name]
 
 
