@@ -68,7 +68,11 @@ class Calls:
         return arguments.timeout(self._config.default_api_timeout_ms if timeout_ms is None else timeout_ms, call)
 
     def _await(self, call: str, event: Callable[[int], events.ServerEvent], deadline_ms: int) -> object:
-        """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6)."""
+        """Wait for a future; callbacks of earlier asynchronous commits run before this returns (rule M6).
+
+        A wakeup ends the waiting, not what was asked for: nothing is asked if it came before; else the commit goes on
+        (in the heartbeat design as soon as a later call serves the network), and nobody hears its outcome.
+        """
         self._need_background()
         self._call_guard.check_interrupted()
         future: Future = self._driver.call(event)

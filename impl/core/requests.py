@@ -1,8 +1,9 @@
 """The requests under way, by their ids, and which of them were given up.
 
 A request ends in one of three ways: it is answered; it fails (a NoAnswer); or it is given up, because the state that
-needed it is gone. The answer to one that failed or was given up may still come: it is late (`dispatch.is_late`). An
-answer to anything else was never asked for.
+needed it is gone. Nobody here keeps the time: the limit goes out in SendRequest, and the transport answers
+`NoAnswer(TIMED_OUT)` when it is over (`SocketTransport._expire`). The answer to one that failed or was given up may
+still come: it is late (`dispatch.is_late`). An answer to anything else was never asked for.
 """
 
 from __future__ import annotations
