@@ -40,6 +40,8 @@ def judge(
     seed: int = 0,
     report: StrPath | None = None,
     rules: Collection[str] = (),
+    resume: StrPath | None = None,
+    resumed: Callable[[Sequence[CaseResult], int], None] | None = None,
     finished: Callable[[CaseResult, int], None] | None = None,
 ) -> Campaign:
     """Judges Kafka clients over TCP, rule by rule, against a scripted broker on loopback (`groupspec conform`).
@@ -59,13 +61,16 @@ def judge(
         seed: Draws the order of the runs.
         report: A folder for wire logs and sequence diagrams; None: none are written.
         rules: Judge by these only (ids or names), in the cases that give an occasion for one; without any, by all.
+        resume: A file that keeps each run; one that is there already is gone on with, and nothing is run twice.
+        resumed: Called once, with the runs that `resume` has already, and how many are left.
         finished: Called after each run with its result and how many more runs it has made necessary.
 
     Returns:
         For each client its rows: case, rule, verdict with reason, how many of the runs, and how to run it again.
 
     Raises:
-        UsageProblem: there is no such client, scenario or rule, or the folder cannot be written.
+        UsageProblem: there is no such client, scenario or rule, `resume` is the file of another campaign, or something
+            cannot be written.
         InconclusiveProblem: there is not enough memory.
     """
     from groupspec.conformance.wire.campaign import run_campaign
@@ -91,6 +96,8 @@ def judge(
         seed=seed,
         report=folder,
         rules=chosen,
+        resume=None if resume is None else Path(resume),
+        resumed=resumed or (lambda *_: None),
         finished=finished or (lambda *_: None),
     )
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.shell_completion import CompletionItem
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from groupspec.conformance.errors import InternalProblem, require_known
 from groupspec.conformance.outputs import is_stdout, require_writable, write_text
@@ -182,13 +182,18 @@ class Steps(Progress):
 
     def __init__(self, what: str, total: int | None = None) -> None:
         console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
+        until_now = TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn()
+        to_come = () if total is None else (TextColumn("left"), TimeRemainingColumn())
+        super().__init__(*until_now, *to_come, console=console, transient=True, disable=not console.is_terminal)
         self._task = self.add_task(what, total=total)
 
     def done(self, count: int = 1) -> None:
         """Says that `count` more units are done."""
         self.advance(self._task, count)
+
+    def before(self, count: int, left: int) -> None:
+        """Says that `count` units were done before this began, and that so many are left."""
+        self.reset(self._task, completed=count, total=count + left)
 
     def more(self, count: int) -> None:
         """Says that there are `count` more units than was thought."""

@@ -14,18 +14,18 @@ from groupspec.conformance.api import judge
 from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
 from groupspec.conformance.commands._comparison import lines
 from groupspec.conformance.commands._conform_list import show_list
+from groupspec.conformance.commands._conform_progress import Watched
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.comparison import Comparison, compare
 from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
-from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import BUILT_IN
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.recording import RECORDINGS, judge_recording, load, recordings_in
-from groupspec.conformance.wire.rule_choice import chosen_rules, with_occasion
-from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, all_cases, find_cases, scenarios
+from groupspec.conformance.wire.rule_choice import chosen_rules
+from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, all_cases, scenarios
 from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
 
@@ -80,6 +80,12 @@ def _rule_names() -> list[str]:
     help="A FAIL of this rule (id or name) is told, and does not make the exit code 1.",
 )
 @click.option(
+    "--resume",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep each run in FILE, and go on with a campaign that it has: nothing is run twice.",
+)
+@click.option(
     "--rule",
     "rule_names",
     multiple=True,
@@ -107,6 +113,7 @@ def command(
     report: Path | None,
     again: bool,
     allowed: Sequence[str],
+    resume: Path | None,
     rule_names: Sequence[str],
     must_only: bool,
     baseline: Path | None,
@@ -126,6 +133,8 @@ def command(
         return EXIT_OK
     if again and not clients:
         raise UsageProblem("no recorded run to judge", allowed=RECORDINGS, next_step="`groupspec conform --judge DIR`")
+    if again and resume is not None:
+        raise UsageProblem("--judge runs nothing that could be resumed", next_step="leave --resume out")
     if not clients:
         raise UsageProblem(
             "no client to judge",
@@ -138,13 +147,8 @@ def command(
     if again:
         campaign = _judge_again(clients, report, rules)
     else:
-        cases = with_occasion(find_cases(chosen, profile), rules)
-        with Steps("judging", len(set(clients)) * len(cases) * repeat) as steps:
-
-            def finished(_: CaseResult, more: int) -> None:
-                steps.more(more)
-                steps.done()
-
+        with Steps("judging", 0) as steps:
+            watched = Watched(steps, rules - may_break)
             campaign = judge(
                 clients,
                 chosen,
@@ -155,7 +159,9 @@ def command(
                 seed=seed,
                 report=report,
                 rules=rules,
-                finished=finished,
+                resume=resume,
+                resumed=watched.resumed,
+                finished=watched.finished,
             )
     campaign = replace(campaign, allowed=may_break)
     found = None if old is None else compare(old, convert(as_json(campaign), Conform))

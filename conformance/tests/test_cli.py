@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -201,6 +202,22 @@ def test_progress_is_silent_when_nobody_watches(capsys: pytest.CaptureFixture[st
         steps.now("synchronising")
         steps.done()
     assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_progress_is_one_line_with_what_is_done_and_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    with Steps("judging", total=0) as steps:
+        steps.before(3, left=5)
+        steps.done()
+        steps.more(1)
+        steps.now("judging, 2 FAIL")
+        steps.refresh()
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert re.search(r"(?m)judging, 2 FAIL \S+ 4/9 0:00:0\d left [-\d:]+\s*$", shown)
 
 
 def test_a_reader_that_has_seen_enough_ends_the_run_quietly() -> None:

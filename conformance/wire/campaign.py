@@ -14,7 +14,7 @@ import random
 import shlex
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -24,17 +24,16 @@ from pathlib import Path
 from typing import Final
 
 from groupspec.conformance import tied
-from groupspec.conformance.wire.artefacts import write_artefacts
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import Entry as DocketEntry
 from groupspec.conformance.wire.docket import explanation
-from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import symptoms
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
+from groupspec.conformance.wire.runs import Finished, Job, Runs
+from groupspec.conformance.wire.saved_runs import Plan, open_runs
 from groupspec.conformance.wire.stalls import StallClock
-from groupspec.conformance.wire.to_trace import places
 from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Combined, Judgement, Verdict, combine, exit_code
 from groupspec.spec.rules import RULES
 
@@ -146,59 +145,6 @@ class Campaign:
         return replace(self, clients=[_against(client, known) for client in self.clients])
 
 
-@dataclass(frozen=True)
-class _Job:
-    client: Client
-    case: Case
-    number: int
-
-
-@dataclass(frozen=True)
-class _Finished:
-    """What is kept of a run, which is not its log.
-
-    With a thousand logs in memory Python's collector of garbage stops the kit for a second or two at a time, its
-    brokers too: sessions run out, and clients do what they would not have done.
-    """
-
-    run: CaseResult
-    """Its history is empty."""
-    broke_off: str
-    folder: str
-    trace_seqs: Mapping[int, int]
-
-
-class _Runs:
-    """The runs so far."""
-
-    def __init__(self, report: Path | None, rules: frozenset[str]) -> None:
-        self.report, self.rules = report, rules
-        self._found: defaultdict[tuple[Client, Case], dict[int, _Finished]] = defaultdict(dict)
-        self.count = 0
-
-    def of(self, client: Client, case: Case) -> list[_Finished]:
-        """Those of one case, in the order of their numbers."""
-        return [run for _, run in sorted(self._found[client, case].items())]
-
-    def add(self, job: _Job, result: CaseResult) -> None:
-        """Writes a run's artefacts if there is a report, and keeps it without its log."""
-        folder, seqs = "", {}
-        if self.report is not None:
-            folder = str(write_artefacts(result, self.report, job.number).relative_to(self.report))
-            moments = {judgement.at_us for judgement in result.judgements.values() if judgement.at_us is not None}
-            seqs = places(result, moments)
-        run = replace(result, history=History((), result.history.settings))
-        self._found[job.client, job.case][job.number] = _Finished(run, _how_it_broke_off(result), folder, seqs)
-        self.count += 1
-
-    def cases(self) -> dict[Client, list[Case]]:
-        """Each client's cases, in the order of their first runs."""
-        found: dict[Client, list[Case]] = {}
-        for client, case in self._found:
-            found.setdefault(client, []).append(case)
-        return found
-
-
 def run_campaign(
     clients: Sequence[Client],
     cases: Sequence[Case],
@@ -209,6 +155,8 @@ def run_campaign(
     seed: int = 0,
     report: Path | None = None,
     rules: frozenset[str] = EVERY_RULE,
+    resume: Path | None = None,
+    resumed: Callable[[Sequence[CaseResult], int], None] = lambda *_: None,
     finished: Callable[[CaseResult, int], None] = lambda *_: None,
 ) -> Campaign:
     """Runs every case against every client, `repeat` times each.
@@ -222,16 +170,25 @@ def run_campaign(
         seed: Draws the order of the runs.
         report: A writable folder for logs and diagrams; None: none are written.
         rules: Those that verdicts are asked for.
+        resume: A file to keep each run in, or to go on with.
+        resumed: Called once, with the runs that the file has, and how many are left.
         finished: Called after each run, on the calling thread, with how many runs it has made necessary.
     """
     begun = time.monotonic()
-    runs, stopped = _Runs(report, rules), ""
-    queue = deque(_Job(*one) for one in product(clients, cases, range(repeat)))
-    least = len(queue)
+    runs, stopped = Runs(report), ""
+    wanted = [Job(*one) for one in product(clients, cases, range(repeat))]
+    saved = None
+    if resume is not None:
+        plan = _plan(clients, cases, rules, repeat, confirm, seed, report)
+        saved, before = open_runs(resume, plan, clients, cases)
+        for job, kept in before:
+            runs.put(job, kept)
+    queue = deque(_left(wanted, runs, repeat, rules if confirm else frozenset()))
     random.Random(seed).shuffle(queue)
+    resumed([each.run for each in runs.every()], len(queue))
     threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case")
     with _heap_not_scanned(), StallClock() as clock, threads as pool:
-        pending: dict[Future[CaseResult], _Job] = {}
+        pending: dict[Future[CaseResult], Job] = {}
         try:
             while pending or queue:
                 while queue and len(pending) < jobs:
@@ -239,19 +196,54 @@ def run_campaign(
                     pending[pool.submit(run_case, job.client, job.case, clock)] = job
                 for future in wait(pending, return_when=FIRST_COMPLETED).done:
                     job, result = pending.pop(future), future.result()
-                    runs.add(job, result)
+                    kept = runs.add(job, result)
+                    if saved is not None:
+                        saved.add(job, kept)
                     done = runs.of(job.client, job.case)
                     waiting = ((each.client, each.case) for each in (*pending.values(), *queue))
                     again = confirm and (job.client, job.case) not in waiting and _is_unsure(done, rules)
                     if again:
-                        queue.append(_Job(job.client, job.case, len(done)))
+                        queue.append(Job(job.client, job.case, len(done)))
                     finished(result, int(again))
         except KeyboardInterrupt:
-            stopped = f"stopped by the user after {runs.count} of at least {least} runs: what follows is a part"
+            stopped = f"stopped by the user after {runs.count} of at least {len(wanted)} runs: what follows is a part"
+            stopped += f"; the same command goes on from {resume}" if resume is not None else ""
         finally:
             _end(pool, pending)
-    results = [_client_result(client, cases, runs) for client in clients]
+    results = [_client_result(client, cases, runs, rules) for client in clients]
     return Campaign(results, time.monotonic() - begun, seed, jobs, repeat, stopped, rules=rules)
+
+
+def _plan(
+    clients: Sequence[Client],
+    cases: Sequence[Case],
+    rules: frozenset[str],
+    repeat: int,
+    confirm: bool,
+    seed: int,
+    report: Path | None,
+) -> Plan:
+    """What a campaign that is resumed must have been before."""
+    return Plan(
+        groupspec=version("groupspec"),
+        clients=tuple(client.name for client in clients),
+        cases=tuple(case.id for case in cases),
+        rules=tuple(rule for rule in RULES if rule in rules),
+        repeat=repeat,
+        confirm=confirm,
+        seed=seed,
+        report=str(report.absolute()) if report is not None else "",
+    )
+
+
+def _left(wanted: Sequence[Job], runs: Runs, repeat: int, confirmed: frozenset[str]) -> Iterator[Job]:
+    """The runs that are still to be made; `confirmed`: rules that are to be broken for certain, or to flap."""
+    yield from (job for job in wanted if not runs.has(job))
+    for client, cases in runs.cases().items():
+        for case in cases:
+            done = runs.of(client, case)
+            if len(done) >= repeat and _is_unsure(done, confirmed):
+                yield Job(client, case, len(done))
 
 
 @contextmanager
@@ -279,7 +271,7 @@ def _end(pool: ThreadPoolExecutor, pending: Iterable[Future[CaseResult]]) -> Non
     pool.shutdown()
 
 
-def _is_unsure(done: Sequence[_Finished], rules: frozenset[str]) -> bool:
+def _is_unsure(done: Sequence[Finished], rules: frozenset[str]) -> bool:
     """Whether one of these was broken in every run that judged it, and there were too few to make that certain."""
     asked = rules.intersection(done[0].run.case.rules)
     judged = ({each.run.judgements[rule].verdict for each in done} for rule in asked)
@@ -290,15 +282,16 @@ def judged_again(
     results: Iterable[CaseResult], report: Path | None = None, rules: frozenset[str] = EVERY_RULE
 ) -> Campaign:
     """The same of recorded runs: those of one client and case are repeats."""
-    runs = _Runs(report, rules)
+    runs = Runs(report)
     for result in results:
-        runs.add(_Job(result.client, result.case, len(runs.of(result.client, result.case))), result)
-    return Campaign([_client_result(client, cases, runs) for client, cases in runs.cases().items()], rules=rules)
+        runs.add(Job(result.client, result.case, len(runs.of(result.client, result.case))), result)
+    found = [_client_result(client, cases, runs, rules) for client, cases in runs.cases().items()]
+    return Campaign(found, rules=rules)
 
 
-def _client_result(client: Client, cases: Sequence[Case], runs: _Runs) -> ClientResult:
+def _client_result(client: Client, cases: Sequence[Case], runs: Runs, rules: frozenset[str]) -> ClientResult:
     by_case = {case: done for case in cases if (done := runs.of(client, case))}
-    rows = [row for case, done in by_case.items() for row in _rows(client, case, done, runs)]
+    rows = [row for case, done in by_case.items() for row in _rows(client, case, done, rules, runs.report)]
     every = [each for done in by_case.values() for each in done]
     named = next((each.run for each in every if each.run.client_name), None)
     version = named.client_version if named is not None else ""
@@ -311,8 +304,10 @@ def _against(client: ClientResult, known: Collection[tuple[str, str, str]]) -> C
     return replace(client, rows=rows)
 
 
-def _rows(client: Client, case: Case, done: Sequence[_Finished], runs: _Runs) -> Iterator[Row]:
-    for rule in (each for each in case.rules if each in runs.rules):
+def _rows(
+    client: Client, case: Case, done: Sequence[Finished], rules: frozenset[str], report: Path | None
+) -> Iterator[Row]:
+    for rule in (each for each in case.rules if each in rules):
         combined = combine([each.run.judgements[rule] for each in done])
         verdict, at_us = combined.judgement.verdict.value, combined.judgement.at_us
         shown = done[combined.place]
@@ -321,18 +316,18 @@ def _rows(client: Client, case: Case, done: Sequence[_Finished], runs: _Runs) ->
             rule=rule,
             combined=combined,
             seconds=sum(each.run.seconds for each in done),
-            replay=_replay(shown.run, runs.report),
+            replay=_replay(shown.run, report),
             folder=shown.folder,
             at_ms=None if at_us is None else round((at_us - shown.run.started_us) / 1000, 3),
             trace_seq=None if at_us is None else shown.trace_seqs.get(at_us),
-            symptom_of=cause if (cause := symptoms(shown.run.judgements).get(rule, "")) in runs.rules else "",
+            symptom_of=cause if (cause := symptoms(shown.run.judgements).get(rule, "")) in rules else "",
             docket=explanation(client.name, shown.run.client_version, rule, case.id, verdict),
         )
 
 
-def _crashes(runs: Sequence[_Finished]) -> Iterator[Crash]:
+def _crashes(runs: Sequence[Finished]) -> Iterator[Crash]:
     """Each reason once, the most frequent first."""
-    by_reason: defaultdict[str, list[_Finished]] = defaultdict(list)
+    by_reason: defaultdict[str, list[Finished]] = defaultdict(list)
     for each in runs:
         if each.broke_off:
             by_reason[each.broke_off].append(each)
@@ -340,18 +335,6 @@ def _crashes(runs: Sequence[_Finished]) -> Iterator[Crash]:
         stderr = next((each.run.stderr for each in ended if each.run.stderr), "")
         tail = "\n".join(stderr.splitlines()[-STDERR_LINES:])
         yield Crash(reason, tuple(dict.fromkeys(each.run.case.id for each in ended)), len(ended), tail)
-
-
-def _how_it_broke_off(run: CaseResult) -> str:
-    """Why the process or the harness ended before the story did; "" if it did not.
-
-    Once the kit has missed something it tells no more of the story, and ends the process itself: that is no crash.
-    """
-    if run.outcome.inconclusive:
-        return run.outcome.inconclusive
-    missed_us = run.history.milestone("missed") or run.history.ends_us
-    ended = (entry.text for entry in run.entries if entry.kind == "client_ended" and entry.at_us <= missed_us)
-    return next(ended, "") if run.outcome.missed_rule else ""
 
 
 def _replay(run: CaseResult, report: Path | None) -> str:
