@@ -24,13 +24,14 @@ from groupspec.impl.network.errors import (
 from groupspec.impl.network.fields import Context
 from groupspec.impl.network.messages import EXCHANGES
 from groupspec.impl.network.topic_ids import TopicIds
-from groupspec.impl.network.versions import API_KEYS, API_NAMES, API_VERSIONS, ApiVersionsResponse
+from groupspec.impl.network.versions import API_KEYS, API_NAMES, API_VERSIONS, THROTTLED_FROM, ApiVersionsResponse
 
 Answer = Response | ApiVersionsResponse
 
 _API_OF: Final = {exchange.request.kind: api for api, exchange in EXCHANGES.items()}
 _API_ANSWERED_BY: Final = {exchange.response.kind: api for api, exchange in EXCHANGES.items()}
 _NO_IDS: Final = TopicIds()
+_THROTTLE_TIME: Final = struct.Struct(">i")  # of all answers that have one it is the first field
 _HEADER_START: Final = struct.Struct(">hhi")  # API key, version, correlation id: the same in every header
 
 
@@ -69,6 +70,15 @@ def decode_response(api: str, version: int, data: bytes, topic_ids: TopicIds = _
         return correlation_id, EXCHANGES[api].response.read(struct, Context(version, topic_ids))
     except UnencodableMessage as problem:
         raise MalformedMessage(str(problem)) from problem
+
+
+def throttle_time_ms(api: str, version: int, data: bytes) -> int:
+    """For how long whoever is answered so must send nothing (KIP-219). For answers that can be decoded."""
+    if version < THROTTLED_FROM.get(api, version + 1):
+        return 0
+    _, start = wire.decode_response_header(API_KEYS[api], version, data)
+    (duration_ms,) = _THROTTLE_TIME.unpack_from(data, start)
+    return int(duration_ms)
 
 
 # The broker's side ---------------------------------------------------------------------------------------------------

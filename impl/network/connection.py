@@ -3,6 +3,8 @@
 A broker answers in the order of the requests, so an answer with another correlation id than the next expected one means
 that nothing on this connection can be trusted any more. The same holds for a request whose time is up: its answer may
 still come and would stand before all others. Both end the connection; the transport tells whoever else waits.
+
+An answer may say that the client is over its quota: for so long nothing is sent (KIP-219, as Java's NetworkClient).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Final
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import ApiVersionsRequest, ErrorCode, JoinGroupRequest, Request, Response
 from groupspec.impl.network.answers import answer_with_error
-from groupspec.impl.network.codec import api_of, decode_response, encode_request
+from groupspec.impl.network.codec import api_of, decode_response, encode_request, throttle_time_ms
 from groupspec.impl.network.errors import CodecError, MalformedMessage, UnencodableMessage, UnknownErrorCode
 from groupspec.impl.network.frames import FrameReader, framed
 from groupspec.impl.network.versions import CLIENT_VERSIONS, ApiVersionsResponse, negotiate
@@ -51,6 +53,7 @@ class Connection:
         self.outgoing = bytearray()
         self._client_id = client_id
         self._setup_deadline_ms = setup_deadline_ms
+        self._throttled_until_ms: int | None = None
         self._frames = FrameReader(frame_limit)
         self._versions: dict[str, int] = {}
         self._queued: list[tuple[SendRequest, int]] = []
@@ -63,22 +66,33 @@ class Connection:
         """How many requests wait here."""
         return len(self._queued) + len(self._expected)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request is sent at once."""
+        return self.phase is Phase.READY and self._throttled_until_ms is None
+
     def connected(self) -> None:
         """The socket is connected: ask for the other side's versions, in the oldest form, which every broker reads."""
         self.phase = Phase.NEGOTIATING
         self._write(ApiVersionsRequest(), 0, None, self._setup_deadline_ms)
 
     def submit(self, request: SendRequest, deadline_ms: int) -> None:
-        """Send this as soon as the versions are known."""
-        if self.phase is Phase.READY:
+        """Send this as soon as the versions are known, and the client is not throttled."""
+        if self.is_ready:
             self._send(request, deadline_ms)
         else:
             self._queued.append((request, deadline_ms))
 
-    def received(self, data: bytes | memoryview) -> None:
+    def received(self, data: bytes | memoryview, now_ms: int) -> None:
         """Bytes from the broker. Raises CodecError if they end this connection; answers before that are kept."""
         for frame in self._frames.feed(data):
-            self._answer(frame)
+            self._answer(frame, now_ms)
+
+    def throttle_over(self, now_ms: int) -> None:
+        """Send what has waited for the end of a throttle time, if that is over."""
+        if self._throttled_until_ms is not None and self._throttled_until_ms <= now_ms:
+            self._throttled_until_ms = None
+            self._send_queued()
 
     def take_answers(self) -> list[ResponseReceived]:
         """The answers since the last call."""
@@ -111,9 +125,11 @@ class Connection:
         return overdue or (self.phase is not Phase.READY and self._setup_deadline_ms <= now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        """When time is up for the first of its requests, or for the connection itself."""
+        """When time is up for the first of its requests, for a throttle, or for the connection itself."""
         deadlines = [expected.deadline_ms for expected in self._expected]
         deadlines += [deadline_ms for _, deadline_ms in self._queued]
+        if self._throttled_until_ms is not None and self._queued:
+            deadlines.append(self._throttled_until_ms)
         if self.phase is not Phase.READY:
             deadlines.append(self._setup_deadline_ms)
         return min(deadlines, default=None)
@@ -136,7 +152,7 @@ class Connection:
         self._next_correlation_id = correlation_id % (2**31 - 1) + 1
         self._expected.append(_Expected(correlation_id, api_of(message), version, request, deadline_ms))
 
-    def _answer(self, frame: bytes) -> None:
+    def _answer(self, frame: bytes, now_ms: int) -> None:
         if not self._expected:
             raise MalformedMessage(f"{len(frame)} bytes came, and no answer was expected")
         expected = self._expected[0]
@@ -153,6 +169,8 @@ class Connection:
                 f"an answer with correlation id {correlation_id}; the next one here is {expected.correlation_id}"
             )
         self._expected.popleft()
+        if duration_ms := throttle_time_ms(expected.api, expected.version, frame):
+            self._throttled_until_ms = max(self._throttled_until_ms or 0, now_ms + duration_ms)
         if isinstance(response, ApiVersionsResponse):
             self._negotiated(response)
         elif expected.request is not None:
@@ -163,6 +181,9 @@ class Connection:
             raise CodecError(f"the broker refused to name its versions: {response.error.name}")
         self._versions = negotiate(CLIENT_VERSIONS, response.versions)
         self.phase = Phase.READY
+        self._send_queued()
+
+    def _send_queued(self) -> None:
         for request, deadline_ms in self.take_unsent():
             self._send(request, deadline_ms)
 

@@ -234,7 +234,7 @@ class SocketTransport:
 
     def _any_link(self) -> _Link:
         """The least busy connection that works; else one that may; else a new one."""
-        ready = [link for link in self._links.values() if link.connection.phase is Phase.READY]
+        ready = [link for link in self._links.values() if link.connection.is_ready]
         candidates = ready or list(self._links.values())
         if candidates:
             return min(candidates, key=lambda link: link.connection.load)
@@ -288,6 +288,7 @@ class SocketTransport:
 
     def _expire(self, now_ms: int) -> None:
         for link in self._all_links():
+            link.connection.throttle_over(now_ms)
             spoilt = link.connection.is_spoilt(now_ms)
             for request in link.connection.take_expired(now_ms):
                 self._no_answer(request, ErrorCode.TIMED_OUT)
@@ -389,7 +390,7 @@ class SocketTransport:
         count = link.socket.recv_into(self._read_buffer)
         if not count:
             raise ConnectionResetError("the broker closed the connection")
-        link.connection.received(self._read_buffer[:count])
+        link.connection.received(self._read_buffer[:count], self._now_ms())
         self._collect(link)
 
     def _collect(self, link: _Link) -> None:

@@ -78,6 +78,22 @@ CLIENT_VERSIONS: Final[Versions] = MappingProxyType(
 )
 """What our own client asks for."""
 
+THROTTLED_FROM: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "Fetch": 8,
+        "ListOffsets": 3,
+        "Metadata": 6,
+        "OffsetCommit": 4,
+        "OffsetFetch": 4,
+        "FindCoordinator": 2,
+        "JoinGroup": 3,
+        "Heartbeat": 2,
+        "LeaveGroup": 2,
+        "SyncGroup": 2,
+    }
+)
+"""From these versions on a broker answers at once who is over its quota, and the client has to hold back (KIP-219)."""
+
 
 def negotiate(ours: Versions, theirs: Versions) -> dict[str, int]:
     """For every API that both sides have, the highest version that both speak; APIs without one are left out."""

@@ -31,9 +31,15 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupspec.impl.network import codec
+from groupspec.impl.network import codec, wire
 from groupspec.impl.network.answers import answer_with_error, error_code, error_of
-from groupspec.impl.network.codec import decode_request, decode_response, encode_request, encode_response
+from groupspec.impl.network.codec import (
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    throttle_time_ms,
+)
 from groupspec.impl.network.errors import (
     CodecError,
     MalformedMessage,
@@ -46,6 +52,7 @@ from groupspec.impl.network.versions import (
     API_KEYS,
     API_VERSIONS,
     CLIENT_VERSIONS,
+    THROTTLED_FROM,
     ApiVersionsResponse,
     VersionRange,
     negotiate,
@@ -83,6 +90,19 @@ def test_an_answer_arrives_as_it_was_given(api: str, version: int, data: st.Data
     answer = data.draw(ANSWERS[api])
     arrived = decode_response(api, version, encode_response(answer, version, 7, topic_ids=IDS), IDS)
     assert arrived == (7, _as_it_must_arrive(answer, version))
+
+
+@every_version
+@few
+@given(data=st.data(), duration_ms=st.integers(0, 2**31 - 1))
+def test_from_some_version_on_an_answer_says_how_long_the_client_is_throttled(
+    api: str, version: int, data: st.DataObject, duration_ms: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "_DEFAULTS", {"throttle_time": duration_ms})
+        encoded = encode_response(data.draw(ANSWERS[api]), version, 7, topic_ids=IDS)
+    knows = version >= THROTTLED_FROM.get(api, version + 1)
+    assert throttle_time_ms(api, version, encoded) == (duration_ms if knows else 0)
 
 
 def _as_it_must_arrive(answer: codec.Answer, version: int) -> object:

@@ -42,7 +42,10 @@ class Peer:
         return [(header.correlation_id, request) for header, request in map(decode_request, frames)]
 
     def answer(self, answer: Answer, correlation_id: int, version: int) -> None:
-        self.connection.received(framed(encode_response(answer, version, correlation_id)))
+        self.receive(encode_response(answer, version, correlation_id))
+
+    def receive(self, frame: bytes, now_ms: int = 0) -> None:
+        self.connection.received(framed(frame), now_ms)
 
     def ready(self, versions: Versions = API_VERSIONS) -> Connection:
         self.connection.connected()
@@ -153,3 +156,39 @@ def test_a_connection_that_does_not_get_ready_in_time_is_spoilt() -> None:
     assert peer.connection.phase is Phase.NEGOTIATING
     assert peer.connection.next_deadline_ms() == 10_000
     assert peer.connection.is_spoilt(10_000)
+
+
+def throttled(correlation_id: int) -> bytes:
+    """A heartbeat's answer that asks for half a second of silence."""
+    frame = bytearray(encode_response(OK, 4, correlation_id))
+    frame[5:9] = (500).to_bytes(4, "big")  # behind the header: correlation id, and no tagged fields
+    return bytes(frame)
+
+
+def test_who_is_throttled_sends_nothing_until_that_is_over() -> None:
+    peer = Peer()
+    connection = peer.ready()
+    connection.submit(send(1), 9_000)
+    [(correlation_id, _)] = peer.requests()
+    peer.receive(throttled(correlation_id), now_ms=1_000)
+    assert connection.take_answers() == [ResponseReceived(1, OK)]
+
+    connection.submit(send(2), 9_000)
+    assert not connection.is_ready
+    assert connection.next_deadline_ms() == 1_500
+    connection.throttle_over(1_499)
+    assert peer.requests() == []
+    connection.throttle_over(1_500)
+    assert [request for _, request in peer.requests()] == [HEARTBEAT]
+    assert connection.is_ready
+
+
+def test_a_request_may_run_out_of_time_while_the_client_is_throttled() -> None:
+    peer = Peer()
+    connection = peer.ready()
+    connection.submit(send(1), 9_000)
+    [(correlation_id, _)] = peer.requests()
+    peer.receive(throttled(correlation_id))
+    connection.submit(send(2), 400)
+    assert [request.request_id for request in connection.take_expired(400)] == [2]
+    assert not connection.is_spoilt(400)
