@@ -16,8 +16,10 @@ from groupspec.conformance.commands._comparison import lines
 from groupspec.conformance.commands._conform_list import show_list
 from groupspec.conformance.commands._conform_progress import Watched
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
-from groupspec.conformance.outputs import writable_folder, write_text
+from groupspec.conformance.outputs import require_writable, writable_folder, write_text
+from groupspec.conformance.reports.badge import write_badges
 from groupspec.conformance.reports.comparison import Comparison, compare
+from groupspec.conformance.reports.github import workflow_commands
 from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.clients import BUILT_IN
@@ -28,6 +30,15 @@ from groupspec.conformance.wire.rule_choice import chosen_rules
 from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, all_cases, scenarios
 from groupspec.conformance.wire.verdicts import rule_named
 from groupspec.spec.rules import RULES
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def _tried(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    """Finds out before the work whether the file can be written."""
+    if file is not None:
+        require_writable(file)
+    return file
 
 
 def _rule_names() -> list[str]:
@@ -63,8 +74,10 @@ def _rule_names() -> list[str]:
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write an HTML report there, each run's wire log, sequence diagram and trace, and JUnit XML.",
+    help="Write an HTML report there, each run's wire log, sequence diagram and trace, JUnit XML, and a badge.",
 )
+@click.option("--sarif", type=_FILE, callback=_tried, metavar="FILE", help="Write the verdicts as SARIF 2.1.0, too.")
+@click.option("--github", is_flag=True, help="Print the verdicts as annotations for GitHub Actions, too.")
 @click.option(
     "--judge",
     "again",
@@ -81,7 +94,7 @@ def _rule_names() -> list[str]:
 )
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     metavar="FILE",
     help="Keep each run in FILE, and go on with a campaign that it has: nothing is run twice.",
 )
@@ -111,6 +124,8 @@ def command(
     confirm: bool,
     seed: int,
     report: Path | None,
+    sarif: Path | None,
+    github: bool,
     again: bool,
     allowed: Sequence[str],
     resume: Path | None,
@@ -172,9 +187,16 @@ def command(
     if report is not None:
         write_text(report / "junit.xml", junit_xml(campaign, report))
         write_json("conform", result, report / "conform.json")
+        write_badges(campaign, report)
+    if sarif is not None:
+        from groupspec.conformance.reports.sarif import sarif_text
+
+        write_text(sarif, sarif_text(campaign, report))
     show(results(), campaign, report)
     if found is not None:
         say(f"against {baseline}:", *lines(found))
+    if github:
+        say(*workflow_commands(campaign, report))
     if report is not None:
         from groupspec.conformance.reports.html import conform_page
 

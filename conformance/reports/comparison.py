@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Final
 
 from groupspec import conformance
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
 from groupspec.conformance.wire import verdicts
-from groupspec.conformance.wire.scenarios import QUICK, all_cases, case_of
+from groupspec.conformance.wire.case import Case
+from groupspec.conformance.wire.scenarios import FULL, QUICK, all_cases
 from groupspec.spec.rules import RULES
 
 KINDS: Final = {
@@ -187,12 +189,17 @@ def _gone(client: str, row: VerdictRow) -> Change:
 def _why_gone(row: VerdictRow) -> str:
     if row.rule not in RULES:
         return f"this groupspec has no rule {row.rule}"
-    case = next((each for each in all_cases(QUICK) if each.id == row.case), None) or case_of(row.case)
+    case = _cases(QUICK).get(row.case) or _cases(FULL).get(row.case)
     if case is None:
         return f"this groupspec has no case {row.case}"
     if row.rule not in case.rules:
         return f"this groupspec does not judge {row.rule} in {row.case}"
     return "not judged this time"
+
+
+@cache
+def _cases(profile: str) -> Mapping[str, Case]:
+    return {case.id: case for case in all_cases(profile)}
 
 
 def _versions(old: Conform) -> Iterator[str]:
