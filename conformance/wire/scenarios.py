@@ -22,6 +22,7 @@ from groupspec.conformance.wire.case import (
 )
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.scenario_context import ScenarioContext
+from groupspec.impl.coordinator.joining import MEMBER_ID_REQUIRED_FROM
 from groupspec.spec.rules import RULES
 
 SCENARIOS: Final[dict[str, Scenario]] = {}
@@ -134,10 +135,11 @@ def case_of(identifier: str) -> Case | None:
 def first_join(context: ScenarioContext) -> None:
     """A first join: MEMBER_ID_REQUIRED, then the same JoinGroup with the id that was given.
 
-    The group has another member already. The new one leads, so its SyncGroup has to name both. It may not join before
-    the application polls, it must not wait between the two JoinGroups, it heartbeats even while SyncGroup is
-    unanswered, and it reads each partition from its committed offset or, where there is none, from the beginning. In
-    the run with one partition the other member gets it: the new one is a member all the same, and heartbeats.
+    (A JoinGroup before version 4 makes a member at once.) The group has another member already. The new one leads, so
+    its SyncGroup has to name both. It may not join before the application polls, it must not wait between the two
+    JoinGroups, it heartbeats even while SyncGroup is unanswered, and it reads each partition from its committed offset
+    or, where there is none, from the beginning. In the run with one partition the other member gets it: the new one is
+    a member all the same, and heartbeats.
     """
     context.broker.other_member_joins()
     context.subscribe()
@@ -146,8 +148,12 @@ def first_join(context: ScenarioContext) -> None:
     if context.variant.sync_late:
         context.broker.answer_late("SyncGroup", ms=700)
     context.poll()
-    required = context.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J2")
-    joined = context.expect_answer("JoinGroup", "NONE", rule="J3", since=required)
+    first = context.expect_request("JoinGroup", rule="J2")
+    if first.version >= MEMBER_ID_REQUIRED_FROM:
+        required = context.expect_answer("JoinGroup", "MEMBER_ID_REQUIRED", rule="J2", since=first)
+        joined = context.expect_answer("JoinGroup", "NONE", rule="J3", since=required)
+    else:
+        joined = context.expect_answer("JoinGroup", "NONE", rule="J2", since=first)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     if context.variant.topic == "orders":
         context.expect_assigned(rule="S3", since=joined)

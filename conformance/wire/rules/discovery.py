@@ -164,7 +164,7 @@ def lookups_are_spaced(history: History) -> Iterator[Finding]:
             for at_us in occasions(history, exchange, again)
         )
         right = f"{reason}, for the application's next poll or the next NOT_COORDINATOR"
-        wrong = f"{reason}, in the same poll (retry.backoff.ms={backoff_ms})"
+        wrong = f"{reason}, and nothing new had asked for it (retry.backoff.ms={backoff_ms})"
         yield held_if(occasion, right, wrong, again.sent_us)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import NO_MEMBER, REBALANCE, Callback, Exchange, History
+from groupspec.conformance.wire.history import GROUP_APIS, NO_MEMBER, REBALANCE, Callback, Exchange, History
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain, none_of, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
@@ -128,14 +128,17 @@ def next_disturbance(history: History, after_us: int) -> int:
 
 
 def disturbances(history: History) -> Iterator[int]:
-    """Whatever ends a stable time."""
+    """Whatever ends a stable time; of the connections that end, those that carried a request of the group."""
+    connections = {exchange.request.connection for exchange in history.of(*GROUP_APIS)}
     yield from (exchange.sent_us for exchange in history.of("JoinGroup", "LeaveGroup"))
     for beat in history.of("Heartbeat"):
         held_back = history.took_ms(beat.sent_us, beat.told_us) > HELD_BACK_MS
         if beat.error != "NONE" or held_back:
             yield beat.sent_us
     yield history.until_close_us
-    yield from (entry.at_us for entry in history.entries if entry.kind in ("disconnect", "client_ended"))
+    for entry in history.entries:
+        if entry.kind == "client_ended" or (entry.kind == "disconnect" and entry.connection in connections):
+            yield entry.at_us
 
 
 @checks("H2")

@@ -136,17 +136,36 @@ def test_another_version_is_another_client_of_the_same_harness() -> None:
     assert one.folder != other.folder
 
 
+ALONE = "kafka-go"
+"""What cannot lead a group that has another member (docket, J2): it is judged where there is none."""
+
+
 @pytest.mark.tools
 @pytest.mark.realtime
 @pytest.mark.parametrize("name", BUILDS)
 def test_the_client_joins_reads_and_heartbeats(name: str) -> None:
     BUILDS[name].install()
-    campaign = run_campaign([find_client(name)], [Case(SCENARIOS["first-join"], PLAIN)], jobs=1)
+    scenario = "rebalance-eager" if name == ALONE else "first-join"
+    campaign = run_campaign([find_client(name)], [Case(SCENARIOS[scenario], PLAIN)], jobs=1)
     [judged_client] = campaign.clients
     assert judged_client.version.split()[0] == BUILDS[name].version
     judged = {row.rule: row.judgement.verdict for row in judged_client.rows}
-    assert {judged[rule] for rule in ("J2", "S2", "H3", "W1")} == {Verdict.PASS}, judged
-    assert Verdict.PASS in (judged["O1"], judged["O6"]), judged  # with and without a committed offset
+    must = ("J2", "H3", "W1", "O3") if name == ALONE else ("J2", "S2", "H3", "W1")
+    assert {judged[rule] for rule in must} == {Verdict.PASS}, judged
+    # With and without a committed offset.
+    assert name == ALONE or Verdict.PASS in (judged["O1"], judged["O6"]), judged
+
+
+@pytest.mark.tools
+@pytest.mark.realtime
+def test_an_older_join_group_is_not_asked_for_a_member_id() -> None:
+    BUILDS[ALONE].install()
+    campaign = run_campaign([find_client(ALONE)], [Case(SCENARIOS["first-join"], PLAIN)], jobs=1)
+    [row] = [row for row in campaign.clients[0].rows if row.rule == "J2"]
+    assert row.judgement.reason.startswith("SyncGroup answered NONE did not come"), (
+        "JoinGroup before version 4: KIP-394"
+    )
+    assert row.docket is not None
 
 
 @pytest.mark.exhaustive

@@ -163,6 +163,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H1", "silence during a callback", stories.eager_rebalance,
      both(drop("Heartbeat", 1_040), lambda s: s.callback(1_040, protocol.PartitionsAssigned, (), ms=500))),
     ("H2", "a pause in a stable time", stories.eager_rebalance, drop("Heartbeat", 1_200, 1_700)),
+    ("H2", "a pause after a connection without group requests has ended", stories.eager_rebalance,
+     both(drop("Heartbeat", 1_200, 1_700), lambda s: s.entries.append(Entry(1_190_000, "wire", "disconnect", node=1)))),
     ("H2", "a spin", stories.eager_rebalance, spin),
     ("H3", "a heartbeat while JoinGroup is unanswered", stories.eager_rebalance, lambda s: s.heartbeat(800, 1)),
     ("H3", "none after the round", stories.eager_rebalance, drop("Heartbeat", 1_000)),
