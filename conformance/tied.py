@@ -76,6 +76,6 @@ def _life() -> int:
 
 def _require_program(program: str, folder: Path) -> None:
     """The shell would only say so in its exit code, which could be the program's."""
-    found = shutil.which(str(folder / program) if "/" in program else program)
+    found = shutil.which(os.path.join(folder, program) if "/" in program else program)  # noqa: PTH118  # keeps "./"
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)

@@ -69,6 +69,14 @@ def test_the_end_of_a_program_is_seen_though_a_shell_waits_beside_it() -> None:
         tied.end(process)
 
 
+def test_a_program_in_the_folder_is_started_by_its_relative_path(tmp_path: Path) -> None:
+    (tmp_path / "harness").write_text("#!/bin/sh\nexit 7\n")
+    (tmp_path / "harness").chmod(0o755)
+    process = tied.start(["./harness"], tmp_path, stdin=subprocess.DEVNULL)
+    assert process.wait(30) == 7
+    tied.end(process)
+
+
 def test_a_program_that_is_not_there_is_no_exit_code() -> None:
     with pytest.raises(FileNotFoundError):
         tied.start(["no-such-program"])
