@@ -18,8 +18,38 @@ export function say(name, fields = {}) {
 
 /** Tell what a call threw, or what the client reported. */
 export function error(problem, call = "") {
-  console.error(problem);
-  say("error", { error: problem.name ?? "Error", message: String(problem.message ?? problem).slice(0, 500), call });
+  const told = { error: problem.name ?? "Error", message: String(problem.message ?? problem).slice(0, 500), call };
+  if (problem instanceof ToFillIn) {
+    told.harness_line = problem.line;
+  } else {
+    console.error(problem);
+  }
+  say("error", told);
+}
+
+/** What a method of a skeleton throws until it is filled in: the kit says then what it is to do, and where it stands. */
+export class ToFillIn extends Error {
+  name = "ToFillIn";
+
+  /** The line that made it, as FILE:LINE. */
+  get line() {
+    return /([^/\\\s(]+:\d+):\d+\)?$/m.exec(this.stack)?.[1] ?? "";
+  }
+}
+
+let callbacks = Promise.resolve();
+
+/**
+ * A call of the listener (partitions_assigned, partitions_revoked, partitions_lost): it says so, takes as long as the kit
+ * wants it to take, and says that it returns; never two at once.
+ */
+export function callback(name, partitions, callback_ms) {
+  callbacks = callbacks.then(async () => {
+    say(name, { partitions });
+    await new Promise((returned) => setTimeout(returned, callback_ms));
+    say("callback_returned", { callback: name });
+  });
+  return callbacks;
 }
 
 /** The records that the application was handed: what it would commit of each partition. */
@@ -40,6 +70,9 @@ export class Positions {
       await by(offsets);
       say("offsets_committed", { success: true, offsets });
     } catch (problem) {
+      if (problem instanceof ToFillIn) {
+        throw problem;
+      }
       say("offsets_committed", { success: false, error: String(problem.message ?? problem).slice(0, 500) });
     }
   }
@@ -52,8 +85,7 @@ export class Positions {
 export async function run(name, client, features, harness) {
   // The main loop may wait for the client for ever; the process must not outlive the kit.
   process.stdin.once("end", () => setTimeout(() => process.exit(1), GRACE_MS));
-  const { version } = createRequire(import.meta.url)(`./node_modules/${client}/package.json`);
-  say("startup_complete", { client: name, version, features, protocol: 1 });
+  say("startup_complete", { client: name, version: versionOf(client), features, protocol: 1 });
   for await (const line of createInterface({ input: process.stdin })) {
     const { command, ...settings } = JSON.parse(line);
     if (command === "close") {
@@ -71,6 +103,14 @@ export async function run(name, client, features, harness) {
     say("command_done", { command });
   }
   process.exit(1);
+}
+
+function versionOf(client) {
+  try {
+    return createRequire(import.meta.url)(`./node_modules/${client}/package.json`).version;
+  } catch {
+    return "unknown"; // it is not installed by npm
+  }
 }
 
 async function close(harness) {

@@ -80,7 +80,8 @@ func (h *harness) subscribe(topics []string) error {
 	return err
 }
 
-func (h *harness) Poll(timeout time.Duration) []protocol.Event {
+// Poll tells the errors of partitions by itself: there may be several.
+func (h *harness) Poll(timeout time.Duration) ([]protocol.Event, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	fetches := h.client.PollFetches(ctx)
@@ -96,7 +97,7 @@ func (h *harness) Poll(timeout time.Duration) []protocol.Event {
 			ranges = append(ranges, protocol.Range(batch.Topic, batch.Partition, count, first, last))
 		}
 	})
-	return ranges
+	return ranges, nil
 }
 
 func (h *harness) commit() {

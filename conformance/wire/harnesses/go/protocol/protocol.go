@@ -7,8 +7,11 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"sort"
 	"strings"
 	"sync"
@@ -36,6 +39,7 @@ type Command struct {
 	AutoOffsetReset      string `json:"auto_offset_reset"`
 	FetchMaxWaitMs       int    `json:"fetch_max_wait_ms"`
 	CallbackMs           int    `json:"callback_ms"`
+	More                 map[string]string
 
 	Topics []string // subscribe
 	PollMs int      `json:"poll_ms"` // poll
@@ -69,7 +73,23 @@ func Say(name string, e Event) {
 
 // Error tells what a call returned, or what the client reported.
 func Error(err error, call string) {
-	Say("error", Event{"error": fmt.Sprintf("%T", err), "message": err.Error(), "call": call})
+	event := Event{"error": fmt.Sprintf("%T", err), "message": err.Error(), "call": call}
+	var missing toFillIn
+	if errors.As(err, &missing) {
+		event["error"], event["harness_line"] = "ToFillIn", missing.line
+	}
+	Say("error", event)
+}
+
+type toFillIn struct{ what, line string }
+
+func (t toFillIn) Error() string { return t.what }
+
+// ToFillIn is what a function of a skeleton returns until it is filled in: the kit says then what it is to do, and
+// where it stands.
+func ToFillIn(what string) error {
+	_, file, line, _ := runtime.Caller(1)
+	return toFillIn{what, fmt.Sprintf("%s:%d", filepath.Base(file), line)}
 }
 
 var callbacks sync.Mutex

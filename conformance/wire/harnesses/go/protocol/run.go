@@ -13,6 +13,7 @@ import (
 const (
 	exitUnsupported = 127
 	grace           = 5 * time.Second
+	pauseAfterError = 50 * time.Millisecond // a poll that always fails at once would flood the kit
 )
 
 // Harness is one client behind the protocol; its methods are called on the main goroutine.
@@ -26,8 +27,9 @@ type Harness interface {
 // Polled is a harness of a client that is polled; the others are told to begin and to stop as commands.
 type Polled interface {
 	Harness
-	// Poll once; returns the Range of each partition of which there were records.
-	Poll(timeout time.Duration) []Event
+	// Poll once; returns the Range of each partition of which there were records. What else it returns is told as an
+	// error of the poll.
+	Poll(timeout time.Duration) ([]Event, error)
 }
 
 // Run a harness until close, or the end of stdin. The client's version is that of its Go module.
@@ -89,8 +91,11 @@ func nextOf(commands <-chan *Command, wait bool) (next *Command, due bool) {
 func pollOnce(h Polled, poll *Command) {
 	Say("poll_started", Event{"poll_ms": poll.PollMs})
 	begun := time.Now()
-	ranges := h.Poll(Milliseconds(poll.PollMs))
+	ranges, err := h.Poll(Milliseconds(poll.PollMs))
 	elapsed := time.Since(begun)
+	if err != nil {
+		Error(err, "poll")
+	}
 	count := 0
 	for _, each := range ranges {
 		count += each["count"].(int)
@@ -99,6 +104,9 @@ func pollOnce(h Polled, poll *Command) {
 		Say("records_consumed", Event{"count": count, "partitions": ranges})
 	}
 	Say("poll_returned", Event{"elapsed_ms": elapsed.Milliseconds(), "count": count})
+	if err != nil {
+		time.Sleep(pauseAfterError)
+	}
 }
 
 func closeAndExit(h Harness) {

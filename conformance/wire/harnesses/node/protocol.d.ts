@@ -1,0 +1,70 @@
+// The types of protocol.js. What each command, setting, event and feature means is in PROTOCOL.md.
+
+export type Feature =
+  | "eager"
+  | "cooperative"
+  | "listener"
+  | "lost_callback"
+  | "listener_in_poll"
+  | "join_needs_poll"
+  | "pull"
+  | "poll_interval"
+  | "auto_commit";
+
+/** What configure says, besides what it is called. */
+export interface Settings {
+  /** Addresses, with commas between. */
+  bootstrap: string;
+  group_id: string;
+  client_id: string;
+  rebalance: "eager" | "cooperative";
+  session_timeout_ms: number;
+  heartbeat_interval_ms: number;
+  max_poll_interval_ms: number;
+  request_timeout_ms: number;
+  retry_backoff_ms: number;
+  auto_commit: boolean;
+  auto_commit_interval_ms: number;
+  auto_offset_reset: "earliest" | "latest";
+  fetch_max_wait_ms: number;
+  callback_ms: number;
+  /** By the names of Kafka's consumer. */
+  more: Record<string, string>;
+}
+
+export interface Partition {
+  topic: string;
+  partition: number;
+}
+
+export interface Position extends Partition {
+  offset: number;
+}
+
+/** A client behind the protocol. A command whose method is left out is UNSUPPORTED. */
+export interface Client {
+  configure(settings: Settings): void | Promise<void>;
+  subscribe(command: { topics: string[] }): void | Promise<void>;
+  poll(command: { poll_ms: number; times: number }): void | Promise<void>;
+  stop_polling?(): void | Promise<void>;
+  commit?(): void | Promise<void>;
+  unsubscribe?(): void | Promise<void>;
+  close(): void | Promise<void>;
+}
+
+export function say(name: string, fields?: Record<string, unknown>): void;
+export function error(problem: unknown, call?: string): void;
+export function callback(
+  name: "partitions_assigned" | "partitions_revoked" | "partitions_lost",
+  partitions: Partition[],
+  callback_ms: number,
+): Promise<void>;
+/** `client` is the name of its package in npm. */
+export function run(name: string, client: string, features: Feature[], harness: Client): Promise<void>;
+
+export class Positions {
+  consumed(topic: string, partition: number, offset: number): void;
+  commit(by: (offsets: Position[]) => void | Promise<void>): Promise<void>;
+}
+
+export class ToFillIn extends Error {}
