@@ -69,6 +69,9 @@ def _show(checked: Checked) -> None:
         outcome = Verdict.INCONCLUSIVE
         text = f"{outcome.value:<13}{checked.stopped}: the other {skipped} checks judge nothing"
         results().print(text, style=STYLES[outcome], markup=False)
+    if checked.to_fill_in:
+        say("still to be filled in:", *(f"  {each}" for each in checked.to_fill_in))
+        say("  next:    fill them in, from the top, build, and check again")
     if checked.stderr and checked.count(Verdict.FAIL):
         say("the end of its stderr:", *(f"  {line}" for line in checked.stderr.splitlines()[-10:]))
     say(", ".join(f"{n} {outcome.value}" for outcome in Verdict if (n := checked.count(outcome))))
@@ -80,6 +83,7 @@ def _as_json(checked: Checked) -> dict[str, object]:
         "name": checked.name,
         "version": checked.version,
         "features": list(checked.features),
+        "to_fill_in": list(checked.to_fill_in),
         "checks": [
             {
                 "id": result.check.id,

@@ -21,9 +21,12 @@ from packaging.requirements import Requirement
 from groupspec.conformance import missing
 from groupspec.conformance.tests.repository import FOLDERS, ROOT, files_below, settings
 from groupspec.conformance.wire.client_builds import REGISTRY
+from groupspec.conformance.wire.skeleton import SKELETONS
 
 BUILD = "from setuptools import build_meta; build_meta.build_wheel('wheel')"
 LOG = ROOT / "conformance" / "traces" / "captures" / "02a-slow-java" / "broker.log"
+
+WIRE = "groupspec/conformance/wire"
 
 IMPORT_ALL = """
 import sys
@@ -97,10 +100,14 @@ def run(command: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_wheel_holds_no_tests_nothing_generated_and_nothing_that_verifies_the_specification(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert "groupspec/conformance/wire/PROTOCOL.md" in names
+    assert f"{WIRE}/PROTOCOL.md" in names
     built = (each.build for each in REGISTRY.values() if each.build is not None)
-    harnesses = {f"groupspec/conformance/wire/harnesses/{how.folder}/{name}" for how in built for name in how.sources}
+    harnesses = {f"{WIRE}/harnesses/{how.folder}/{name}" for how in built for name in how.sources}
     assert harnesses <= set(names)
+    skeletons = f"{WIRE}/skeletons"
+    assert {f"{skeletons}/{each.language}/{file}" for each in SKELETONS.values() for file in each.files} <= set(names)
+    shared = {f"{WIRE}/harnesses/{each.shared_from}/{file}" for each in SKELETONS.values() for file in each.shared}
+    assert {f"{skeletons}/README.md", f"{skeletons}/skeletons.toml", *shared} <= set(names)
     unwanted = ("/tests/", "/generated/", "/mutation/", "/explorer/", "/benchmarks/", "/captures/", ".tla", ".pml")
     assert [name for name in names if any(part in name for part in unwanted)] == []
 
@@ -126,6 +133,12 @@ def test_an_install_judges_a_client_and_explains_a_rule(installed: Path) -> None
     explained = run(installed / "groupspec", "explain", "H2")
     assert "heartbeat-interval" in explained.stdout, explained.stderr
     assert "only in a checkout" in run(installed / "groupspec", "explain", "one-owner").stderr
+
+
+def test_an_install_writes_a_harness(installed: Path) -> None:
+    written = run(installed / "groupspec", "init", "java", "--out", "harness")
+    assert (written.returncode, written.stderr) == (0, "")
+    assert (installed / "harness" / "src" / "main" / "java" / "Protocol.java").is_file()
 
 
 def test_an_install_says_why_a_group_rebalanced(installed: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from groupspec.conformance.wire.protocol import (
+    TO_FILL_IN,
     AnyEvent,
     Command,
     CommandDone,
@@ -105,7 +106,8 @@ def raised_by_harness(entries: Sequence[Entry]) -> str:
 
 def _told(error: ErrorRaised) -> str:
     where = f" ({error.harness_line})" if error.harness_line else ""
-    return f"{f'`{error.call}`' if error.call else 'the harness'} raised {error.error}: {error.message}{where}"
+    happened = "is still to be filled in" if error.error == TO_FILL_IN else f"raised {error.error}"
+    return f"{f'`{error.call}`' if error.call else 'the harness'} {happened}: {error.message}{where}"
 
 
 def every_poll_raised(entries: Sequence[Entry]) -> str:

@@ -22,6 +22,8 @@ from groupspec.conformance.errors import did_you_mean
 VERSION: Final = 1
 EXIT_UNSUPPORTED: Final = 127
 """A harness ends with this code when its client does not offer what a command asks for."""
+TO_FILL_IN: Final = "ToFillIn"
+"""The error of a function that `groupspec init` wrote and nobody has filled in yet."""
 
 FEATURES: Final = {
     "eager": "rebalances that give up everything first",
@@ -237,6 +239,7 @@ class ErrorRaised(Event, frozen=True, tag="error"):
     """A call raised, or the client reported an error. `call`: poll, commit, close, ...; "" when none was under way.
 
     `harness_line`: where the harness's own code raised it, as FILE:LINE; "" if the client did, or if it is not known.
+    With `error` "ToFillIn", a function that `groupspec init` wrote is to be filled in; `message` says what it is to do.
     """
 
     error: str

@@ -104,7 +104,8 @@ def starts(sessions: Sessions) -> Iterator[str]:
 @check(
     "commands",
     "Commands",
-    "mend what the traceback at the end of stderr shows: an error of the harness, or of how it calls the client",
+    "mend what the traceback at the end of stderr shows: an error of the harness, or of how it calls the client; "
+    "fill in what is still to be filled in",
     timed=False,
 )
 def commands_raise_nothing(sessions: Sessions) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NoOccasion, NotOffered
-from groupspec.conformance.wire.harness_check.sessions import STORIES, Session, run_story
+from groupspec.conformance.wire.harness_check.sessions import OF_A_SKELETON, STORIES, Session, Story, run_story
 from groupspec.conformance.wire.protocol import StartupComplete
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Verdict
@@ -20,7 +20,10 @@ STILL_MS: Final = 1_000
 NOT_STARTED: Final = "the harness did not say startup_complete"
 """Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
 NO_PROTOCOL: Final = "the harness offers neither eager nor cooperative"
-JUDGED_FIRST: Final = {NOT_STARTED: ("startup",), NO_PROTOCOL: ("startup", "features")}
+NOT_WHOLE: Final = "functions of the harness are still to be filled in"
+OF_THE_PROTOCOL: Final = ("startup", "features", "stdout", "command_done", "clock", "end of stdin")
+"""What a harness gets right, or wrong, without a client."""
+JUDGED_FIRST: Final = {NOT_STARTED: ("startup",), NO_PROTOCOL: ("startup", "features"), NOT_WHOLE: OF_THE_PROTOCOL}
 """By why the other stories were not told: what is judged nevertheless."""
 JUDGED_OF_ERRORS: Final = ("startup", "commands")
 """The same, where something raised."""
@@ -41,6 +44,7 @@ class Checked:
 
     Attributes:
         stopped: Why the other stories were not told, so that hardly anything is judged; "" if they were.
+        to_fill_in: Functions that `groupspec init` wrote and nobody has filled in: what each is to do, and where.
     """
 
     client: Client
@@ -50,6 +54,7 @@ class Checked:
     results: tuple[Result, ...]
     stderr: str
     stopped: str = ""
+    to_fill_in: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """How many results have this verdict."""
@@ -65,18 +70,21 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
         OSError: the kit's broker could not be started.
     """
 
-    def tell(name: str) -> Session:
-        session = run_story(client, name)
+    def tell(name: str, story: Story) -> Session:
+        session = run_story(client, name, story)
         told(name)
         return session
 
     with StallClock() as clock:
         first, *others = STORIES
-        sessions = {first: tell(first)}
+        sessions = {first: tell(first, STORIES[first])}
         stopped = _why_stopped(sessions[first])
         if not stopped:
             with ThreadPoolExecutor(JOBS) as pool:
-                sessions |= dict(zip(others, pool.map(tell, others), strict=True))
+                told_beside = pool.map(tell, others, [STORIES[name] for name in others])
+                sessions |= dict(zip(others, told_beside, strict=True))
+        elif stopped == NOT_WHOLE:
+            sessions = {name: tell(name, story) for name, story in OF_A_SKELETON.items()}
         else:
             sessions |= dict.fromkeys(others, sessions[first])
         stalls_us = [end - start for start, end in clock.stalls_us()]
@@ -90,6 +98,7 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
         results=tuple(_result(check, sessions, still_ms, stopped) for check in CHECKS.values()),
         stderr=next((session.stderr for session in sessions.values() if session.stderr), ""),
         stopped=stopped,
+        to_fill_in=tuple(dict.fromkeys(each for session in sessions.values() for each in session.to_fill_in)),
     )
 
 
@@ -97,7 +106,9 @@ def _why_stopped(first: Session) -> str:
     """Why the other stories are not told after this one; "" if they are."""
     if first.not_started:
         return NOT_STARTED
-    return first.never_began if first.has_protocol else NO_PROTOCOL
+    if not first.has_protocol:
+        return NO_PROTOCOL
+    return NOT_WHOLE if first.never_began and first.to_fill_in else first.never_began
 
 
 def _result(check: Check, sessions: Mapping[str, Session], still_ms: float, stopped: str) -> Result:

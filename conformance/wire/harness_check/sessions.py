@@ -138,6 +138,12 @@ class Session:
         """What kept the client from joining or reading: what making it raised, the harness's poll, or every poll."""
         return why_it_never_began(self.came) or _own_error_in_poll(self.came) or every_poll_raised(self.came)
 
+    @property
+    def to_fill_in(self) -> tuple[str, ...]:
+        """What of a skeleton is still to be filled in: "configure: make the client (main.go:31)"."""
+        errors = (each for each in self.told(protocol.ErrorRaised) if each.error == protocol.TO_FILL_IN)
+        return tuple(dict.fromkeys(f"{each.call}: {each.message} ({each.harness_line})" for each in errors))
+
     # For the stories
 
     def say(self, command: protocol.AnyCommand) -> Entry:
@@ -168,6 +174,11 @@ class Session:
         came = self._log.as_it_came()
         if why_it_never_began(came) or _own_error_in_poll(came):
             raise CannotGoOn
+
+    def ask(self, command: protocol.AnyCommand, done: Test | None = None) -> None:
+        """Send it, and wait until it is done, whatever came before and comes of it."""
+        sent = self.say(command)
+        self._log.wait(done or is_done(command), WITHIN_S, sent.at_us)
 
     def quiet(self, moment: str) -> None:
         """A while in which nothing is asked of the harness."""
@@ -274,7 +285,18 @@ def loses_the_kit(session: Session) -> None:
     session.end_input()
 
 
-STORIES: Final[Mapping[str, Callable[[Session], None]]] = {
+def asks_for_everything(session: Session) -> None:
+    """Each command in turn: a function of a skeleton says that it is still to be filled in."""
+    session.ask(session.settings)
+    session.ask(protocol.Subscribe(topics=["orders"]))
+    session.ask(protocol.Poll(poll_ms=60, times=1), is_event("poll_returned") if "pull" in session.features else None)
+    for command in (protocol.StopPolling(), protocol.Commit(), protocol.Unsubscribe()):
+        session.ask(command)
+    session.close()
+
+
+Story = Callable[[Session], None]
+STORIES: Final[Mapping[str, Story]] = {
     "reads": reads_and_stops,
     "auto-commit": commits_by_itself,
     "commit": commits,
@@ -282,9 +304,11 @@ STORIES: Final[Mapping[str, Callable[[Session], None]]] = {
     "refused": is_refused,
     "end of stdin": loses_the_kit,
 }
+OF_A_SKELETON: Final[Mapping[str, Story]] = {"reads": asks_for_everything, "end of stdin": Session.end_input}
+"""What is told of a harness in which something is still to be filled in that the others begin with."""
 
 
-def run_story(client: Client, name: str) -> Session:
+def run_story(client: Client, name: str, story: Story) -> Session:
     """One story, in a process of its own.
 
     Raises:
@@ -303,7 +327,7 @@ def run_story(client: Client, name: str) -> Session:
                         raise CannotGoOn
                     rebalance = _rebalance(session.features, name)
                     session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
-                    STORIES[name](session)
+                    story(session)
                 log.wait(lambda entry: entry.kind == "client_ended", ENDS_WITHIN_S)
             session.ended_in_time = log.ended is not None  # leaving the block ends it in any case
             session.ending = process.ending

@@ -1,0 +1,1 @@
+"""The skeleton in Python."""
