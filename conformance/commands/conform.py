@@ -11,10 +11,11 @@ from msgspec import convert
 
 from groupspec.conformance import missing
 from groupspec.conformance.api import judge
-from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
+from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, say, write_json
 from groupspec.conformance.commands._comparison import lines
 from groupspec.conformance.commands._conform_list import show_list
 from groupspec.conformance.commands._conform_progress import Watched
+from groupspec.conformance.commands._conform_record import Live, record, record_options
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
 from groupspec.conformance.outputs import require_writable, writable_folder, write_text
 from groupspec.conformance.reports.badge import write_badges
@@ -22,6 +23,7 @@ from groupspec.conformance.reports.comparison import Comparison, compare
 from groupspec.conformance.reports.github import workflow_commands
 from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
+from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import BUILT_IN
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.junit import junit_xml
@@ -113,6 +115,7 @@ def _rule_names() -> list[str]:
     metavar="FILE",
     help="The --json of an earlier run: only what is worse than there counts for the exit code.",
 )
+@record_options
 @click.option("--list", "listing", is_flag=True, help="Show the scenarios and the built-in clients.")
 @json_option
 def command(
@@ -133,6 +136,7 @@ def command(
     must_only: bool,
     baseline: Path | None,
     listing: bool,
+    live: Live | None,
 ) -> int:
     """Judge clients against the rules, on the wire.
 
@@ -142,15 +146,25 @@ def command(
     Examples: groupspec conform reference kafka-python --scenario first-join --report out/
 
     groupspec conform --judge out/kafka-python
+
+    groupspec conform aiokafka --record staging-1:9092 --report out/
+
+    groupspec conform --record localhost:9092 --listen 9192 --seconds 120
     """
     if listing:
         show_list()
         return EXIT_OK
+    if live is not None and (again or chosen or resume):
+        raise UsageProblem(
+            "--record scripts nothing, so that it has no scenario, and nothing to judge again or to resume",
+            where="--judge" if again else "--scenario" if chosen else "--resume",
+            next_step="leave one of the two out",
+        )
     if again and not clients:
         raise UsageProblem("no recorded run to judge", allowed=RECORDINGS, next_step="`groupspec conform --judge DIR`")
     if again and resume is not None:
         raise UsageProblem("--judge runs nothing that could be resumed", next_step="leave --resume out")
-    if not clients:
+    if not clients and live is None:
         raise UsageProblem(
             "no client to judge",
             allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
@@ -161,6 +175,8 @@ def command(
     old = None if baseline is None else read(baseline, Conform)
     if again:
         campaign = _judge_again(clients, report, rules)
+    elif live is not None:
+        campaign = record(clients, live, repeat, report, rules)
     else:
         with Steps("judging", 0) as steps:
             watched = Watched(steps, rules - may_break)
@@ -213,8 +229,15 @@ def _judge_again(names: Sequence[str], report: Path | None, rules: frozenset[str
     files = recordings_in([Path(name) for name in names])
     if report is not None:
         writable_folder(report)
-    judged = (judge_recording(load(file), file) for file in files)
+    judged = map(_judge_file, files)
     return judged_again((each for each in judged if rules.intersection(each.case.rules)), report, rules)
+
+
+def _judge_file(file: Path) -> CaseResult:
+    recording = load(file)
+    if recording.cut_short:
+        remark(f"groupspec: {file}: {recording.cut_short}; it is judged as far as it goes")
+    return judge_recording(recording, file)
 
 
 def _no_worse(campaign: Campaign, found: Comparison) -> set[tuple[str, str, str]]:

@@ -73,7 +73,12 @@ def sequence(result: CaseResult) -> str:
             drawn.append(_drawn(entry, result.started_us))
         drawn += broken.pop(entry.at_us, [])
     title = f"{result.case.id} against {result.client_name or result.client.name} {result.client_version}".strip()
-    return diagram.sequence_svg(("application", "client", "broker 1", "broker 2"), drawn, title)
+    brokers = (_broker(node) for node in sorted({1, 2} | {max(1, entry.node) for entry in result.entries}))
+    return diagram.sequence_svg(("application", "client", *brokers), drawn, title)
+
+
+def _broker(node: int) -> str:
+    return f"broker {max(1, node)}"
 
 
 def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
@@ -87,7 +92,7 @@ def _drawn(entry: Entry, started_us: int) -> diagram.Entry:
         if isinstance(entry.event, protocol.CallbackReturned):
             return diagram.Entry(at_ms, "application", "client", f"{entry.event.callback} returned", "callback")
         return diagram.Entry(at_ms, "application", "", label, "call")
-    broker = f"broker {max(1, entry.node)}"
+    broker = _broker(entry.node)
     note = describe(entry)
     if entry.kind == "request":
         return diagram.Entry(at_ms, "client", broker, label, "request", note)

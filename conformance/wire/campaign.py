@@ -281,7 +281,7 @@ def _is_unsure(done: Sequence[Finished], rules: frozenset[str]) -> bool:
 def judged_again(
     results: Iterable[CaseResult], report: Path | None = None, rules: frozenset[str] = EVERY_RULE
 ) -> Campaign:
-    """The same of recorded runs: those of one client and case are repeats."""
+    """The same of runs that have been recorded: those of one client and case are repeats."""
     runs = Runs(report)
     for result in results:
         runs.add(Job(result.client, result.case, len(runs.of(result.client, result.case))), result)
@@ -341,6 +341,8 @@ def _replay(run: CaseResult, report: Path | None) -> str:
     """The command that runs this case again, beside the report if there is one, or judges the recording again."""
     if run.recording is not None:
         return f"groupspec conform --judge {shlex.quote(str(run.recording))}"
+    if run.again:
+        return run.again
     folder = shlex.quote(str((report or Path("out")) / "replay"))
     return f"groupspec conform {shlex.quote(run.client.name)} --scenario {run.case.selector} --report {folder}"
 

@@ -62,14 +62,19 @@ class Scenario:
     variants: Sequence[Variant] = (PLAIN,)
     retry_backoff_ms: int = 100
     timeout_ms: int = SMALL_TIMEOUT_MS
+    heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS
     doc: str = field(default="")
+    unseen: tuple[tuple[str, str], ...] = ()
+    """Rules that cannot be judged here, each with the reason."""
+    elsewhere: str = ""
+    """Where a rule can be judged for which a run gave no occasion."""
 
     @property
     def timeouts(self) -> dict[str, int]:
         """Heartbeat interval, session timeout and poll interval, under the names of the configuration."""
         return {
             "session_timeout_ms": self.timeout_ms,
-            "heartbeat_interval_ms": HEARTBEAT_INTERVAL_MS,
+            "heartbeat_interval_ms": self.heartbeat_interval_ms,
             "max_poll_interval_ms": self.timeout_ms,
         }
 

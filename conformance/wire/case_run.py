@@ -20,10 +20,16 @@ from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
-from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry, Log, raised, raised_by_harness, why_it_never_began
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
-from groupspec.conformance.wire.scenario_context import CLOSE_WITHIN_MS, Missed, NotStarted, ScenarioContext
+from groupspec.conformance.wire.scenario_context import (
+    CLOSE_WITHIN_MS,
+    ClientContext,
+    Missed,
+    NotStarted,
+    ScenarioContext,
+)
 from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock, together
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
@@ -34,7 +40,8 @@ TRIES: Final = 3
 class CaseResult:
     """What one run said, and everything that it is based on.
 
-    `recording`: the file that it was read from; None for a run that has just ended.
+    `recording`: the file that it was read from; None for a run that has just ended. `again`: the command that runs it
+    again, where that is not its scenario's.
     """
 
     client: Client
@@ -48,6 +55,7 @@ class CaseResult:
     started_us: int = 0
     stderr: str = ""
     recording: Path | None = None
+    again: str = ""
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -71,7 +79,7 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     begun = time.monotonic()
     log = Log()
     started_us = log.note("note", f"{case.id} against {client.name}").at_us
-    context: ScenarioContext | None = None
+    context: ClientContext | None = None
     outcome, stderr, trace = Outcome(), "", ""
     waits_us: Sequence[Wait] = ()
     stalls_us: Sequence[tuple[int, int]] = ()
@@ -79,7 +87,7 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
         with CaseBroker(log, case.variant.topic) as broker:
             with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
                 context = ScenarioContext(case, broker, process, log)
-                outcome, trace = _tell(context, process)
+                outcome, trace = tell(context, process)
             waits_us, stalls_us, stderr = waits.waits_us(), broker.stalls_us(), process.stderr_tail()
             outcome = replace(outcome, inconclusive=outcome.inconclusive or broker.problem())
     except OSError as problem:
@@ -87,7 +95,7 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
             raise
         outcome = replace(outcome, inconclusive=f"the kit could not start: {problem}")
     every_stall_us = together(clock.stalls_us(started_us), stalls_us)
-    history = History(log.in_order(), _settings(case, context), every_stall_us, waits_us)
+    history = History(log.in_order(), settings_of(case, context), every_stall_us, waits_us)
     return CaseResult(
         client=client,
         case=case,
@@ -95,14 +103,14 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
         client_version=context.identity[1] if context else "",
         history=history,
         outcome=outcome,
-        judgements=judge_run(case.rules, history, outcome),
+        judgements=judge_case(case, history, outcome),
         seconds=time.monotonic() - begun,
         started_us=started_us,
         stderr="\n".join(filter(None, (stderr, trace))),
     )
 
 
-def _tell(context: ScenarioContext, process: HarnessProcess) -> tuple[Outcome, str]:
+def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]:
     """The story, and every way in which it can end; with the traceback if the kit failed."""
     outcome, trace = Outcome(), ""
     try:
@@ -140,7 +148,7 @@ def _what_polls_raised(log: Log, since_us: int) -> str:
     return f"; meanwhile {errors[0]} (one of {len(errors)} such errors)" if errors else ""
 
 
-def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess) -> Outcome | None:
+def _how_the_process_ended(context: ClientContext, process: HarnessProcess) -> Outcome | None:
     """What an end of the process that is no client's doing says of the run; None if there is nothing to say."""
     ending = process.ending
     if ending is None:
@@ -154,7 +162,8 @@ def _how_the_process_ended(context: ScenarioContext, process: HarnessProcess) ->
     return Outcome(inconclusive=ending.describe()) if ending.broken else None
 
 
-def _settings(case: Case, context: ScenarioContext | None) -> Settings:
+def settings_of(case: Case, context: ClientContext | None) -> Settings:
+    """What a run was made with."""
     return Settings(
         rebalance=case.scenario.rebalance,
         retry_backoff_ms=case.scenario.retry_backoff_ms,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.rules import judge
+from groupspec.conformance.wire.rules import NO_OCCASION, judge
 from groupspec.conformance.wire.verdicts import BREACH, BROKEN, Judgement, Verdict
 from groupspec.spec.rules import RULES
 
@@ -19,7 +20,7 @@ UNSEEN: Final = 4
 other."""
 CLEARLY_IN_VAIN: Final = 4
 """What has not come in so many times the longest stall does not come."""
-WORST_FIRST: Final = "J2 S3 O1 O2 P3 D1 D2 H4 J3 K2 L1 L2 P1 P4 H3 H2 H1"
+WORST_FIRST: Final = "J2 S3 O1 O2 P3 D1 D2 H4 J3 K2 M3 L1 L2 P1 P4 H3 H2 H1"
 """Rules by what the application loses: no membership, no assignment, no records, ...; late heartbeats are what shows
 first, and says least."""
 
@@ -46,6 +47,19 @@ class Outcome:
     no_occasion: str = ""
     inconclusive: str = ""
     unsupported: str = ""
+
+
+def judge_case(case: Case, history: History, outcome: Outcome) -> dict[str, Judgement]:
+    """A verdict for each rule of a case; of those that cannot be seen there, why."""
+    judgements = judge_run(case.rules, history, outcome)
+    if outcome.unsupported or outcome.inconclusive:
+        return judgements
+    for rule, why in case.scenario.unseen:
+        judgements[rule] = Judgement(Verdict.UNTESTABLE, why)
+    for rule, judgement in judgements.items():
+        if judgement.reason == NO_OCCASION and case.scenario.elsewhere:
+            judgements[rule] = replace(judgement, reason=f"{NO_OCCASION}; {case.scenario.elsewhere}")
+    return judgements
 
 
 def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[str, Judgement]:

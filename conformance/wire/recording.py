@@ -20,13 +20,14 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History, Settings
-from groupspec.conformance.wire.judging import Outcome, judge_run
+from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.message_json import from_json, to_json
 from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
 
 VERSION: Final = 1
 RECORDINGS: Final = "a log.ndjson(.gz) that `groupspec conform CLIENT --report DIR` wrote, or a folder with such files"
+_GZIP: Final = 16 + zlib.MAX_WBITS
 SUFFIXES: Final = (".ndjson", ".ndjson.gz")
 
 
@@ -41,6 +42,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
         about: In the corpus: what is recorded here, and how it came about.
         edited: In the corpus: what was changed by hand; "" for a run as it was.
         expected: In the corpus: the verdict that any kit must give, by rule.
+        entries: How many lines follow; 0 where nobody has counted them.
     """
 
     recording: int
@@ -57,6 +59,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     about: str = ""
     edited: str = ""
     expected: dict[str, str] = {}
+    entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,11 @@ class Line(Entry):
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run."""
+    """A recorded run; `cut_short`: how much of it is left, if its end is missing."""
 
     header: Header
     entries: Sequence[Entry]
+    cut_short: str = ""
 
 
 def save(result: CaseResult, file: Path) -> None:
@@ -91,6 +95,7 @@ def save(result: CaseResult, file: Path) -> None:
         waits_us=tuple((start - since, end - since, waited) for start, end, waited in result.history.waits_us),
         outcome=outcome,
         stderr=result.stderr,
+        entries=len(result.entries),
     )
     encode = msgspec.json.Encoder(order="deterministic").encode
     data = b"".join(encode(line) + b"\n" for line in (header, *(_line(entry, since) for entry in result.entries)))
@@ -98,29 +103,38 @@ def save(result: CaseResult, file: Path) -> None:
 
 
 def load(file: Path) -> Recording:
-    """Reads it.
+    """Reads it, as far as it goes: its end may be missing.
 
     Raises:
         UsageProblem: it cannot be read, or is something else.
     """
     try:
-        data = file.read_bytes()
-        lines = (gzip.decompress(data) if file.suffix == ".gz" else data).splitlines()
-        header = msgspec.json.decode(lines[0], type=Header)
+        data = _unpacked(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        first, *others = data.splitlines(keepends=True)
+        header = msgspec.json.decode(first, type=Header)
         if header.recording != VERSION:
             raise ValueError(f"version {header.recording} of the format, this kit reads {VERSION}")
-        return Recording(header, [_entry(line) for line in lines[1:]])
-    except (OSError, EOFError, zlib.error, IndexError, ValueError, msgspec.MsgspecError) as problem:
+        whole = [_entry(line) for line in others if line.endswith(b"\n")]
+    except (OSError, zlib.error, ValueError, msgspec.MsgspecError) as problem:
         raise UsageProblem(
             f"this is no recorded run: {problem}" if _is_log(file) else "this is no recorded run",
             where=str(file),
             allowed=RECORDINGS,
             next_step="record the run again" if _is_log(file) else f"judge the folder: `--judge {file.parent}`",
         ) from problem
+    is_cut = len(whole) < max(header.entries, len(others))
+    left = f"{len(whole)} of {header.entries or 'more'} entries are left"
+    return Recording(header, whole, f"the recording is cut short: {left}" if is_cut else "")
+
+
+def _unpacked(data: bytes) -> bytes:
+    """What gzip has packed, as far as it goes."""
+    unpacker = zlib.decompressobj(wbits=_GZIP)
+    return unpacker.decompress(data) + unpacker.flush()
 
 
 def judge_recording(recording: Recording, file: Path | None = None) -> CaseResult:
-    """The verdicts of this kit on a recorded run.
+    """The verdicts of this kit on a recorded run; nothing is held against who ends with the recording.
 
     Raises:
         UsageProblem: there is no such scenario any more.
@@ -135,14 +149,17 @@ def judge_recording(recording: Recording, file: Path | None = None) -> CaseResul
             next_step="judge the run with the kit that recorded it",
         )
     history = History(recording.entries, header.settings, header.stalls_us, header.waits_us)
+    outcome = header.outcome
+    if recording.cut_short and not (outcome.inconclusive or outcome.unsupported):
+        outcome = Outcome(no_occasion=recording.cut_short)
     return CaseResult(
         client=Client(header.client, ()),
         case=case,
         client_name=header.client_name,
         client_version=header.client_version,
         history=history,
-        outcome=header.outcome,
-        judgements=judge_run(case.rules, history, header.outcome),
+        outcome=outcome,
+        judgements=judge_case(case, history, outcome),
         seconds=header.seconds,
         stderr=header.stderr,
         recording=file,

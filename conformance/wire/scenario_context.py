@@ -1,12 +1,14 @@
-"""What a scenario works with: the scripted broker, the client behind its harness, and the one log.
+"""What a scenario works with: the client behind its harness, the one log, and the scripted broker.
 
 A wait that ends in vain raises `Missed` with the rule that demanded the event; a client that dies ends every wait at
-once. Nothing here judges order or content: the rules do that afterwards, from the log.
+once. Nothing here judges order or content: the rules do that afterwards, from the log. `ClientContext` knows no broker
+but its address, so that a real one may stand there (`groupspec.conformance.wire.live`).
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -53,18 +55,34 @@ class NotStarted(Exception):
     """The harness never came to the point where a rule applies: nothing can be said about the client."""
 
 
-class ScenarioContext:
-    """One run of one case."""
+@dataclass(frozen=True)
+class Surroundings:
+    """What a client finds: where the brokers are, and what it is to do there.
 
-    def __init__(self, case: Case, broker: CaseBroker, client: HarnessProcess, log: Log) -> None:
+    `within_ms`: how long an event is waited for that has to come; `case_within_s`: how long the whole run may take.
+    """
+
+    bootstrap: str
+    topic: str
+    group_id: str = GROUP
+    client_id: str = CLIENT_ID
+    request_timeout_ms: int = REQUEST_TIMEOUT_MS
+    within_ms: int = WITHIN_MS
+    case_within_s: float = CASE_WITHIN_S
+
+
+class ClientContext:
+    """One client in one run: what it is told, and what is waited for."""
+
+    def __init__(self, case: Case, around: Surroundings, client: HarnessProcess, log: Log) -> None:
         self.case = case
         self.variant = case.variant
-        self.broker = broker
+        self.around = around
         self.client = client
         self.log = log
         self.features: frozenset[str] = frozenset()
         self.identity = ("", "")
-        self._deadline = time.monotonic() + CASE_WITHIN_S
+        self._deadline = time.monotonic() + around.case_within_s
 
     # The client -------------------------------------------------------------------------------------------------------
 
@@ -86,11 +104,11 @@ class ScenarioContext:
         """Have the client made, and subscribed. Raises NotStarted."""
         self._command(
             protocol.Configure(
-                bootstrap=self.broker.bootstrap,
-                group_id=GROUP,
-                client_id=CLIENT_ID,
+                bootstrap=self.around.bootstrap,
+                group_id=self.around.group_id,
+                client_id=self.around.client_id,
                 rebalance=self.case.scenario.rebalance,
-                request_timeout_ms=REQUEST_TIMEOUT_MS,
+                request_timeout_ms=self.around.request_timeout_ms,
                 retry_backoff_ms=self.case.scenario.retry_backoff_ms,
                 auto_commit=self.variant.auto_commit,
                 auto_commit_interval_ms=self.variant.auto_commit_interval_ms,
@@ -101,7 +119,7 @@ class ScenarioContext:
                 **self.case.scenario.timeouts,
             )
         )
-        self._command(protocol.Subscribe(topics=[self.variant.topic]))
+        self._command(protocol.Subscribe(topics=[self.around.topic]))
 
     def poll(self, poll_ms: int | None = None, times: int = 0) -> None:
         """Poll for ever, or that many times, with this timeout or the variant's."""
@@ -128,16 +146,6 @@ class ScenarioContext:
             raise NotStarted(problems[0])
 
     # What must follow -------------------------------------------------------------------------------------------------
-
-    def stable_member(self) -> None:
-        """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""
-        self.subscribe()
-        self.poll()
-        synced = self.expect_answer("SyncGroup", "NONE", rule=self.judged("J2", "D4"))
-        self.expect_assigned(rule="S3", since=synced)
-        self.expect_records(rule=self.judged("O1", "S3"), since=synced, partitions=self.broker.partitions())
-        self.expect_heartbeats(rule=self.judged("H2", "H3"), since=synced, for_ms=250)
-        self.milestone("stable")
 
     def judged(self, *rules: str) -> str:
         """The first of these that the case judges: a step on the way has to be demanded by one of its rules."""
@@ -187,9 +195,9 @@ class ScenarioContext:
         if self.offers("listener"):
             self._expect("partitions_assigned with partitions", assigns, rule, since)
 
-    def expect_records(self, *, rule: str, since: Entry, partitions: frozenset[str] | None = None) -> None:
-        """Records of each of these partitions, or of what the client was assigned last."""
-        for partition in sorted(self.broker.assigned() if partitions is None else partitions):
+    def expect_records_of(self, partitions: Iterable[str], *, rule: str, since: Entry) -> None:
+        """Records of each of these partitions."""
+        for partition in sorted(partitions):
             self._expect(f"records of {partition}", has_records(partition), rule, since)
 
     def expect_heartbeats(self, *, rule: str, since: Entry, for_ms: int = 1_200) -> None:
@@ -223,7 +231,7 @@ class ScenarioContext:
 
     def _expect(self, what: str, test: Test, rule: str, since: Entry | None) -> Entry:
         self._require_judged(rule)
-        within_s = max(0.0, min(WITHIN_MS / 1000, self._deadline - time.monotonic()))
+        within_s = max(0.0, min(self.around.within_ms / 1000, self._deadline - time.monotonic()))
         waits_from_us = now_us()
         entry = self.log.wait(lambda e: test(e) or is_harness_error(e), within_s, 0 if since is None else since.at_us)
         if entry is not None and not test(entry):
@@ -232,6 +240,28 @@ class ScenarioContext:
             why = f": {self.log.ended}" if self.log.ended else f" within {within_s * 1000:.0f} ms"
             raise Missed(rule, f"{what} did not come{why}", waits_from_us)
         return entry
+
+
+class ScenarioContext(ClientContext):
+    """One run of one case against a scripted broker."""
+
+    def __init__(self, case: Case, broker: CaseBroker, client: HarnessProcess, log: Log) -> None:
+        super().__init__(case, Surroundings(broker.bootstrap, case.variant.topic, within_ms=WITHIN_MS), client, log)
+        self.broker = broker
+
+    def stable_member(self) -> None:
+        """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""
+        self.subscribe()
+        self.poll()
+        synced = self.expect_answer("SyncGroup", "NONE", rule=self.judged("J2", "D4"))
+        self.expect_assigned(rule="S3", since=synced)
+        self.expect_records_of(self.broker.partitions(), rule=self.judged("O1", "S3"), since=synced)
+        self.expect_heartbeats(rule=self.judged("H2", "H3"), since=synced, for_ms=250)
+        self.milestone("stable")
+
+    def expect_records(self, *, rule: str, since: Entry) -> None:
+        """Records of each partition that the client was assigned last."""
+        self.expect_records_of(self.broker.assigned(), rule=rule, since=since)
 
 
 def _is_answer(api: str, error: str, later_than_us: int = -1) -> Test:

@@ -32,6 +32,10 @@ class TopicIds:
         self._names[topic_id] = name
         return topic_id
 
+    def learn(self, name: str, topic_id: UUID) -> None:
+        """Learn the id that another cluster has given to a name."""
+        self._names[topic_id] = name
+
     def id_of(self, name: str) -> UUID:
         """The id of a topic."""
         if name.startswith(_UNKNOWN):

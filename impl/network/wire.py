@@ -99,6 +99,19 @@ def decode_response_body(api_key: int, version: int, data: bytes, start: int) ->
     return _decode_to_end(load_response_schema(api_key, version), data, start)
 
 
+def change_response(api_key: int, version: int, data: bytes, change: Callable[[Struct], Fields]) -> bytes:
+    """An answer in which some fields of some structs are others.
+
+    `change` gives them for a struct; the same bytes come back if it gives none. Raises MalformedMessage,
+    UnencodableMessage.
+    """
+    payload = load_response_schema(api_key, version)
+    _, start = _decode(payload.__header_schema__, data, 0)
+    entity = _decode_to_end(payload, data, start)._entity
+    changed = _changed(entity, change)
+    return data if changed is entity else data[:start] + _encoded(payload, changed)
+
+
 class ErrorCodeNotKnown(MalformedMessage):
     """kio met an error code that is not in its list; `code` is None if its message does not say which."""
 
@@ -111,13 +124,33 @@ class ErrorCodeNotKnown(MalformedMessage):
 
 
 def _encode(entity_type: EntityType, body: Fields) -> bytes:
-    buffer = io.BytesIO()
     try:
-        entity_writer(entity_type)(buffer, _build(entity_type, body))
-    except (SerialError, ValueError, TypeError, OverflowError, struct.error, AttributeError) as problem:
+        return _encoded(entity_type, _build(entity_type, body))
+    except (ValueError, TypeError, OverflowError, AttributeError) as problem:
         name, version = entity_type.__name__, entity_type.__version__
         raise UnencodableMessage(f"{name} version {version} can't hold {dict(body)!r}: {problem}") from problem
+
+
+def _encoded(entity_type: EntityType, entity: object) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        entity_writer(entity_type)(buffer, entity)
+    except (SerialError, ValueError, TypeError, OverflowError, struct.error, AttributeError) as problem:
+        name, version = entity_type.__name__, entity_type.__version__
+        raise UnencodableMessage(f"{name} version {version} can't hold {entity!r}: {problem}") from problem
     return buffer.getvalue()
+
+
+def _changed(entity: Any, change: Callable[[Struct], Fields]) -> Any:
+    """The entity itself if nothing in it changes."""
+    fields = dict(change(Struct(entity)))
+    for field in dataclasses.fields(entity):
+        value = getattr(entity, field.name)
+        if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+            inside = tuple(_changed(each, change) for each in value)
+            if any(new is not old for new, old in zip(inside, value, strict=True)):
+                fields[field.name] = inside
+    return dataclasses.replace(entity, **fields) if fields else entity
 
 
 def _build(entity_type: EntityType, body: Fields) -> object:

@@ -190,7 +190,8 @@ def _recovers(context: ScenarioContext, row: Row, told: Entry) -> None:
     since = context.now()
     context.broker.append_records()
     taken_away = row.point == "revoking" and row.rebalance == "cooperative"
-    context.expect_records(rule="O1", since=since, partitions=None if taken_away else context.broker.partitions())
+    partitions = context.broker.assigned() if taken_away else context.broker.partitions()
+    context.expect_records_of(partitions, rule="O1", since=since)
 
 
 def _closes(context: ScenarioContext, row: Row, told: Entry) -> None:

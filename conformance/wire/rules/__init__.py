@@ -3,9 +3,9 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from groupspec.conformance.wire.rules._checker import CHECKERS, Checker, Finding, judge
+from groupspec.conformance.wire.rules._checker import CHECKERS, NO_OCCASION, Checker, Finding, judge
 
-__all__ = ["CHECKERS", "Checker", "Finding", "judge"]
+__all__ = ["CHECKERS", "NO_OCCASION", "Checker", "Finding", "judge"]
 
 for _chapter in iter_modules(__path__):  # importing a chapter registers its functions
     import_module(f"{__name__}.{_chapter.name}")

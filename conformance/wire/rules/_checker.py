@@ -132,6 +132,7 @@ class Checker:
 
 
 CHECKERS: Final[dict[str, list[Checker]]] = {}
+NO_OCCASION: Final = "the run gave no occasion to judge it"
 
 
 def checks(rule: str, needs: str = "", rebalance: str = "") -> Callable[[Check], Check]:
@@ -161,6 +162,6 @@ def judge(rule: str, history: History) -> Judgement:
         # What does not rest on time comes first: no stall of the machine can explain it.
         return min(broken_ones, key=lambda finding: finding.timed).judgement(BREACH[RULES[rule].level], more)
     if not findings:
-        return Judgement(Verdict.UNTESTABLE, "the run gave no occasion to judge it")
+        return Judgement(Verdict.UNTESTABLE, NO_OCCASION)
     counted = [finding for finding in findings if not finding.excused]
     return counted[-1].judgement(Verdict.PASS) if counted else findings[-1].judgement(Verdict.UNTESTABLE)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names, subscription_of
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain
 from groupspec.conformance.wire.rules.callbacks import lost_stretches
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
@@ -48,7 +48,7 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         revoked = (c for c in history.callbacks if c.name == "partitions_revoked")
         callback = next((c for c in revoked if c.started_us >= told - history.slack_us), None)
         if callback is None or callback.ended_us is None:
-            yield broken(f"{taken}: taken away, and no revoked callback", told)
+            yield in_vain(f"{taken}: taken away, and no revoked callback", told, history.ends_us)
             continue
         join = history.first("JoinGroup", told)
         if join is not None and join.sent_us < callback.ended_us - history.slack_us:
@@ -59,7 +59,9 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
 
 def joined_again(history: History, since_us: int, what: str, join: Exchange | None) -> Finding:
     """Whether the first JoinGroup after a round came right after what it had to wait for."""
-    if join is None or history.took_ms(since_us, join.sent_us) > REJOIN_WITHIN_MS:
+    if join is None:
+        return in_vain(f"no JoinGroup right after {what}", since_us, history.ends_us)
+    if history.took_ms(since_us, join.sent_us) > REJOIN_WITHIN_MS:
         return broken(f"no JoinGroup right after {what}", since_us)
     return held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
 

@@ -102,7 +102,7 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
             what = f"{first.name} names {sorted(first.partitions)}, owned were {sorted(owned)}"
             yield broken(what, first.started_us)
         elif rejoin is None:
-            yield broken("the member did not join again after the next poll", poll.started_us)
+            yield in_vain("the member did not join again after the next poll", poll.started_us, history.ends_us)
         else:
             right = "lost for everything that was owned, then a JoinGroup as a new member"
             wrong = "the member joined again with the id that it had given up"

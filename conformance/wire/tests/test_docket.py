@@ -21,10 +21,12 @@ from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.docket import Entry, entries, explanation
+from groupspec.conformance.wire.live_cases import LIVE_CASES
 from groupspec.conformance.wire.scenarios import FULL, all_cases
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
+CASES = [*all_cases(FULL), *LIVE_CASES.values()]
 LEVEL = {"FAIL": "must", "DEVIATION": "should"}
 
 
@@ -42,7 +44,7 @@ def test_an_entry_is_about_what_there_is(entry: Entry) -> None:
     assert of <= pinned(entry.client), "another version: read its wire logs anew"
     assert RULES[entry.rule].level == LEVEL[entry.verdict]
     for pattern in entry.scenarios:
-        cases = [case for case in all_cases(FULL) if fnmatchcase(case.id, pattern)]
+        cases = [case for case in CASES if fnmatchcase(case.id, pattern)]
         assert any(entry.rule in case.rules for case in cases), f"{pattern}: no such case is judged by {entry.rule}"
 
 
@@ -56,7 +58,7 @@ def test_an_entry_says_who_does_it_or_which_issue_knows_it(entry: Entry) -> None
 
 
 def test_no_two_entries_explain_one_verdict() -> None:
-    names = [case.id for case in all_cases(FULL)]
+    names = [case.id for case in CASES]
     explained: Counter[tuple[str, ...]] = Counter()
     for entry in entries():
         of = entry.rule, entry.verdict

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.cli import main
-from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE, UsageProblem
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.judging import Outcome, judge_run
@@ -67,6 +67,35 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "log.ndjson").write_text(text)
     with pytest.raises(UsageProblem, match="no recorded run"):
         load(tmp_path / "log.ndjson")
+
+
+@pytest.mark.parametrize("name", ["log.ndjson", "log.ndjson.gz"])
+def test_what_is_cut_short_is_judged_as_far_as_it_goes(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever it ends: nothing that may have come later is held against the client."""
+    story, file = stories.eager_rebalance(), tmp_path / name
+    save(result_of(story), file)
+    data = file.read_bytes()
+    packed = name.endswith(".gz")  # its last bytes are a checksum
+    first, last = (len(data) // 2, len(data) - 24) if packed else (data.index(b"\n") + 1, len(data))
+    for size in range(first, last, (last - first) // 20):
+        file.write_bytes(data[:size])
+        cut = load(file)
+        assert cut.cut_short
+        broken = {rule: each for rule, each in judge_recording(cut).judgements.items() if each.verdict in BROKEN}
+        assert broken == {}, size
+    assert main(["conform", "--judge", str(file)]) in (EXIT_OK, EXIT_INCONCLUSIVE)
+    assert "is cut short" in capsys.readouterr().err
+
+
+def test_a_breach_before_the_cut_is_still_one(tmp_path: Path) -> None:
+    story, file = stories.eager_rebalance(), tmp_path / "log.ndjson"
+    second = next(entry for entry in story.entries if entry.api == "JoinGroup" and entry.at_us > 600_000)
+    story.entries.append(replace(second, at_us=second.at_us + 100, correlation_id=999))  # while it is unanswered
+    save(result_of(story), file)
+    file.write_bytes(file.read_bytes()[:-10])
+    assert judge_recording(load(file)).judgements["J1"].verdict is Verdict.FAIL
 
 
 def test_the_result_of_a_campaign_is_no_recording_and_its_folder_is_told(

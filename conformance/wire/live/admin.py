@@ -1,0 +1,195 @@
+"""The kit's own requests to a cluster: a topic of its own with records, and at the end its removal.
+
+Nothing else is written there by the kit. What clients write is theirs: their group's commits.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
+from groupspec.conformance.wire.live.asking import Line, first_that_answers
+from groupspec.conformance.wire.live.tap import told
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from groupspec.impl.network.addresses import Address
+from groupspec.impl.network.errors import CodecError
+from groupspec.impl.network.records import NewRecord, encode_records
+from groupspec.impl.network.wire import Struct
+
+PARTITIONS: Final = 4
+RECORDS: Final = 6
+READY_WITHIN_S: Final = 30.0
+AGAIN_S: Final = 0.05
+PREFIX: Final = "groupspec-conform-"
+_SOON: Final = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""What a broker says of a topic that has just been made."""
+_REFUSED: Final = "the broker refused it"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic that clients read. `is_ours`: the kit has made it, may append to it, and deletes it."""
+
+    name: str
+    partitions: int
+    is_ours: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Its partitions, as the log names them."""
+        return frozenset(f"{self.name}-{number}" for number in range(self.partitions))
+
+
+class Admin:
+    """Asks the brokers of a cluster. Use as a context manager; connections end with the block.
+
+    Raises:
+        UsageProblem: none of these addresses answers as a Kafka broker does.
+    """
+
+    def __init__(self, addresses: Sequence[Address]) -> None:
+        self._lines: dict[Address, Line] = {}
+        self._first = first_that_answers(addresses)
+        self._lines[self._first.address] = self._first
+
+    def __enter__(self) -> Admin:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for line in self._lines.values():
+            line.close()
+
+    def create_topic(self) -> Topic:
+        """A topic under a name that nobody has, yet without records. Raises UsageProblem if the broker makes none."""
+        topic = Topic(f"{PREFIX}{secrets.token_hex(4)}", PARTITIONS, is_ours=True)
+        if "CreateTopics" not in self._first.versions or "Produce" not in self._first.versions:
+            raise UsageProblem(
+                "this broker makes no topics", where=told(self._first.address), next_step="name one: --topic TOPIC"
+            )
+        new = {
+            "name": topic.name,
+            "num_partitions": PARTITIONS,
+            "replication_factor": -1,
+            "assignments": [],
+            "configs": [],
+        }
+        body = {"topics": [new], "timeout": 10_000, "validate_only": False}
+        answer = self._controller().ask("CreateTopics", body)
+        _require_none(answer.structs("topics")[0], f"the topic {topic.name} cannot be made")
+        return topic
+
+    def find_topic(self, name: str) -> Topic:
+        """A topic that is there. Raises UsageProblem if it is not."""
+        [found] = self._metadata((name,)).topics
+        if found.error is not ErrorCode.NONE:
+            raise UsageProblem(
+                f"there is no topic {name!r}: {found.error.name}",
+                where=told(self._first.address),
+                next_step="make it, or leave --topic out: then the kit makes one, and deletes it at the end",
+            )
+        return Topic(name, len(found.partitions), is_ours=False)
+
+    def append(self, topic: Topic) -> None:
+        """A few records more in each partition of a topic of the kit's own."""
+        assert topic.is_ours, f"{topic.name} is not the kit's to write to"
+        records = encode_records([NewRecord(b"record", timestamp_ms=time.time_ns() // 1_000_000)] * RECORDS, 0)
+        for number in range(topic.partitions):
+            self._append(topic, {"index": number, "records": records})
+
+    def _append(self, topic: Topic, part: Mapping[str, Any]) -> None:
+        """To one partition, as soon as its leader knows that it leads."""
+        data = [{"name": topic.name, "partition_data": [part]}]
+        body = {"transactional_id": None, "acks": -1, "timeout": 10_000, "topic_data": data}
+        until = time.monotonic() + READY_WITHIN_S
+        while True:
+            leader = self._leaders(topic)[part["index"]]
+            [answer] = leader.ask("Produce", body).structs("responses")[0].structs("partition_responses")
+            if answer.get("error_code") not in _SOON:
+                _require_none(answer, f"no record can be written to {topic.name}")
+                return
+            _wait(until, f"{topic.name} takes no records: {ErrorCode(answer.get('error_code')).name}")
+
+    def coordinator(self, group_id: str) -> Address:
+        """Who coordinates this group; waits for a cluster that has yet to make the topic of the groups' offsets."""
+        until = time.monotonic() + READY_WITHIN_S
+        while True:
+            answer = self._first.exchange(FindCoordinatorRequest(group_id), 2)
+            assert isinstance(answer, FindCoordinatorResponse)
+            if answer.error is ErrorCode.NONE:
+                return answer.host, answer.port
+            _wait(until, f"no coordinator of groups: {answer.error.name}")
+
+    def remove(self, topic: Topic, group_id: str) -> list[str]:
+        """The group, which has no members any more, and a topic of the kit's own; returns what is left behind."""
+        left = []
+        try:
+            coordinator = self._line(self.coordinator(group_id))
+            gone = coordinator.ask("DeleteGroups", {"groups_names": [group_id]}).structs("results")[0].get("error_code")
+            if gone not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
+                left.append(f"the group {group_id} ({ErrorCode(gone).name})")
+        except (OSError, CodecError, InconclusiveProblem, UsageProblem) as problem:
+            left.append(f"the group {group_id} ({problem})")
+        try:
+            if topic.is_ours:
+                answer = self._controller().ask("DeleteTopics", {"topic_names": [topic.name], "timeout": 10_000})
+                _require_none(answer.structs("responses")[0], "it cannot be deleted")
+        except (OSError, CodecError, UsageProblem) as problem:
+            left.append(f"the topic {topic.name} ({problem})")
+        return left
+
+    # Nodes ------------------------------------------------------------------------------------------------------------
+
+    def _metadata(self, topics: tuple[str, ...]) -> MetadataResponse:
+        answer = self._first.exchange(MetadataRequest(topics), 4)
+        assert isinstance(answer, MetadataResponse)
+        return answer
+
+    def _controller(self) -> Line:
+        found = self._metadata(())
+        nodes = {broker.node_id: (broker.host, broker.port) for broker in found.brokers}
+        return self._line(nodes.get(found.controller_id, self._first.address))
+
+    def _leaders(self, topic: Topic) -> Mapping[int, Line]:
+        """The leader of each partition, once all have one."""
+        until = time.monotonic() + READY_WITHIN_S
+        while True:
+            found = self._metadata((topic.name,))
+            nodes = {broker.node_id: (broker.host, broker.port) for broker in found.brokers}
+            leaders = {each.partition: nodes.get(each.leader) for each in found.topics[0].partitions}
+            known = {number: address for number, address in leaders.items() if address is not None}
+            if len(known) == topic.partitions:
+                return {number: self._line(address) for number, address in known.items()}
+            _wait(until, f"{topic.name} has no leaders")
+
+    def _line(self, address: Address) -> Line:
+        if address not in self._lines:
+            self._lines[address] = Line(address)
+        return self._lines[address]
+
+
+def _require_none(struct: Struct, what: str) -> None:
+    code: Any = struct.get("error_code", 0)
+    if code:
+        raise UsageProblem(
+            f"{what}: {ErrorCode(code).name} {struct.get('error_message') or ''}".strip(), where=_REFUSED
+        )
+
+
+def _wait(until: float, problem: str) -> None:
+    if time.monotonic() > until:
+        raise InconclusiveProblem(f"{problem}, {READY_WITHIN_S:.0f} s long")
+    time.sleep(AGAIN_S)

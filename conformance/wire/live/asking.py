@@ -1,0 +1,90 @@
+"""One connection of the kit's own to a broker, on which one request is out at a time."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import Final
+
+from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.wire.live.tap import told
+from groupspec.impl.core.messages import FindCoordinatorRequest, MetadataRequest
+from groupspec.impl.network import wire
+from groupspec.impl.network.addresses import Address
+from groupspec.impl.network.codec import decode_response, encode_request
+from groupspec.impl.network.errors import CodecError
+from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.wire import Fields, Struct
+
+ANSWER_WITHIN_S: Final = 5.0
+_CLIENT_ID: Final = "groupspec-conform"
+_APIS: Final = {
+    "Produce": (0, 3, 9),
+    "CreateTopics": (19, 4, 7),
+    "DeleteTopics": (20, 1, 5),
+    "DeleteGroups": (42, 0, 2),
+}
+"""API key, and the lowest and highest version that is written here."""
+
+
+class Line:
+    """One connection, on which one request is out at a time. Raises OSError, CodecError."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._socket = socket.create_connection(address, ANSWER_WITHIN_S)
+        self._frames = FrameReader()
+        self._count = 0
+        keys = self._ask(18, 0, {}).structs("api_keys")
+        served = {each.get("api_key"): (each.get("min_version"), each.get("max_version")) for each in keys}
+        self.versions = {
+            name: min(highest, served[key][1])
+            for name, (key, lowest, highest) in _APIS.items()
+            if key in served and served[key][0] <= highest and lowest <= served[key][1]
+        }
+
+    def close(self) -> None:
+        """End it."""
+        self._socket.close()
+
+    def ask(self, api: str, body: Fields) -> Struct:
+        """One of the kit's own requests. Raises UsageProblem where the broker has no such API."""
+        if api not in self.versions:
+            raise UsageProblem(f"this broker has no {api}", where=told(self.address))
+        return self._ask(_APIS[api][0], self.versions[api], body)
+
+    def exchange(self, request: MetadataRequest | FindCoordinatorRequest, version: int) -> object:
+        """A request that a consumer could make."""
+        self._count += 1
+        api = "Metadata" if isinstance(request, MetadataRequest) else "FindCoordinator"
+        frame = self._answer(encode_request(request, version, self._count, _CLIENT_ID))
+        return decode_response(api, version, frame)[1]
+
+    def _ask(self, key: int, version: int, body: Fields) -> Struct:
+        self._count += 1
+        frame = self._answer(wire.encode_request(key, version, self._count, _CLIENT_ID, body))
+        _, start = wire.decode_response_header(key, version, frame)
+        return wire.decode_response_body(key, version, frame, start)
+
+    def _answer(self, request: bytes) -> bytes:
+        self._socket.sendall(framed(request))
+        while data := self._socket.recv(65_536):
+            for frame in self._frames.feed(data):
+                return frame
+        raise ConnectionError("the broker has closed the connection")
+
+
+def first_that_answers(addresses: Sequence[Address]) -> Line:
+    """A connection to the first of them that answers. Raises UsageProblem if none does."""
+    problems = []
+    for address in addresses:
+        try:
+            return Line(address)
+        except (OSError, CodecError) as problem:
+            problems.append(f"{told(address)}: {str(problem) or type(problem).__name__}")
+    raise UsageProblem(
+        "no Kafka broker answers there",
+        where="; ".join(problems),
+        allowed="HOST:PORT of a broker's listener without TLS and without authentication",
+        next_step="start one, or correct the address; `groupspec broker up` starts one here",
+    )

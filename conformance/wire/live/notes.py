@@ -1,0 +1,120 @@
+"""What crosses a recording proxy, written down: frames in, entries of the kit's log out.
+
+What the kit has no word for, such as Produce, is only noted. Of Fetch's answers the records are not kept: they are
+somebody's data, and no rule reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+from uuid import UUID
+
+from groupspec.conformance.wire.log import Entry, now_us
+from groupspec.impl.core.messages import FetchResponse, MetadataResponse
+from groupspec.impl.network.addresses import Address, told_otherwise
+from groupspec.impl.network.answers import error_of
+from groupspec.impl.network.codec import Answer, decode_request, decode_response, read_header
+from groupspec.impl.network.errors import CodecError, MalformedMessage, UnencodableMessage, UnservedRequest
+from groupspec.impl.network.topic_ids import TopicIds
+from groupspec.impl.network.versions import API_VERSIONS
+
+NOBODYS: Final = "an answer that nobody waits for"
+
+
+@dataclass(eq=False)
+class Line:
+    """One connection of a client, to the broker at this address.
+
+    `asked`: by correlation id, each request that is unanswered, and its API key.
+    """
+
+    number: int
+    address: Address
+    client_id: str = ""
+    asked: dict[int, tuple[Entry, int]] = field(default_factory=dict)
+
+
+class Notes:
+    """Writes down what crosses the proxies of one tap.
+
+    Args:
+        take: Gets every entry.
+        unreadable: Is told why what follows cannot be judged.
+        proxy: The address of the proxy that stands before this address.
+    """
+
+    def __init__(
+        self, take: Callable[[Entry], None], unreadable: Callable[[str], None], proxy: Callable[[Address], Address]
+    ) -> None:
+        self._take = take
+        self._unreadable = unreadable
+        self._proxy = proxy
+        self._nodes: dict[Address, int] = {}
+        self._topic_ids = TopicIds()
+
+    def happened(self, line: Line, kind: str, text: str = "") -> None:
+        """Something on a connection that is no frame."""
+        self._take(self._entry(line, kind, text))
+
+    def request(self, line: Line, frame: bytes) -> None:
+        """A request; what cannot be read is for the broker to refuse. Raises MalformedMessage if it has no header."""
+        header, api_key = read_header(frame), int.from_bytes(frame[:2], "big", signed=True)
+        line.client_id = header.client_id or line.client_id
+        entry = self._entry(line, "unread", f"{header.api} v{header.version}")
+        entry = replace(entry, version=header.version, correlation_id=header.correlation_id)
+        try:
+            message = decode_request(frame, self._topic_ids)[1]
+            entry = replace(entry, kind="request", text="", api=header.api, message=message)
+        except UnservedRequest as problem:
+            if header.api in API_VERSIONS and header.api != "ApiVersions":
+                self._unreadable(f"the client spoke what the kit does not read: {problem}")
+        except MalformedMessage as problem:
+            if not isinstance(problem.__cause__, UnencodableMessage):  # else a lookup of no group, and the like
+                self.happened(line, "garbage", str(problem))
+        line.asked[header.correlation_id] = entry, api_key
+        self._take(entry)
+
+    def answer(self, line: Line, frame: bytes) -> bytes:
+        """An answer; returns what the client gets, in which each broker has the address of its proxy."""
+        asked = line.asked.pop(int.from_bytes(frame[:4], "big", signed=True), None)
+        if asked is None:
+            self.happened(line, "unread", NOBODYS)
+            return frame
+        request, api_key = asked
+        try:
+            told = told_otherwise(api_key, request.version, frame, self._tell)
+            answer = self._decoded(request, told) if request.kind == "request" else None
+        except CodecError as problem:
+            self._unreadable(f"the broker answered what the kit does not read: {problem}")
+            return frame
+        if answer is not None:
+            error = error_of(answer).name
+            self._take(replace(request, at_us=now_us(), kind="response", message=_kept(answer), error=error))
+        return told
+
+    def _decoded(self, request: Entry, frame: bytes) -> Answer:
+        _, answer = decode_response(request.api, request.version, frame, self._topic_ids)
+        if isinstance(answer, MetadataResponse):
+            for topic in answer.topics:
+                if any(topic.topic_id):
+                    self._topic_ids.learn(topic.topic, UUID(bytes=topic.topic_id))
+        return answer
+
+    def _tell(self, node: int, address: Address) -> Address:
+        self._nodes[address] = node
+        return self._proxy(address)
+
+    def _entry(self, line: Line, kind: str, text: str) -> Entry:
+        node = self._nodes.get(line.address, -1)
+        return Entry(now_us(), "wire", kind, text, node=node, connection=line.number, client_id=line.client_id)
+
+
+def _kept(answer: Answer) -> Answer:
+    """Without the records."""
+    if not isinstance(answer, FetchResponse):
+        return answer
+    return replace(
+        answer, partitions={where: replace(each, record_bytes=b"") for where, each in answer.partitions.items()}
+    )

@@ -1,0 +1,114 @@
+"""The recording proxy: a client stays behind it, nothing is changed, everything is written down, and an end is told."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from groupspec.conformance.wire.live.asking import first_that_answers
+from groupspec.conformance.wire.live.tap import CUT_OFF, Tap, told
+from groupspec.conformance.wire.live.tests.cluster import PARTITIONS, RECORDS, TOPIC, addresses, cluster
+from groupspec.conformance.wire.log import Entry, Log, is_request
+from groupspec.conformance.wire.message_json import to_json
+from groupspec.impl.broker.server import ScriptedBroker
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.messages import FetchResponse, FindCoordinatorResponse, MetadataRequest, MetadataResponse
+
+pytestmark = pytest.mark.realtime
+WITHIN_S = 10.0
+
+
+@pytest.fixture
+def broker() -> Iterator[ScriptedBroker]:
+    with cluster() as one:
+        yield one
+
+
+def tap_of(broker: ScriptedBroker, log: Log) -> Tap:
+    def lost(why: str) -> None:
+        log.note("lost", why)
+        log.end(why)
+
+    return Tap(addresses(broker), log.append, lost)
+
+
+def answers(log: Log, api: str) -> list[Entry]:
+    return [entry for entry in log.in_order() if entry.kind == "response" and entry.api == api]
+
+
+def test_a_consumer_stays_behind_it_and_reads_what_there_is(broker: ScriptedBroker) -> None:
+    log = Log()
+    with tap_of(broker, log) as tap:
+        read = 0
+        with Consumer(TOPIC, bootstrap_servers=tap.bootstrap, group_id="g", auto_offset_reset="earliest") as consumer:
+            while read < PARTITIONS * RECORDS:
+                read += len(consumer.poll(timeout_ms=200))
+    assert tap.problem == ""
+    at_broker = [event for event in broker.log.events if event.kind == "request"]
+    on_tap = [entry for entry in log.in_order() if entry.kind == "request"]
+    assert [entry.api for entry in on_tap].count("Fetch") == [event.api for event in at_broker].count("Fetch")
+    fetches = answers(log, "Fetch")
+    assert {entry.node for entry in fetches} == {1, 2}, "a node is spoken to past the tap"
+    assert not any(
+        part.record_bytes
+        for entry in fetches
+        if isinstance(entry.message, FetchResponse)
+        for part in entry.message.partitions.values()
+    ), "somebody's records are kept"
+    [found] = {entry.message for entry in answers(log, "FindCoordinator")}
+    assert isinstance(found, FindCoordinatorResponse)
+    assert f"{found.host}:{found.port}" not in broker.bootstrap.split(",")
+    assert all(to_json(entry.message) for entry in on_tap if entry.api != "ApiVersions")
+
+
+def test_each_node_has_a_proxy_of_its_own(broker: ScriptedBroker) -> None:
+    with tap_of(broker, Log()) as tap:
+        host, _, port = tap.bootstrap.partition(":")
+        line = first_that_answers([(host, int(port))])
+        answer = line.exchange(MetadataRequest((TOPIC,)), 9)
+        line.close()
+    assert isinstance(answer, MetadataResponse)
+    named = {told((each.host, each.port)) for each in answer.brokers}
+    assert len(named) == 2
+    assert tap.bootstrap in named, "the first node has two"
+    assert not named & set(broker.bootstrap.split(","))
+
+
+def test_what_is_no_request_is_garbage(broker: ScriptedBroker) -> None:
+    log = Log()
+    with tap_of(broker, log) as tap:
+        host, _, port = tap.bootstrap.partition(":")
+        with socket.create_connection((host, int(port)), WITHIN_S) as connection:
+            connection.sendall(b"\0\0\0\x08half")
+        entry = log.wait(lambda each: each.kind == "garbage", WITHIN_S)
+    assert entry is not None
+    assert entry.text == CUT_OFF
+
+
+def test_a_broker_that_dies_is_told_with_its_address(broker: ScriptedBroker) -> None:
+    log = Log()
+    with tap_of(broker, log) as tap:
+        host, _, port = tap.bootstrap.partition(":")
+        line = first_that_answers([(host, int(port))])
+        log.wait(is_request("ApiVersions"), WITHIN_S)
+        broker.close()
+        lost = log.wait(lambda each: each.kind == "lost", WITHIN_S)
+        line.close()
+    assert lost is not None
+    assert told(addresses(broker)[0]) in lost.text
+    assert tap.problem == lost.text
+
+
+def test_a_connection_that_the_broker_closes_is_no_death(broker: ScriptedBroker) -> None:
+    log = Log()
+    with tap_of(broker, log) as tap:
+        host, _, port = tap.bootstrap.partition(":")
+        line = first_that_answers([(host, int(port))])
+        broker.disconnect()
+        assert log.wait(lambda each: each.kind == "disconnect", WITHIN_S) is not None
+        line.close()
+        again = first_that_answers([(host, int(port))])
+        again.close()
+    assert tap.problem == ""
