@@ -60,7 +60,7 @@ nightly: install  ## what takes longer still: twenty runs of everything, and wha
 	@echo "==> the longest tests"
 	@$(BIN)/pytest -m nightly $(PYTEST_ARGS)
 
-coverage: install  ## which branches of impl/core and impl/coordinator the general checks reach (ten minutes)
+coverage: install  ## which branches of impl/core and impl/coordinator the general checks reach (a quarter of an hour)
 	@.ci/measure-coverage $(VENV)
 
 format: install  ## rewrite the sources in the project's style

@@ -217,7 +217,7 @@ class Reader(Scene):
         if error.name in OF_THE_WHOLE and isinstance(request, messages.OffsetForLeaderEpochRequest):
             return messages.OffsetForLeaderEpochResponse({}, error)
         if error.name in OF_THE_WHOLE and isinstance(request, messages.MetadataRequest):
-            return messages.MetadataResponse((), (), error)
+            return messages.MetadataResponse((), (), error=error)
         if error:
             return self.coordinator.answer(request, error)
         match request:

@@ -285,6 +285,7 @@ steps = st.lists(
         st.tuples(st.just("unsubscribe")),
         st.tuples(st.just("answer"), st.just(-1), st.sampled_from(STRANGE), shares, st.just("NONE")),
         st.tuples(st.sampled_from(["poll quietly", "callback started", "start", "topic created", "topic deleted"])),
+        st.tuples(st.sampled_from(["pattern, and topic deleted", "topics at once"]), st.sampled_from(DATA_ERRORS)),
         st.tuples(st.sampled_from(["ends", "topics", "all topics", "who", "metrics", "metadata", "pattern"])),
     ),
     max_size=40,
@@ -333,6 +334,9 @@ def take_step(scene: Chaos, kind: str, *rest: object) -> None:
                 scene.subscription.positions.seek(partitions(number)[0], offset)
         case "unsubscribe", _:
             scene.do(Unsubscribe(scene.next_future()))
+        case "topics at once", (str(error),):
+            ask(scene, "topics")
+            scene.answer_any(-1, "NONE", [], error)
         case "pattern", _:
             if not scene.describe().leaving:
                 scene.do(Subscribe((), re.compile(".*orders|bills")))
@@ -362,6 +366,10 @@ def ask(scene: Chaos, what: str) -> None:
         case "topic deleted":
             scene.coordinator.topics = {"bills": 2}
             scene.do(MetadataUpdate(("orders",)))
+        case "pattern, and topic deleted":
+            take_step(scene, "pattern")
+            ask(scene, "topic deleted")
+            scene.pass_ms(100)
         case "poll quietly":  # just before it would have been too late
             scene.subscription.positions.poll_started(scene.now_ms)
             scene.do(TimerExpired("poll_interval"))
@@ -377,7 +385,7 @@ def ask(scene: Chaos, what: str) -> None:
     steps=steps,
     metadata_waits=st.booleans(),
     leads=st.booleans(),
-    closes_in_unsubscribe=st.booleans(),
+    closes_in=st.sampled_from(["no callback", "unsubscribe", "a revocation"]),
 )
 def test_nothing_breaks_the_member_recovers_and_closes(
     config: dict[str, Any],
@@ -385,7 +393,7 @@ def test_nothing_breaks_the_member_recovers_and_closes(
     steps: list[tuple[str, object]],
     metadata_waits: bool,
     leads: bool,
-    closes_in_unsubscribe: bool,
+    closes_in: str,
 ) -> None:
     scene = Chaos(**config)
     scene.leads = leads
@@ -406,8 +414,11 @@ def test_nothing_breaks_the_member_recovers_and_closes(
     described = scene.describe()
     assert (described.connection, described.rebalance) == ("STABLE", "STABLE")
     assert set(described.owned) == scene.told
-    if closes_in_unsubscribe:
+    if closes_in == "unsubscribe":
         scene.do(Unsubscribe(scene.next_future()))
+    if closes_in == "a revocation":  # of an eager member, while a commit is on its way
+        take_step(scene, "async")
+        take_step(scene, "enforce")
     for _ in range(2):
         scene.do(Close(scene.next_future(), scene.now_ms + 500))
     while scene.callbacks:
