@@ -12,7 +12,7 @@ from rich.table import Table
 from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, write_json
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.wire.client_builds import BUILDS
-from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
+from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON, no_such_client
 
 WITH_PIP = "pip install '.[clients]'"
 
@@ -36,7 +36,7 @@ def list_clients() -> None:
 
 
 @command.command("install")
-@click.argument("names", nargs=-1, required=True, metavar="CLIENT...", type=Known("client", BUILT_IN))
+@click.argument("names", nargs=-1, required=True, metavar="CLIENT...", type=Known("client", BUILT_IN, refused=False))
 @json_option
 def install(names: Sequence[str]) -> None:
     """Build a client's harness into the user's cache; what is there already is kept.
@@ -45,6 +45,8 @@ def install(names: Sequence[str]) -> None:
 
     Exit code 0 when all are installed, 2 when a tool or the network is missing, or a build fails.
     """
+    if unknown := [name for name in names if name not in BUILT_IN]:
+        raise no_such_client(unknown[0], advice="`groupspec clients list` says what each takes")
     for name in dict.fromkeys(names):
         if name in BUILDS:
             with Steps(f"building the harness of {name}"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,7 @@ SOURCES: Final = Path(__file__).with_name("harnesses")
 HARNESSES: Final = "groupspec.conformance.wire.harnesses"
 BUILD_LIMIT_S: Final = 900
 TRAINING_LIMIT_S: Final = 60
+MOST_LINES: Final = 6
 
 
 class Build(Record, frozen=True):
@@ -185,8 +187,8 @@ class ClientBuild:
         except (OSError, subprocess.TimeoutExpired) as problem:
             raise self._not_built(f"{command[0]}: {problem}") from problem
         if run.returncode != 0:
-            said = [line.strip() for line in (run.stdout + run.stderr).splitlines() if line.strip()]
-            raise self._not_built(f"{command[0]} ended with code {run.returncode}: {' / '.join(said[:6])[:900]}")
+            told = _what_went_wrong(run.stdout + run.stderr)
+            raise self._not_built(f"{command[0]} ended with code {run.returncode}: {told}")
 
     def _environment(self) -> Mapping[str, str]:
         return self._how.environment
@@ -285,6 +287,13 @@ class OtherInPython(ClientBuild):
     def _command(self, folder: Path) -> tuple[str, ...]:
         path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
         return ("env", f"PYTHONPATH={path}", sys.executable, "-m", self._module)
+
+
+def _what_went_wrong(output: str) -> str:
+    """Of a tool's output: the first lines that say "error"; of a tool that does not use the word, the last ones."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if re.search(r"\berr(or)?\b", line, re.IGNORECASE)]
+    return " / ".join(errors[:MOST_LINES] or lines[-MOST_LINES:])[:900]
 
 
 def _builds(entry: Registered) -> Iterator[ClientBuild]:

@@ -60,15 +60,12 @@ def find_client(argument: str) -> Client:
         return Client(argument, BUILDS[argument].command())
     client = IN_PYTHON.get(argument)
     if client is None:
-        listed = "`groupspec conform --list` shows the built-in ones"
-        page = "conformance/wire/PROTOCOL.md says how to write a harness for another"
+        page = "`groupspec init` writes a harness for another"
         if Path(argument).is_file():
             program = f"python {argument}" if argument.endswith(".py") else str(Path(argument).absolute())
             page = f"the file of that name is given as {shlex.quote(f'cmd:{program}')}"
-        raise UsageProblem(
-            f"there is no client {argument!r}",
-            allowed=[*BUILT_IN, "cmd:COMMAND LINE"],
-            next_step=f"{did_you_mean(argument, BUILT_IN)} {listed}; {page}".strip(),
+        raise no_such_client(
+            argument, "cmd:COMMAND LINE", f"`groupspec conform --list` shows the built-in ones; {page}"
         )
     if not client.installed:
         raise UsageProblem(
@@ -77,6 +74,17 @@ def find_client(argument: str) -> Client:
             next_step="pip install '.[clients]'",
         )
     return client
+
+
+def no_such_client(name: str, besides: str = "", advice: str = "") -> UsageProblem:
+    """The message for a client without a harness of ours; `besides`: what else was allowed."""
+    client = name.partition("@")[0]
+    versions = [each for each in BUILT_IN if each.partition("@")[0] == client]
+    meant = f"of {client} there is {', '.join(versions)}" if versions else did_you_mean(name, BUILT_IN)
+    allowed = [*BUILT_IN, *filter(None, [besides])]
+    return UsageProblem(
+        f"there is no client {name!r}", allowed=allowed, next_step="; ".join(filter(None, [meant, advice]))
+    )
 
 
 def mutated(mutant: str) -> Client:

@@ -7,6 +7,7 @@ told below its worst consequence; a harness that crashes is told once, with the 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
             console.print(f"  in:     {_listed(crash.cases)}", markup=False)
             for line in crash.stderr.splitlines():
                 console.print(f"  stderr: {line}", markup=False)
+            if crash.reason.startswith("the harness") and client.client.command:
+                check = f"groupspec harness check {shlex.quote(client.client.name)}"
+                console.print(f"  next:   {check}, which judges the harness alone", markup=False)
         for group in groups(client):
             _tell(console, campaign, client, group, report)
     rows = [row for client in campaign.clients for row in client.rows]

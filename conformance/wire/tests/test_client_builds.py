@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.verdicts import Verdict
 
 BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"
+WARNS_FIRST = "#!/bin/sh\n" + "echo npm warn EBADENGINE Unsupported\n" * 20 + "echo npm error code ENOTCACHED\nexit 1\n"
 FAILS = "#!/bin/sh\necho half > harness\necho 'dial tcp: lookup proxy.golang.org: no such host' >&2\nexit 1\n"
 
 
@@ -60,10 +62,22 @@ def test_a_missing_tool_is_named_and_how_to_get_it(
     assert "apt install" in told
 
 
-@pytest.mark.parametrize("name", ["acme", "java@0.8"])
-def test_a_client_or_version_that_nobody_knows_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["clients", "install", name]) == EXIT_USAGE
-    assert f"there is no client '{name}'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("acme", "`groupspec clients list`"),
+        ("java@0.8", "of java there is java, java@3.9.1"),
+        ("kg", "did you mean 'kgo'?"),
+    ],
+)
+@pytest.mark.parametrize("words", [("clients", "install"), ("conform",)])
+def test_a_client_or_version_that_nobody_knows_is_refused_with_those_that_there_are(
+    words: Sequence[str], name: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, name]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert f"there is no client '{name}'" in told
+    assert meant.replace("clients list", "conform --list" if words == ("conform",) else "clients list") in told
 
 
 def test_a_client_that_was_built_and_has_lost_what_runs_it_is_told(
@@ -81,6 +95,12 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(empty: Path) -> None:
         BUILDS["kgo"].install()
     assert not BUILDS["kgo"].installed
     assert [path.name for path in BUILDS["kgo"].folder.parent.iterdir()] == ["kgo.lock"]
+
+
+def test_of_a_tool_that_warns_twenty_times_before_it_fails_the_error_is_told(empty: Path) -> None:
+    tool(empty, "npm", WARNS_FIRST)
+    with pytest.raises(UsageProblem, match=r"ended with code 1: npm error code ENOTCACHED\n"):
+        BUILDS["kafkajs"].install()
 
 
 def test_what_is_built_is_not_built_again(empty: Path, tmp_path: Path) -> None:

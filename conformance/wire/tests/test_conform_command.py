@@ -238,6 +238,16 @@ def test_a_rule_is_broken_in_so_many_of_the_cases_that_were_judged(capsys: pytes
     assert "FAIL 1 of 2" in shown
     assert f"FAIL c: {RULES['S3'].title} in 1 of 2 cases" in shown
     assert "BROKE OFF c: 1 run\n" in shown
+    assert "harness check" not in shown, "there is no command: it was judged from a recording"
+
+
+def test_a_harness_that_is_wrong_is_told_with_the_command_that_judges_it_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    crashes = [Crash(reason, ("first-join",), 1, "") for reason in ("the harness was not ready: x", "the client died")]
+    campaign = Campaign([ClientResult(Client("cmd:c d", ("c", "d")), "", "", [], crashes)])
+    show(Console(width=200), campaign, None)
+    assert capsys.readouterr().out.count("  next:   groupspec harness check 'cmd:c d', which") == 1
 
 
 def test_over_repeats_the_worst_verdict_says_how_many() -> None:
