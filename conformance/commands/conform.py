@@ -22,6 +22,7 @@ from groupspec.conformance.reports.badge import write_badges
 from groupspec.conformance.reports.comparison import Comparison, compare
 from groupspec.conformance.reports.github import workflow_commands
 from groupspec.conformance.reports.inputs import Conform, read
+from groupspec.conformance.reports.reproduction_page import write_readmes
 from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import BUILT_IN
@@ -204,6 +205,7 @@ def command(
         write_text(report / "junit.xml", junit_xml(campaign, report))
         write_json("conform", result, report / "conform.json")
         write_badges(campaign, report)
+        write_readmes(report)
     if sarif is not None:
         from groupspec.conformance.reports.sarif import sarif_text
 

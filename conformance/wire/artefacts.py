@@ -5,6 +5,7 @@
                                 /wire.txt        the same, to be read
                                 /sequence.svg    the same, to be looked at
                                 /trace.ndjson    the same, in the trace schema
+                                /repro/          where a must was broken: to be run again without the kit
                                 /stderr.txt      the end of the client's stderr, if there is any
 """
 
@@ -19,6 +20,7 @@ from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.recording import save
+from groupspec.conformance.wire.reproduction import write_reproduction
 from groupspec.conformance.wire.to_trace import write_trace
 from groupspec.conformance.wire.verdicts import BROKEN
 from groupspec.conformance.wire.wire_text import describe, short, text_lines
@@ -38,6 +40,7 @@ def write_artefacts(result: CaseResult, report: Path, repeat: int) -> Path:
     (folder / "wire.txt").write_text("\n".join(_page(result)) + "\n", encoding="utf-8")
     (folder / "sequence.svg").write_text(sequence(result), encoding="utf-8")
     write_trace(result, f"{result.client.folder}/{result.case.id}/{repeat + 1}", folder / "trace.ndjson")
+    write_reproduction(result, folder)
     if result.stderr:
         (folder / "stderr.txt").write_text(result.stderr + "\n", encoding="utf-8")
     return folder

@@ -20,6 +20,7 @@ from rich.table import Table
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
 from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
 from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
 from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict
 from groupspec.spec.rules import RULES
 
@@ -165,6 +166,8 @@ def _lines(group: Group, report: Path | None, allowed: Sequence[Row]) -> Iterato
     if report is not None and first.folder:
         yield f"log:    {report / first.folder / 'wire.txt'}"
         yield f"see:    {report / first.folder / 'sequence.svg'}"
+        if (report / first.folder / REPRODUCTION).is_dir():
+            yield f"repro:  {report / first.folder / REPRODUCTION} (runs without the kit)"
     yield f"replay: {first.replay}"
 
 

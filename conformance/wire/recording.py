@@ -195,9 +195,10 @@ def _is_log(file: Path) -> bool:
 
 
 def _line(entry: Entry, since_us: int) -> dict[str, object]:
-    """The fields that do not have their defaults; an event's time is the entry's."""
+    """The fields that do not have their defaults, but not the bytes; an event's time is the entry's."""
     line = {each.name: value for each in fields(entry) if (value := getattr(entry, each.name)) != each.default}
     line["at_us"] = entry.at_us - since_us
+    line.pop("raw", None)
     if entry.message is not None:
         line["message"] = to_json(entry.message)
     if entry.event is not None:
