@@ -111,9 +111,10 @@ def _tell_why_untestable(judgements: dict[str, Judgement], reason: str, *, in_va
 def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judgement:
     if found is not None and found.verdict in BROKEN:
         return replace(found, reason=f"{found.reason}; {outcome.missed}")
+    since_us = outcome.missed_since_us or history.ends_us
     return Judgement(
         BREACH[RULES[outcome.missed_rule].level],
-        outcome.missed,
+        f"{outcome.missed} ({history.timing(since_us, history.ends_us, 0).stalls})",
         history.ends_us,
         since_us=outcome.missed_since_us,
         timed=True,

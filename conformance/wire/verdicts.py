@@ -66,25 +66,33 @@ class Timing:
     """What a verdict that rests on time rests on, in ms.
 
     `took_ms` is by the clock. What the kit stood still, or the client's process waited for a processor, is taken off
-    before it is compared with the bound.
+    before it is compared with the bound. `slack_ms`: how much of the bound is tolerance, and no time that the protocol
+    or a setting gives.
     """
 
     took_ms: float
     bound_ms: float
     kit_stalled_ms: float = 0.0
     client_waited_ms: float = 0.0
+    slack_ms: float = 0.0
 
     @property
     def excused_ms(self) -> float:
         """The part of the time for which the client is not responsible, in ms."""
         return self.kit_stalled_ms + self.client_waited_ms
 
-    def __str__(self) -> str:
+    @property
+    def stalls(self) -> str:
+        """What stood still meanwhile, in words."""
         if self.excused_ms < 1:
-            return f"bound {self.bound_ms:.0f} ms"
+            return "nothing stood still meanwhile"
         waits = f"the kit stood still for {self.kit_stalled_ms:.0f} ms"
         waits += f" and the client waited {self.client_waited_ms:.0f} ms for a processor"
-        return f"bound {self.bound_ms:.0f} ms; of the {self.took_ms:.0f} ms by the clock {waits}, which do not count"
+        return f"of the {self.took_ms:.0f} ms by the clock {waits}, which do not count"
+
+    def __str__(self) -> str:
+        slack = f", {self.slack_ms:.0f} ms of it slack" if self.slack_ms else ""
+        return f"bound {self.bound_ms:.0f} ms{slack}; {self.stalls}"
 
 
 @dataclass(frozen=True)

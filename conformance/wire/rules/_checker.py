@@ -7,7 +7,7 @@ at all means that the run gave no occasion. A rule may have several functions; o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
@@ -66,9 +66,12 @@ def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
     return Finding(False, reason, at_us, since_us, timed=True)
 
 
-def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str) -> Finding:
-    """The rule was kept if this stretch of time, less the stalls of the machine, is within the bound."""
-    timing = history.timing(since_us, at_us, bound_ms)
+def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str, slack_ms: float = 0.0) -> Finding:
+    """The rule was kept if this stretch of time, less the stalls of the machine, is within the bound.
+
+    `slack_ms`: how much of the bound is tolerance.
+    """
+    timing = replace(history.timing(since_us, at_us, bound_ms), slack_ms=slack_ms)
     kept = timing.took_ms - timing.excused_ms <= bound_ms
     return Finding(kept, f"{reason} ({timing})", at_us, since_us, timed=True, timing=timing)
 
@@ -146,6 +149,14 @@ def checks(rule: str, needs: str = "", rebalance: str = "") -> Callable[[Check],
     return register
 
 
+def _awaited(finding: Finding, history: History) -> str:
+    """Of what was awaited in vain: for how long, and what stood still meanwhile."""
+    if finding.since_us is None or finding.timing is not None:
+        return ""
+    timing = history.timing(finding.since_us, finding.at_us, 0)
+    return f" (awaited for {timing.took_ms:.0f} ms; {timing.stalls})"
+
+
 def judge(rule: str, history: History) -> Judgement:
     """The verdict on one rule in one run."""
     settings = history.settings
@@ -160,7 +171,8 @@ def judge(rule: str, history: History) -> Judgement:
         others = len(broken_ones) - 1
         more = f" (and {others} more breach{'es' if others > 1 else ''} of the rule in this run)" if others else ""
         # What does not rest on time comes first: no stall of the machine can explain it.
-        return min(broken_ones, key=lambda finding: finding.timed).judgement(BREACH[RULES[rule].level], more)
+        worst = min(broken_ones, key=lambda finding: finding.timed)
+        return worst.judgement(BREACH[RULES[rule].level], _awaited(worst, history) + more)
     if not findings:
         return Judgement(Verdict.UNTESTABLE, NO_OCCASION)
     counted = [finding for finding in findings if not finding.excused]

@@ -45,7 +45,7 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
             yield in_vain(f"no FindCoordinator {why}", told, history.ends_us)
         else:
             reason = f"FindCoordinator {history.took_ms(told, lookup.sent_us):.0f} ms {why}"
-            yield within(history, told, lookup.sent_us, LOOKUP_WITHIN_MS, reason)
+            yield within(history, told, lookup.sent_us, LOOKUP_WITHIN_MS, reason, LOOKUP_WITHIN_MS)
 
 
 @checks("D1")

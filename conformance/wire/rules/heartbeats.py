@@ -22,6 +22,11 @@ def bound_ms(history: History) -> float:
     return heartbeat_bound_ms(history.settings.heartbeat_interval_ms)
 
 
+def slack_ms(history: History) -> float:
+    """How much of that is more than the interval."""
+    return bound_ms(history) - history.settings.heartbeat_interval_ms
+
+
 def length_ms(stretch: Stretch) -> float:
     """How long it was by the clock: long enough to tell anything?"""
     return (stretch[1] - stretch[0]) / 1000
@@ -56,7 +61,7 @@ def judge_silence(history: History, stretch: Stretch, when: str) -> Iterator[Fin
     if length_ms(stretch) >= bound_ms(history):
         worst, quiet = longest_silence(history, stretch)
         silent = f"no heartbeat for {worst:.0f} ms" if worst > bound_ms(history) else "heartbeats went on"
-        yield within(history, *quiet, bound_ms(history), f"{silent} {when}")
+        yield within(history, *quiet, bound_ms(history), f"{silent} {when}", slack_ms(history))
 
 
 @checks("H1")
@@ -150,7 +155,7 @@ def heartbeats_are_regular(history: History) -> Iterator[Finding]:
             worst, quiet = longest_silence(history, stretch)
             late = f"no heartbeat for {worst:.0f} ms in a stable member {interval}"
             in_time = f"never more than {worst:.0f} ms without a heartbeat {interval}"
-            yield within(history, *quiet, bound, late if worst > bound else in_time)
+            yield within(history, *quiet, bound, late if worst > bound else in_time, slack_ms(history))
 
 
 @checks("H2")
@@ -159,8 +164,10 @@ def heartbeats_do_not_spin(history: History) -> Iterator[Finding]:
     interval = history.settings.heartbeat_interval_ms
     for start, end in stable_stretches(history):
         beats = [e for e in history.of("Heartbeat") if start <= e.sent_us <= end]
-        if len(beats) > 2 * ((end - start) / 1000 / interval) + 3:
-            yield broken(f"{len(beats)} heartbeats in {(end - start) / 1000:.0f} ms (interval {interval} ms)", end)
+        bound = 2 * ((end - start) / 1000 / interval) + 3
+        if len(beats) > bound:
+            told = f"{len(beats)} heartbeats in {(end - start) / 1000:.0f} ms"
+            yield broken(f"{told} (interval {interval} ms; bound {bound:.0f}, twice as many as are due and 3)", end)
 
 
 @checks("H3")

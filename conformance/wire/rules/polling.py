@@ -70,7 +70,7 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
         if inside and (left_us - inside[0]) / 1000 >= slack:
             yield broken("LeaveGroup although the application is blocked in poll()", left_us)
         elif since < limit - slack:
-            reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit})"
+            reason = f"LeaveGroup {since:.0f} ms after a poll (max.poll.interval.ms={limit}; slack {slack:.0f} ms)"
             yield replace(broken(reason, left_us), timed=True)  # it may have been decided before the poll
     if history.polls and history.syncs:
         start = max(history.polls[0].started_us, history.syncs[0].told_us)
@@ -121,14 +121,16 @@ def polls_return_in_time(history: History) -> Iterator[Finding]:
         if end is None:
             continue
         pending = any(begun < end and start < over for begun, over in rounds)
-        bound = poll.timeout_ms + LATE_POLL_MS + (FIRST_USE_MS if number == 0 else 0)
+        slack = LATE_POLL_MS + (FIRST_USE_MS if number == 0 else 0)
+        bound = poll.timeout_ms + slack
         spans = ((callback.started_us, callback.ended_us or end) for callback in history.callbacks)
         listener = sum(max(0, min(over, end) - max(begun, start)) for begun, over in spans) / 1000
         took = history.took_ms(start, end) - listener
         if took > bound or pending:
             how = f"after {took:.0f} ms" if took > bound else "in time"
             why = " while a rebalance was pending" if pending else ""
-            yield within(history, start, end, bound + listener, f"poll({poll.timeout_ms} ms) returned {how}{why}")
+            reason = f"poll({poll.timeout_ms} ms) returned {how}{why}"
+            yield within(history, start, end, bound + listener, reason, slack)
 
 
 @checks("P4", needs="pull listener_in_poll")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -130,6 +131,22 @@ def test_many_cases_of_one_rule_are_told_once_the_worst_first() -> None:
     certain = Console(record=True, width=400, file=io.StringIO())
     show(certain, judged_again([late]), None)
     assert "~" not in certain.export_text()
+
+
+def test_a_verdict_that_rests_on_time_names_its_bound_the_slack_in_it_and_what_stood_still() -> None:
+    late = spoiled(drop("Heartbeat", 1_200, 1_700))
+    told = result_of(late).judgements["H2"]
+    assert told.reason.endswith(" (bound 400 ms, 300 ms of it slack; nothing stood still meanwhile)")
+    stalled = result_of(late, stalls=((1_300_000, 1_310_000),)).judgements["H2"]
+    assert "the kit stood still for 10 ms and the client waited 0 ms for a processor" in stalled.reason
+
+
+def test_what_was_awaited_in_vain_says_for_how_long_and_what_stood_still() -> None:
+    missed = Outcome("J2", "SyncGroup did not come within 500 ms", missed_since_us=700_000)
+    reason = result_of(stories.eager_rebalance(), missed).judgements["J2"].reason
+    assert reason == "SyncGroup did not come within 500 ms (nothing stood still meanwhile)"
+    never = result_of(spoiled(drop("JoinGroup", 600))).judgements["J2"]
+    assert re.search(r"^no JoinGroup after .* \(awaited for \d+ ms; nothing stood still meanwhile\)", never.reason)
 
 
 def test_a_deviation_is_visible_in_junit_and_a_failure_names_its_log(tmp_path: Path) -> None:
