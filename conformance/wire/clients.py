@@ -79,7 +79,7 @@ def find_client(argument: str) -> Client:
 def no_such_client(name: str, besides: str = "", advice: str = "") -> UsageProblem:
     """The message for a client without a harness of ours; `besides`: what else was allowed."""
     client = name.partition("@")[0]
-    versions = [each for each in BUILT_IN if each.partition("@")[0] == client]
+    versions = [f"{each} ({BUILDS[each].version})" for each in BUILDS if each.partition("@")[0] == client]
     meant = f"of {client} there is {', '.join(versions)}" if versions else did_you_mean(name, BUILT_IN)
     allowed = [*BUILT_IN, *filter(None, [besides])]
     return UsageProblem(

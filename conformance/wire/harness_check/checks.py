@@ -142,10 +142,13 @@ def stdout_is_clean(sessions: Sessions) -> Iterator[str]:
 @check("command_done", "Commands", "answer each command but close with one command_done, also when it raised")
 def commands_are_answered(sessions: Sessions) -> Iterator[str]:
     """Each command but close is answered by one command_done of its name, in order."""
-    for session in (each for each in sessions.values() if not each.not_offered):
+    for session in (each for each in sessions.values() if each.did_nothing or not each.not_offered):
         sent = [name for _, name in session.commands() if name != "close"]
         answers = [done.command for done in session.told(protocol.CommandDone)]
-        if answers != sent:
+        if session.did_nothing and sent:
+            how = session.ending.describe() if session.ending else f"nothing came within {ENDS_WITHIN_S:.0f} s"
+            yield f"no command_done for {sent[0]}, the first command: {how}{_stderr(session)}"
+        elif answers != sent:
             yield f"in the story {session.story!r} the commands were {sent}, and command_done came for {answers}"
 
 

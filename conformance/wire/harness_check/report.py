@@ -20,10 +20,16 @@ STILL_MS: Final = 1_000
 NOT_STARTED: Final = "the harness did not say startup_complete"
 """Why nothing but the start of such a harness is judged: what says nothing says nothing wrong either."""
 NO_PROTOCOL: Final = "the harness offers neither eager nor cooperative"
+DID_NOTHING: Final = "the harness never said that it had done a command"
 NOT_WHOLE: Final = "functions of the harness are still to be filled in"
 OF_THE_PROTOCOL: Final = ("startup", "features", "stdout", "command_done", "clock", "end of stdin")
 """What a harness gets right, or wrong, without a client."""
-JUDGED_FIRST: Final = {NOT_STARTED: ("startup",), NO_PROTOCOL: ("startup", "features"), NOT_WHOLE: OF_THE_PROTOCOL}
+JUDGED_FIRST: Final = {
+    NOT_STARTED: ("startup",),
+    NO_PROTOCOL: ("startup", "features"),
+    DID_NOTHING: ("startup", "features", "stdout", "command_done"),
+    NOT_WHOLE: OF_THE_PROTOCOL,
+}
 """By why the other stories were not told: what is judged nevertheless."""
 JUDGED_OF_ERRORS: Final = ("startup", "commands")
 """The same, where something raised."""
@@ -108,6 +114,8 @@ def _why_stopped(first: Session) -> str:
         return NOT_STARTED
     if not first.has_protocol:
         return NO_PROTOCOL
+    if first.did_nothing:
+        return DID_NOTHING
     return NOT_WHOLE if first.never_began and first.to_fill_in else first.never_began
 
 

@@ -62,7 +62,7 @@ EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
 
 
 class CannotGoOn(Exception):
-    """Making the client or the harness's poll raised, or there is no protocol: nothing asked for could happen."""
+    """Making the client or the harness's poll raised, no command is ever done, or there is no protocol."""
 
 
 def _is_own_error_in_poll(entry: Entry) -> bool:
@@ -134,6 +134,11 @@ class Session:
         return self.ending is not None and self.ending.exit_code == protocol.EXIT_UNSUPPORTED
 
     @property
+    def did_nothing(self) -> bool:
+        """Whether no command was ever said to be done."""
+        return not self.told(protocol.CommandDone)
+
+    @property
     def never_began(self) -> str:
         """What kept the client from joining or reading: what making it raised, the harness's poll, or every poll."""
         return why_it_never_began(self.came) or _own_error_in_poll(self.came) or every_poll_raised(self.came)
@@ -156,8 +161,10 @@ class Session:
     def have(self, command: protocol.AnyCommand) -> Entry:
         """Send it, and wait until it is done. Raises CannotGoOn."""
         sent = self.say(command)
-        self.wait(is_done(command), sent)
+        done = self.wait(is_done(command), sent)
         self._require_no_error()
+        if not done and not any(map(is_event("command_done"), self._log.as_it_came())):
+            raise CannotGoOn
         return sent
 
     def wait(self, test: Test, since: Entry, within_s: float | None = None) -> bool:

@@ -66,7 +66,7 @@ def test_a_missing_tool_is_named_and_how_to_get_it(
     ("name", "meant"),
     [
         ("acme", "`groupspec clients list`"),
-        ("java@0.8", "of java there is java, java@3.9.1"),
+        ("java@0.8", "of java there is java (4.3.1), java@3.9.1 (3.9.1)"),
         ("kg", "did you mean 'kgo'?"),
     ],
 )

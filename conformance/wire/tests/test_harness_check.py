@@ -88,6 +88,26 @@ def test_what_prints_something_and_ends_has_only_its_start_judged() -> None:
     assert "'hello'" in wrong(checked)["startup"][0]
 
 
+@pytest.mark.parametrize(
+    ("source", "check", "told"),
+    [
+        (
+            "print('no such host', file=sys.stderr); sys.exit(9)",
+            "command_done",
+            "exit code 9; its stderr ends: no such host",
+        ),
+        ("sys.exit(127)", "command_done", "no command_done for configure, the first command: "),
+        ("print('connected!')\ninput()", "stdout", "'connected!'"),
+    ],
+    ids=["dies", "offers nothing", "prints"],
+)
+def test_of_what_has_never_done_a_command_little_is_judged(source: str, check: str, told: str) -> None:
+    checked = check_harness(Client("cmd:hello", fake.python(fake.GREETING + source)))
+    assert told in wrong(checked)[check][0]
+    assert set(judged(checked)) == {"startup", "features", "stdout", "command_done"}
+    assert {name for name, verdict in judged(checked).items() if verdict == "FAIL"} == {check, "command_done"}
+
+
 def test_without_a_rebalance_protocol_only_start_and_features_are_judged() -> None:
     checked = check_harness(harness(Broken("no features", "features = ()", "features", "")))
     assert judged(checked) == {"startup": "PASS", "features": "FAIL"}
