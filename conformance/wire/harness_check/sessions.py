@@ -159,11 +159,12 @@ class Session:
         return now
 
     def have(self, command: protocol.AnyCommand) -> Entry:
-        """Send it, and wait until it is done. Raises CannotGoOn."""
+        """Send it, and wait until it is done; for the first command as long as for the start. Raises CannotGoOn."""
+        first = not any(map(is_event("command_done"), self._log.as_it_came()))
         sent = self.say(command)
-        done = self.wait(is_done(command), sent)
+        done = self.wait(is_done(command), sent, STARTS_WITHIN_S if first else None)
         self._require_no_error()
-        if not done and not any(map(is_event("command_done"), self._log.as_it_came())):
+        if first and not done:
             raise CannotGoOn
         return sent
 
