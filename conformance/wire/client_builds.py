@@ -52,6 +52,7 @@ class Build(Record, frozen=True):
         remedy: How to get the tool.
         harness: What the kit starts when it is built.
         started_by: The program, found on the PATH, that runs it; "" if it runs by itself.
+        leftovers: Folders that the build leaves and that running does not take: hundreds of megabytes.
     """
 
     version: str
@@ -63,6 +64,7 @@ class Build(Record, frozen=True):
     sources: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     started_by: str = ""
+    leftovers: tuple[str, ...] = ()
 
 
 class Registered(Record, frozen=True):
@@ -164,6 +166,8 @@ class ClientBuild:
         self._run([self._tool(tool), *arguments], folder)
         if not (folder / self._how.harness).exists():
             raise self._not_built(f"{tool} made no {self._how.harness}")
+        for name in self._how.leftovers:
+            shutil.rmtree(folder / name, ignore_errors=True)
 
     def _tool(self, name: str) -> str:
         """Where a program is."""

@@ -26,7 +26,15 @@ from groupspec.conformance.wire.protocol import (
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
-from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse, TopicPartition
+from groupspec.impl.core.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicPartition,
+)
 from groupspec.impl.core.protocol import MalformedProtocolData, Subscription, decode_assignment, decode_subscription
 
 GROUP_APIS: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch")
@@ -210,6 +218,14 @@ class History:
         """Every identity that the member was given, in order."""
         joins = ((join.answered(JoinGroupResponse), join.told_us) for join in self.answers("JoinGroup", "NONE"))
         return [Identity(answer.member_id, answer.generation, at_us) for answer, at_us in joins if answer is not None]
+
+    def is_stale(self, exchange: Exchange) -> bool:
+        """Whether the answer is about an identity that the member has not any more: it says nothing to it (rule J9)."""
+        message = exchange.request.message
+        known = [identity for identity in self.identities if identity.from_us <= exchange.told_us]
+        if not known or not isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
+            return False
+        return (message.member_id, message.generation) != (known[-1].member_id, known[-1].generation)
 
     def connections_closed(self, from_us: int, to_us: int) -> bool:
         """Whether a connection was closed in between, by whichever side."""

@@ -237,7 +237,8 @@ def every_error_has_an_effect(history: History) -> Iterator[Finding]:
     """A heartbeat's error is acted on: JoinGroup for the member's sake, a lookup for the coordinator's."""
     effects = dict.fromkeys(REBALANCE, "JoinGroup") | dict.fromkeys(COORDINATOR_GONE, "FindCoordinator")
     for beat in (each for each in history.of("Heartbeat") if each.error in effects):
-        if beat.told_us >= history.until_close_us or joined_meanwhile(history, beat):
+        late = joined_meanwhile(history, beat) or history.is_stale(beat)
+        if beat.told_us >= history.until_close_us or late:
             continue
         effect, why = effects[beat.error], f"after Heartbeat was answered {beat.error}"
         seen, expelled_us = history.first(effect, beat.told_us), expelled_after(history, beat)

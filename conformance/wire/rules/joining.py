@@ -60,7 +60,7 @@ def one_round_at_a_time(history: History) -> Iterator[Finding]:
 @checks("J2")
 def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
     """Once a rebalance is required there is a JoinGroup, and another, until a SyncGroup has succeeded."""
-    for exchange in rejoin_triggers(history):
+    for exchange in (each for each in rejoin_triggers(history) if not history.is_stale(each)):
         told, why = exchange.told_us, f"after {exchange.api} was answered {exchange.error}"
         done = next((sync for sync in history.syncs if sync.told_us > told), None)
         if history.first("JoinGroup", told) is None:
@@ -237,5 +237,5 @@ def new_partitions(history: History) -> Iterator[tuple[Exchange, frozenset[str]]
 def lost_before(history: History, sync: Exchange) -> bool:
     """Whether the membership was lost between this round and the one before."""
     since = max((e.told_us for e in history.syncs if e.told_us < sync.sent_us), default=0)
-    gone = [e for e in history.exchanges if e.api == "LeaveGroup" or e.error in NO_MEMBER]
+    gone = [e for e in history.exchanges if e.api == "LeaveGroup" or (e.error in NO_MEMBER and not history.is_stale(e))]
     return any(since < e.sent_us < sync.sent_us for e in gone) or history.gave_up(since, sync.sent_us)

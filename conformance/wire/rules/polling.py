@@ -39,11 +39,14 @@ def one_leave_and_silence(history: History) -> Iterator[Finding]:
 
 @checks("P1", needs="poll_interval")
 def not_polling_is_noticed(history: History) -> Iterator[Finding]:
-    """An application that has stopped polling for longer than the interval is taken out of the group."""
+    """An application that has stopped polling for longer than the interval is taken out of the group.
+
+    Not who had left before: rule P2 judges who leaves too soon.
+    """
     stopped, seen_us = history.milestone("stopped polling"), history.milestone("waited for expiry")
-    if stopped is None or seen_us is None:
+    sent = [leave.sent_us for leave in leaves_for_not_polling(history)]
+    if stopped is None or seen_us is None or any(at_us < stopped for at_us in sent):
         return
-    sent = (leave.sent_us for leave in leaves_for_not_polling(history))
     left_us = next((at_us for at_us in sent if stopped <= at_us <= seen_us + history.slack_us), None)
     if left_us is not None:
         yield held(f"LeaveGroup {(left_us - stopped) / 1000:.0f} ms after the last poll", left_us)

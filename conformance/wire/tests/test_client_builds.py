@@ -22,6 +22,7 @@ from groupspec.conformance.wire.verdicts import Verdict
 BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"
 WARNS_FIRST = "#!/bin/sh\n" + "echo npm warn EBADENGINE Unsupported\n" * 20 + "echo npm error code ENOTCACHED\nexit 1\n"
 FAILS = "#!/bin/sh\necho half > harness\necho 'dial tcp: lookup proxy.golang.org: no such host' >&2\nexit 1\n"
+MAKES_TARGET = "#!/bin/sh\nmkdir -p built/bin target/release\necho > built/bin/krafka\necho > target/release/deps\n"
 
 
 @pytest.fixture
@@ -50,16 +51,22 @@ def test_a_client_that_is_not_built_is_told_with_the_command_that_builds_it(
 
 
 @pytest.mark.parametrize(
-    ("name", "lacks"), [("java", "java"), ("kgo", "there is no go"), ("kafkajs", "there is no npm")]
+    ("name", "lacks", "remedy"),
+    [
+        ("java", "java", "apt install"),
+        ("kgo", "there is no go", "apt install"),
+        ("kafkajs", "there is no npm", "apt install"),
+        ("krafka", "there is no cargo", "rustup.rs"),
+    ],
 )
 def test_a_missing_tool_is_named_and_how_to_get_it(
-    name: str, lacks: str, empty: Path, capsys: pytest.CaptureFixture[str]
+    name: str, lacks: str, remedy: str, empty: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["clients", "install", name]) == EXIT_USAGE
     told = capsys.readouterr().err
     assert f"the client {name} cannot be built" in told
     assert lacks in told
-    assert "apt install" in told
+    assert remedy in told
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,13 @@ def test_of_a_tool_that_warns_twenty_times_before_it_fails_the_error_is_told(emp
     tool(empty, "npm", WARNS_FIRST)
     with pytest.raises(UsageProblem, match=r"ended with code 1: npm error code ENOTCACHED\n"):
         BUILDS["kafkajs"].install()
+
+
+def test_what_running_does_not_take_is_not_kept(empty: Path) -> None:
+    tool(empty, "cargo", MAKES_TARGET.replace("mkdir", "/bin/mkdir"))
+    folder = BUILDS["krafka"].install()
+    assert find_client("krafka").command == (str(folder / "built" / "bin" / "krafka"),)
+    assert not (folder / "target").exists()
 
 
 def test_what_is_built_is_not_built_again(empty: Path, tmp_path: Path) -> None:
@@ -156,13 +170,17 @@ def test_another_version_is_another_client_of_the_same_harness() -> None:
     assert one.folder != other.folder
 
 
+IN_RUST = ("krafka", "rdkafka")
+"""Whose builds take minutes."""
 ALONE = "kafka-go"
 """What cannot lead a group that has another member (docket, J2): it is judged where there is none."""
 
 
 @pytest.mark.tools
 @pytest.mark.realtime
-@pytest.mark.parametrize("name", BUILDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.nightly if each in IN_RUST else ()) for each in BUILDS]
+)
 def test_the_client_joins_reads_and_heartbeats(name: str) -> None:
     BUILDS[name].install()
     scenario = "rebalance-eager" if name == ALONE else "first-join"

@@ -118,6 +118,13 @@ def commit_at_each_poll(story: WireRun) -> None:
         story.commit(636 + number, 1, {BOTH[0]: 6}, ms=0.5)
 
 
+def late_for_its_generation(story: WireRun) -> None:
+    """A heartbeat of generation 1 waits behind JoinGroup on the connection."""
+    story.heartbeat(700, 1, "ILLEGAL_GENERATION", ms=252)
+    if story.settings.rebalance == "cooperative":
+        story.fetch(1_000, {BOTH[0]: 6})
+
+
 def late_answer(story: WireRun) -> None:
     """UNKNOWN_MEMBER_ID comes when the coordinator has been looked up again."""
     both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600))(story)
@@ -347,6 +354,13 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("P2", "the interval is over soon after a poll that overran", stories.expiry,
      both(lambda s: without(s, lambda e: e.kind.startswith("poll_") and e.at_us < 2_000_000), drop("LeaveGroup"),
           lambda s: s.poll(310, 1_500), lambda s: s.leave(2_000))),
+    # KAFKA-9823: an answer about an earlier generation says nothing to the member
+    *((rule, "an answer about the generation before", stories.eager_rebalance, late_for_its_generation)
+      for rule in ("J2", "H4")),
+    *((rule, "an answer about the generation before", stories.cooperative_rebalance, late_for_its_generation)
+      for rule in ("S3", "O1")),
+    ("P1", "who has left in the middle of a poll (P2) does not leave again", stories.expiry,
+     both(drop("LeaveGroup"), drop("Heartbeat", 1_400, 3_500), lambda s: s.leave(1_400))),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance,
      both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
