@@ -39,7 +39,7 @@ class Entry:
 
     `kind` is request, response, connect, disconnect, ... for the wire; an event's name for the client; command or note
     for the kit. The fields after `event` are the wire's. `error` is an error code's name, "" where there is none to
-    tell. `raw`, a frame without its length prefix, is only there until the run is over.
+    tell. `raw`, a frame without its length prefix, is there of the scripted broker's frames, until the run is over.
     """
 
     at_us: int
