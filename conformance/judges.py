@@ -15,6 +15,7 @@ from typing import Final
 
 from groupspec.conformance.traces.trace_rules import RULES as TRACE_RULES
 from groupspec.conformance.wire.rules import CHECKERS
+from groupspec.conformance.wire.rules.unjudged import UNJUDGED
 from groupspec.spec.compiler.member import Member
 from groupspec.spec.compiler.tables import whole_tables
 from groupspec.spec.rules import APPLIES_TO, LEVELS, RULES
@@ -67,4 +68,7 @@ def judges_markdown() -> str:
         traces = [one.id for one in TRACE_RULES if rule.id in one.spec_rules]
         cells = (", ".join(each) or "-" for each in (suite, wire, traces))
         lines.append(f"| {' | '.join((rule.title, rule.level, rule.applies_to, *cells))} |")
+    lines += ["", "## What binds clients, and is not judged on the wire", ""]
+    for identifier, why in UNJUDGED.items():
+        lines += textwrap.wrap(f"* {RULES[identifier].title}: {why}", WIDTH, subsequent_indent="  ")
     return "\n".join(lines) + "\n"

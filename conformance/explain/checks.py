@@ -13,7 +13,7 @@ from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.traces.causes import TOLD
 from groupspec.conformance.traces.quarantine import REASONS
 from groupspec.conformance.wire.answers.family import answer_ids
-from groupspec.conformance.wire.case import PLAIN_NAME, Variant
+from groupspec.conformance.wire.case import PLAIN_NAME, Scenario, Variant
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, Checker
@@ -55,10 +55,17 @@ def _scenario(name: str) -> Explanation:
         name,
         scenario.title,
         address("check", identifier) if identifier in SCENARIOS else "",
-        sources=(scenario.source, f"conformance/wire/{'scenarios.py' if identifier in SCENARIOS else 'answers'}"),
+        sources=(scenario.source, _file_of(scenario)),
         rules=case.rules if case is not None else scenario.rules,
         sections=sections(told),
     )
+
+
+def _file_of(scenario: Scenario) -> str:
+    """Where it is told; the computed ones come out of a folder."""
+    if scenario.id not in SCENARIOS:
+        return "conformance/wire/answers"
+    return f"{scenario.story.__module__.removeprefix('groupspec.').replace('.', '/')}.py"
 
 
 def _trace_rule(name: str) -> Explanation:

@@ -219,14 +219,16 @@ def instead(
     register(Mutant(identifier, tuple(rules.split()), what, change, scenarios=tuple(scenarios.split())))
 
 
-def answered_like(identifier: str, rules: str, apis: str, errors: str, other: str, what: str) -> None:
+def answered_like(
+    identifier: str, rules: str, apis: str, errors: str, other: str, what: str, scenarios: str = ""
+) -> None:
     """Registers a mutant that handles answers of these APIs with these errors as those with the error `other`."""
 
     def change(seam: Seam) -> None:
         for api, error in product(apis.split(), errors.split()):
             seam.put(*answer(api, error), dispatch.HANDLERS[api, other])
 
-    register(Mutant(identifier, tuple(rules.split()), what, change))
+    register(Mutant(identifier, tuple(rules.split()), what, change, scenarios=tuple(scenarios.split())))
 
 
 def find(identifier: str) -> Mutant:

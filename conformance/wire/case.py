@@ -14,6 +14,8 @@ from typing import Final, Literal
 from groupspec.spec.rules import Rule
 
 HEARTBEAT_INTERVAL_MS: Final = 100
+CLOSE_WITHIN_MS: Final = 6_000
+INSTANCE_ID: Final = "group.instance.id"
 SMALL_TIMEOUT_MS: Final = 1_000
 """The smallest session timeout and poll interval that every known client accepts (librdkafka: poll interval >=
 session)."""
@@ -29,10 +31,15 @@ class Variant:
     callback_ms: int = 20
     auto_commit: bool = True
     held_heartbeat: bool = False
+    close_within_ms: int = CLOSE_WITHIN_MS
+    point: str = ""
+    """Where on the way the story takes its turn, of a scenario that has it at several points."""
     topic: str = "orders"
     auto_commit_interval_ms: int = 60_000
     more: tuple[tuple[str, str], ...] = ()
     """Further settings, by the names of Kafka's consumer."""
+    version_caps: tuple[tuple[str, int], ...] = ()
+    """The highest version that the broker speaks, of APIs of which it does not speak the newest."""
     not_judged: str = ""
     """Rules of the scenario for which this way of running it gives no occasion."""
 
@@ -63,6 +70,7 @@ class Scenario:
     retry_backoff_ms: int = 100
     timeout_ms: int = SMALL_TIMEOUT_MS
     heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS
+    quick: bool = True
     doc: str = field(default="")
     unseen: tuple[tuple[str, str], ...] = ()
     """Rules that cannot be judged here, each with the reason."""

@@ -10,7 +10,7 @@ Everything that crosses the broker's wire goes to the run's log.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
@@ -25,6 +25,9 @@ GROUP: Final = "orders-readers"
 TOPICS: Final = {"orders": 4, "one": 1}
 OFFSETS_TOPIC: Final = {"__consumer_offsets": 50}
 RECORDS: Final = 6
+NODES: Final = 2
+NEWEST: Final[Mapping[str, int]] = {}
+"""No API ends at an older version than the broker's newest."""
 COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2): 3}
 LIFETIME_S: Final = 120.0
 SAME_IN_BOTH_LOGS: Final = {each.name for each in fields(WireEvent)} & {each.name for each in fields(Entry)}
@@ -38,10 +41,11 @@ class NoOccasion(Exception):
 class CaseBroker:
     """A scripted broker that writes what happens to the log, for a client of one topic. A context manager."""
 
-    def __init__(self, log: Log, topic: str) -> None:
+    def __init__(self, log: Log, topic: str, version_caps: Mapping[str, int] = NEWEST) -> None:
         self._log = log
         self._topic = topic
-        self._broker = ScriptedBroker(nodes=2, topics=TOPICS | OFFSETS_TOPIC, lifetime_s=LIFETIME_S)
+        topics = TOPICS | OFFSETS_TOPIC
+        self._broker = ScriptedBroker(NODES, topics, version_caps=version_caps, lifetime_s=LIFETIME_S)
 
     def __enter__(self) -> CaseBroker:
         self._broker.log.listen(self._take)
@@ -94,6 +98,11 @@ class CaseBroker:
         self._note(f"the next {api}: {what}")
         self._broker.on_next(api, action, match=match)
 
+    def do_always(self, api: str, action: Action, what: str, match: Match | None = None) -> None:
+        """This with every request of this API that `match` accepts from now on."""
+        self._note(f"every {api} from now on: {what}")
+        self._broker.always(api, action, match)
+
     def answer_late(self, api: str, ms: int) -> None:
         """The next request of this API gets its ordinary answer, that much later."""
         self._note(f"the next {api} is answered {ms} ms late")
@@ -111,6 +120,22 @@ class CaseBroker:
         self._note("another member is in the group")
         self._broker.add_phantom(GROUP)
 
+    def member_with_claims(self, *partitions: int, generation: int) -> None:
+        """A second member, which is not there, says that it owns these, since that generation; the client leads."""
+        claims = [TopicPartition(self._topic, number) for number in partitions]
+        self._note(f"another member claims {', '.join(map(str, claims))}, of generation {generation}")
+        self._broker.add_phantom(GROUP, claims=claims, generation=generation)
+
+    def member_of_topics(self, *topics: str) -> None:
+        """A second member, which is not there, subscribes to these; the client leads."""
+        self._note(f"another member subscribes to {', '.join(topics)}")
+        self._broker.add_phantom(GROUP, topics=topics)
+
+    def other_member_leaves(self) -> None:
+        """The second member is gone."""
+        self._note("the other member leaves")
+        self._broker.remove_phantom(GROUP)
+
     def take_one_partition(self) -> str:
         """From the next round on a second member leads, and keeps one of the client's partitions; returns which.
 
@@ -123,20 +148,47 @@ class CaseBroker:
         self._broker.add_phantom(GROUP, leads=True, takes=[taken])
         return str(taken)
 
-    def move_coordinator(self) -> None:
-        """Node 2 coordinates from now on; node 1 says so."""
+    def move_coordinator(self, node: int = 2) -> None:
+        """Another node coordinates from now on; the one that did says so."""
         self._note("the coordinator moves to the other node")
-        self._broker.coordinator = 2
+        self._broker.coordinator = node
+
+    def begin_to_move(self) -> None:
+        """Node 2 coordinates, and is loading the group: until `end_move`."""
+        self._note("the coordinator moves to the other node, which loads the group")
+        self._broker.begin_move(2)
+
+    def end_move(self) -> None:
+        """It has loaded the group."""
+        self._note("the group is loaded")
+        self._broker.end_move()
+
+    def add_partitions(self, partitions: int) -> None:
+        """The client's topic has so many from now on, with six records in each new one."""
+        before = self._broker.partitions_of(self._topic)
+        self._broker.set_partitions(self._topic, partitions)
+        for number in range(before, partitions):
+            self._broker.append(self._topic, number, [b"record"] * RECORDS)
+
+    def elect(self, partition: int, end: int | None = None) -> None:
+        """The other node leads this partition from now on; `end`: where its log ends, if it is short."""
+        led = 1 + partition % NODES
+        self._broker.elect(self._topic, partition, NODES + 1 - led, end)
+
+    def cut_connections(self) -> None:
+        """Every connection is closed, from the broker's side."""
+        self._note("the broker closes every connection")
+        self._broker.disconnect()
 
     def append_records(self) -> None:
         """Six more records in each partition."""
         self._note("more records are appended")
-        for partition in range(TOPICS[self._topic]):
+        for partition in range(self._broker.partitions_of(self._topic)):
             self._broker.append(self._topic, partition, [b"another record"] * RECORDS)
 
     def partitions(self) -> frozenset[str]:
         """All partitions of the topic that the client subscribes to."""
-        return frozenset(f"{self._topic}-{number}" for number in range(TOPICS[self._topic]))
+        return frozenset(f"{self._topic}-{number}" for number in range(self._broker.partitions_of(self._topic)))
 
     def assigned(self) -> frozenset[str]:
         """What the client was assigned last."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
-from groupspec.conformance.wire.case import Case
+from groupspec.conformance.wire.case import INSTANCE_ID, Case
 from groupspec.conformance.wire.case_broker import CaseBroker, NoOccasion
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
@@ -24,7 +24,7 @@ from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry, Log, raised, raised_by_harness, why_it_never_began
 from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
 from groupspec.conformance.wire.scenario_context import (
-    CLOSE_WITHIN_MS,
+    REQUEST_TIMEOUT_MS,
     ClientContext,
     Missed,
     NotStarted,
@@ -84,7 +84,7 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     waits_us: Sequence[Wait] = ()
     stalls_us: Sequence[tuple[int, int]] = ()
     try:
-        with CaseBroker(log, case.variant.topic) as broker:
+        with CaseBroker(log, case.variant.topic, dict(case.variant.version_caps)) as broker:
             with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
                 context = ScenarioContext(case, broker, process, log)
                 outcome, trace = tell(context, process)
@@ -167,9 +167,11 @@ def settings_of(case: Case, context: ClientContext | None) -> Settings:
     return Settings(
         rebalance=case.scenario.rebalance,
         retry_backoff_ms=case.scenario.retry_backoff_ms,
-        close_within_ms=CLOSE_WITHIN_MS,
+        close_within_ms=case.variant.close_within_ms,
         auto_commit=case.variant.auto_commit,
         auto_commit_interval_ms=case.variant.auto_commit_interval_ms,
+        request_timeout_ms=REQUEST_TIMEOUT_MS,
+        instance_id=dict(case.variant.more).get(INSTANCE_ID, ""),
         features=context.features if context else frozenset(),
         **case.scenario.timeouts,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeVar
@@ -15,6 +16,8 @@ from typing import Final, TypeVar
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import (
+    AnyCommand,
+    BrokenLine,
     CallbackReturned,
     CallbackStarted,
     Partition,
@@ -22,6 +25,7 @@ from groupspec.conformance.wire.protocol import (
     PollStarted,
     RecordsConsumed,
     ShutdownRequested,
+    decode_command,
 )
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
@@ -157,6 +161,8 @@ class Settings:
     close_within_ms: int
     auto_commit: bool = True
     auto_commit_interval_ms: int = 60_000
+    request_timeout_ms: int = 2_000
+    instance_id: str = ""
     features: frozenset[str] = frozenset()
 
 
@@ -324,6 +330,19 @@ class History:
             for at_us, event in self.events(RecordsConsumed)
             for part in event.partitions
         ]
+
+    @cached_property
+    def _commands(self) -> list[tuple[int, AnyCommand]]:
+        found = []
+        for entry in self.entries:
+            if entry.kind == "command":
+                with suppress(BrokenLine):  # a command that another version of the protocol had
+                    found.append((entry.at_us, decode_command(entry.text.encode())))
+        return found
+
+    def commands(self, kind: type[Message]) -> list[tuple[int, Message]]:
+        """What the kit asked the harness for, of one kind, with the times."""
+        return [(at_us, command) for at_us, command in self._commands if isinstance(command, kind)]
 
     def owned_at(self, at_us: int) -> frozenset[str]:
         """What the client's callbacks say it owned: from the start of `assigned` to the end of `revoked` or `lost`."""

@@ -29,14 +29,17 @@ _ASKED: Final = "what the application itself asks for is not on the wire; a harn
 _CLOSE: Final = "when the application calls close() is not on the wire; a harness tells it"
 _CALLBACKS: Final = "how long the application's callbacks take is not on the wire; a harness tells it"
 _INTERVAL: Final = "the heartbeat interval is not on the wire: --heartbeat-ms tells it"
+_TIMEOUT: Final = "request.timeout.ms is not on the wire"
+_INSTANCE: Final = "whether the client was given an instance id is not on the wire"
+_RAISED: Final = "what is raised to the application is not on the wire; a harness tells it"
 _RESET: Final = "auto.offset.reset is not on the wire"
 INTERVAL_RULES: Final = ("H1", "H2", "H7")
 """Judged of a client that is watched only if its heartbeat interval is told."""
 _NOT_ON_THE_WIRE: Final[Mapping[str, str]] = (
     dict.fromkeys(("D2", "D3", "J3"), _POLLS)
-    | dict.fromkeys(("M7", "O1", "O2"), _ASKED)
-    | dict.fromkeys(("L1", "L3"), _CLOSE)
-    | {"K2": _CALLBACKS, "O6": _RESET}
+    | dict.fromkeys(("M6", "M7", "O1", "O2"), _ASKED)
+    | dict.fromkeys(("H5", "J5", "J8", "L1", "L3", "M2"), _CLOSE)
+    | {"D6": _TIMEOUT, "K2": _CALLBACKS, "O6": _RESET, "X1": _INSTANCE, "X2": _RAISED}
 )
 _OF_MANY: Final = "several members have one client id, so that nobody knows whose request it was: give each its own"
 _NOT_TO_THE_COORDINATOR: Final = ("D1", "D4", "S1")

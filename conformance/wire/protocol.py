@@ -35,6 +35,7 @@ FEATURES: Final = {
     "pull": "records are taken by a poll with a timeout",
     "poll_interval": "max.poll.interval.ms: a member that does not poll leaves (KIP-62)",
     "auto_commit": "positions are committed by the client itself",
+    "static": "static members (KIP-345): the setting group.instance.id",
 }
 """What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it.
 """
@@ -96,7 +97,7 @@ class Configure(Command, frozen=True, tag="configure"):
     callback_ms: Milliseconds
     """How long each of the listener's callbacks takes: it waits that long before it returns."""
     more: dict[str, str] = msgspec.field(default_factory=dict)
-    """Further settings by the names of Kafka's consumer, such as group.instance.id; `conform` sends none."""
+    """Further settings by the names of Kafka's consumer, such as metadata.max.age.ms."""
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):

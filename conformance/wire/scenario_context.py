@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.case import Case
+from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.log import (
@@ -29,6 +29,7 @@ from groupspec.conformance.wire.log import (
     raised,
     raised_by_harness,
 )
+from groupspec.impl.broker.log import WireEvent
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -38,7 +39,6 @@ STARTUP_WITHIN_MS: Final = 10_000
 REQUEST_TIMEOUT_MS: Final = 2_000
 FETCH_MAX_WAIT_MS: Final = 100
 """Short: requests on one connection are answered in order, and a client may have its heartbeats wait behind a Fetch."""
-CLOSE_WITHIN_MS: Final = 6_000
 CASE_WITHIN_S: Final = 45.0
 
 
@@ -125,6 +125,26 @@ class ClientContext:
         """Poll for ever, or that many times, with this timeout or the variant's."""
         self._command(protocol.Poll(poll_ms=self.variant.poll_ms if poll_ms is None else poll_ms, times=times))
 
+    def unsubscribe(self) -> Entry:
+        """Have it give up its subscription; returns at once."""
+        asked = self.log.note("note", "unsubscribe() is asked for")
+        self.client.send(protocol.Unsubscribe())
+        return asked
+
+    def commit(self) -> Entry:
+        """Have it commit its positions; returns at once."""
+        asked = self.log.note("note", "commit() is asked for")
+        self.client.send(protocol.Commit())
+        return asked
+
+    def subscribe_to(self, *topics: str) -> None:
+        """Subscribe anew, to these. Raises NotStarted."""
+        self._command(protocol.Subscribe(topics=list(topics)))
+
+    def send_subscribe(self, *topics: str) -> None:
+        """The same, without waiting until it is done: a poll may be in progress."""
+        self.client.send(protocol.Subscribe(topics=list(topics)))
+
     def ask_to_close(self) -> Entry:
         """Ask for close(); returns at once."""
         asked = self.log.note("note", "close() is asked for")
@@ -173,7 +193,14 @@ class ClientContext:
         return self._expect(f"{api} answered {error}", _is_answer(api, error), rule, since)
 
     def expect_event(
-        self, name: str, *, rule: str, since: Entry | None = None, partition: str = "", poll_ms: int | None = None
+        self,
+        name: str,
+        *,
+        rule: str,
+        since: Entry | None = None,
+        partition: str = "",
+        poll_ms: int | None = None,
+        within_ms: int = 0,
     ) -> Entry:
         """An event of the harness; `partition`: one that it has to name. No callback of a client without a listener."""
         if name in protocol.CALLBACKS and not self.offers("listener"):
@@ -184,7 +211,11 @@ class ClientContext:
             timed = poll_ms is None or getattr(entry.event, "poll_ms", None) == poll_ms
             return is_event(name)(entry) and named and timed
 
-        return self._expect(f"{name} {partition}".strip(), test, rule, since)
+        return self._expect(f"{name} {partition}".strip(), test, rule, since, within_ms)
+
+    def expect_done(self, command: protocol.AnyCommand, *, rule: str, since: Entry) -> Entry:
+        """The end of what the harness was asked for."""
+        return self._expect(f"the end of {protocol.name_of(type(command))}", is_done(command), rule, since)
 
     def expect_assigned(self, *, rule: str, since: Entry) -> None:
         """The callback for partitions that are new; an empty one is not meant."""
@@ -226,12 +257,17 @@ class ClientContext:
         start_us = (since or self.log.note("note", f"watching for {api} for {ms} ms")).at_us
         self.log.wait(is_request(api), ms / 1000, start_us + 1)
 
+    def watch(self, ms: int, what: str, *, since: Entry) -> None:
+        """Give what must not come the time to come; the rules see it in the log."""
+        self.log.note("note", f"watching for {ms} ms: {what}")
+        self.log.wait(lambda _: False, ms / 1000, since.at_us)
+
     def _require_judged(self, rule: str) -> None:
         assert rule in self.case.rules, f"{self.case.id} demands an event by {rule}, by which it is not judged"
 
-    def _expect(self, what: str, test: Test, rule: str, since: Entry | None) -> Entry:
+    def _expect(self, what: str, test: Test, rule: str, since: Entry | None, within_ms: int = 0) -> Entry:
         self._require_judged(rule)
-        within_s = max(0.0, min(self.around.within_ms / 1000, self._deadline - time.monotonic()))
+        within_s = max(0.0, min((within_ms or self.around.within_ms) / 1000, self._deadline - time.monotonic()))
         waits_from_us = now_us()
         entry = self.log.wait(lambda e: test(e) or is_harness_error(e), within_s, 0 if since is None else since.at_us)
         if entry is not None and not test(entry):
@@ -259,9 +295,14 @@ class ScenarioContext(ClientContext):
         self.expect_heartbeats(rule=self.judged("H2", "H3"), since=synced, for_ms=250)
         self.milestone("stable")
 
-    def expect_records(self, *, rule: str, since: Entry) -> None:
-        """Records of each partition that the client was assigned last."""
-        self.expect_records_of(self.broker.assigned(), rule=rule, since=since)
+    def expect_records(self, *, rule: str, since: Entry, partitions: frozenset[str] | None = None) -> None:
+        """Records of each of these partitions, or of each that the client was assigned last."""
+        self.expect_records_of(self.broker.assigned() if partitions is None else partitions, rule=rule, since=since)
+
+
+def of_member(entry: Entry | WireEvent) -> bool:
+    """Whether a request names a member id: not the first JoinGroup, which is answered MEMBER_ID_REQUIRED."""
+    return bool(getattr(entry.message, "member_id", ""))
 
 
 def _is_answer(api: str, error: str, later_than_us: int = -1) -> Test:

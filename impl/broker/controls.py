@@ -97,6 +97,11 @@ class Controls(Script):
         with self._lock:
             return self._one_client().assigned(group_id)
 
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions a topic has; 0 if there is none."""
+        with self._lock:
+            return self._cluster.topics.partitions_of(topic)
+
     def commit(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Positions of a group that has no member yet."""
         positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
@@ -110,10 +115,25 @@ class Controls(Script):
         self.note(f"group {group_id}: a rebalance is announced")
         self._deliver(answers)
 
-    def add_phantom(self, group_id: str, *, leads: bool = False, takes: Sequence[TopicPartition] = ()) -> None:
-        """A second member joins with the client; leading, it takes those partitions, and the client has the others."""
+    def add_phantom(
+        self,
+        group_id: str,
+        *,
+        leads: bool = False,
+        takes: Sequence[TopicPartition] = (),
+        topics: Sequence[str] = (),
+        claims: Sequence[TopicPartition] = (),
+        generation: int = -1,
+    ) -> None:
+        """A second member joins with the client; leading, it takes those partitions, and the client has the others.
+
+        It subscribes to what the client does, or to `topics`; it says that it owns `claims`, since that generation.
+        """
         with self._lock:
-            phantom = Phantom(group_id, self._cluster.topics.partitions_of, leads, frozenset(takes))
+            partitions_of = self._cluster.topics.partitions_of
+            phantom = Phantom(
+                group_id, partitions_of, leads, frozenset(takes), tuple(topics), tuple(claims), generation
+            )
             self._one_client().add_phantom(phantom)
         self.note(f"group {group_id}: a phantom {'leads' if leads else 'takes part'} from the next round on")
 

@@ -31,6 +31,8 @@ class Phantom:
     """The member. `takes` counts only if it leads; `partitions_of(topic)` tells how many there are.
 
     Attributes:
+        topics: What it subscribes to; empty: to what the client does.
+        owned: What it owns, or claims to own when it joins.
         handle: Of its request that awaits an answer.
         generation: In which it was assigned what it owns.
     """
@@ -39,6 +41,7 @@ class Phantom:
     partitions_of: Callable[[str], int]
     leads: bool = False
     takes: frozenset[TopicPartition] = frozenset()
+    topics: tuple[str, ...] = ()
     owned: tuple[TopicPartition, ...] = ()
     generation: int = -1
     member_id: str = ""
@@ -73,7 +76,8 @@ class Phantom:
 
     def _subscription(self, clients: bytes) -> bytes:
         version = min(int.from_bytes(clients[:2], "big"), NEWEST_UNDERSTOOD)
-        subscription = protocol.Subscription(_topics(clients), None, self.owned, self.generation)
+        topics = self.topics or _topics(clients)
+        subscription = protocol.Subscription(topics, None, self.owned, self.generation)
         return protocol.encode_subscription(subscription, version)
 
     def _sync(self, joined: messages.JoinGroupResponse) -> messages.SyncGroupRequest:

@@ -47,7 +47,7 @@ instead("BUG-64", "L1", Leaving.send_leave_group,
     "A cooperative member closes without LeaveGroup.")
 instead("L1-pending-id", "L1", Leaving.send_leave_group,
     lambda original, self, reason: original(self, reason) if self._context.identity.is_member else None,
-    "A member that has an id, and no generation yet, leaves without LeaveGroup.")
+    "A member that has an id, and no generation yet, leaves without LeaveGroup.", scenarios="close-on-the-way")
 instead("BUG-38", "C7 C1", Leaving._release, lambda _, self: self._leave(),
     "close() leaves without running the callback.", scenarios="close-while-stable")
 instead("C1-told-too-late", "C1", SubscriptionState.void_assigned_callback, nothing,
@@ -55,7 +55,7 @@ instead("C1-told-too-late", "C1", SubscriptionState.void_assigned_callback, noth
 # fmt: on
 
 
-@after("C1-assigned-again", "C1", Membership._assign)
+@after("C1-assigned-again", "C1", Membership._assign, scenarios="topic-grows-cooperative")
 def what_is_kept_is_assigned_again(self: Membership, assigned: object) -> None:
     """The assigned callback names all partitions, those that were kept too."""
     outputs = self._context._outputs
@@ -149,13 +149,13 @@ def the_identity_lags_behind_the_callback(original: Method, self: Commits) -> Id
     return Identity(present.member_id, self._membership.owned_generation, present.protocol_name)
 
 
-@before("BUG-68", "C7 L2", Leaving._release)
+@before("BUG-68", "C7 L2", Leaving._release, scenarios="unsubscribe-on-the-way")
 def the_callback_comes_after_the_end(self: Leaving) -> None:
     """unsubscribe() and close() clear everything first: the callback is about nothing."""
     self._membership._subscription.keep_only(())
 
 
-@before("C7-good-bye-first", "C7", Leaving.unsubscribe)
+@before("C7-good-bye-first", "C7", Leaving.unsubscribe, scenarios="unsubscribe-on-the-way")
 def good_bye_is_said_before_the_callback(self: Leaving, event: Unsubscribe) -> None:
     """LeaveGroup goes out before the revocation callback has run."""
     self.send_leave_group("in a hurry")

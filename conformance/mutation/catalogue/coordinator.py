@@ -38,7 +38,8 @@ instead("BUG-04", "D1", Commits.needs_coordinator,
     "A timed commit does not start a lookup when the coordinator is unknown.")
 answered_like("D1-join-keeps-coordinator", "D1", "JoinGroup",
     "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS",
-    "NOT_COORDINATOR in answer to JoinGroup is only waited out: the coordinator is not looked up anew.")
+    "NOT_COORDINATOR in answer to JoinGroup is only waited out: the coordinator is not looked up anew.",
+    scenarios="coordinator-moves-twice")
 answered_like("D1-commit-keeps-coordinator", "D1", "OffsetCommit",
     "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",
     "COORDINATOR_LOAD_IN_PROGRESS",
@@ -56,12 +57,12 @@ instead("H4-swallowed", "H4", Heartbeats.refused, lambda _, self, code: self._fa
     "A heartbeat error without a handler of its own is dropped.")
 instead("H5-session-ignored", "H5", Heartbeats.session_expired,
     lambda _, self: self._context.timers.disarm("session"),
-    "When no heartbeat is answered within the session timeout, nothing changes.")
+    "When no heartbeat is answered within the session timeout, nothing changes.", scenarios="session-runs-out")
 instead("H5-sending-is-living", "H5", Heartbeats._sign_of_life, lambda *_: None,
     "An answered heartbeat does not restart the session timeout.")
 instead("P4-deaf", "P4", Consumer._has_news,
     lambda _, self: self._call_guard.is_interrupted() or self._positions.next_buffered() is not None,
-    "A poll that waits for records does not notice that a callback is due.")
+    "A poll that waits for records does not notice that a callback is due.", scenarios="long-poll")
 answered_like("H4-late-errors", "H4 J2", "Heartbeat",
     "REBALANCE_IN_PROGRESS ILLEGAL_GENERATION UNKNOWN_MEMBER_ID", "COORDINATOR_LOAD_IN_PROGRESS",
     "UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION and REBALANCE_IN_PROGRESS only schedule the next heartbeat.")
@@ -103,7 +104,7 @@ def requests_fail_before_the_coordinator_is_unknown(_: Method, self: Connection,
         self._become_unknown(cause)
 
 
-@mutant("BUG-08", "D6", Requests.send)
+@mutant("BUG-08", "D6", Requests.send, scenarios="coordinator-silent")
 def requests_to_the_coordinator_never_time_out(
     original: Method, self: Requests, request: object, node: object, timeout_ms: int
 ) -> Sent:
@@ -156,7 +157,7 @@ def heartbeats_go_on_while_joining(original: Method, self: Joining) -> None:
         original(self)
 
 
-@mutant("BUG-31", "H3", Heartbeats.enable)
+@mutant("BUG-31", "H3", Heartbeats.enable, scenarios="topic-is-not-there coordinator-loads")
 def only_the_first_round_starts_heartbeats(original: Method, self: Heartbeats) -> None:
     """After a rejoin heartbeats stay off."""
     if not getattr(self, "_was_enabled", False):
@@ -178,7 +179,7 @@ def good_bye_is_said_twice(self: Membership) -> None:
         self._way_out.send_leave_group("once")
 
 
-@mutant("P1-static-leaves", "P1 L1", Leaving.send_leave_group)
+@mutant("P1-static-leaves", "P1 L1", Leaving.send_leave_group, scenarios="static-member")
 def a_static_member_says_good_bye(_: Method, self: Leaving, reason: str) -> Sent | None:
     """LeaveGroup is sent by static members too."""
     config, member_id = self._context.config, self._context.identity.member_id

@@ -36,7 +36,8 @@ from groupspec.impl.core.subscription import SubscriptionState
 
 # fmt: off
 instead("BUG-16", "J1", Joining._fits, lambda _, self, assigned: True,
-    "Partitions of topics that are no longer subscribed to are taken over all the same.")
+    "Partitions of topics that are no longer subscribed to are taken over all the same.",
+    scenarios="subscription-changes")
 instead("Q4-keeps-unwanted", "Q4", Membership._unwanted, lambda _, self: (),
     "A cooperative member joins with partitions of topics that it does not subscribe to any more.")
 answered_like("J4-illegal-generation-clears-all", "J4", "Heartbeat SyncGroup OffsetCommit",
@@ -49,7 +50,8 @@ instead("J7-joins-before-callback", "J7 C3 Q4", Membership._is_prepared,
     lambda original, self: bool(original(self)) or (self.state is RebalanceState.REVOKING_PARTITION and self.preparing),
     "An eager member sends JoinGroup while its revocation callback is still due.")
 instead("J8-no-comparison", "J8", Leading.is_outdated, lambda _, self: False,
-    "The leader does not notice that the partitions of its topics have changed.")
+    "The leader does not notice that the partitions of its topics have changed.",
+    scenarios="topic-grows topic-grows-cooperative")
 instead("K2-keeps-what-moves", "K2", sticky.withhold, lambda _, shares, owners: shares,
     "The cooperative assignor gives a partition away that its owner has not let go of.")
 # fmt: on
@@ -58,7 +60,7 @@ instead("K2-keeps-what-moves", "K2", sticky.withhold, lambda _, shares, owners: 
 # Rounds --------------------------------------------------------------------------------------------------------------
 
 
-@after("BUG-17", "J1", Membership.require_rejoin)
+@after("BUG-17", "J1", Membership.require_rejoin, scenarios="subscription-changes")
 def a_changed_subscription_joins_beside_the_join(self: Membership, reason: str) -> None:
     """A subscription that changes while JoinGroup or SyncGroup is out sends a second JoinGroup at once."""
     if self.state in IN_A_ROUND:
@@ -82,7 +84,7 @@ def the_rejoin_is_forgotten_at_the_join(self: Joining, response: object) -> None
     self._membership.rejoin_needed = False
 
 
-@mutant("BUG-10", "J2", Membership._may_join)
+@mutant("BUG-10", "J2", Membership._may_join, scenarios="topic-is-not-there")
 def a_rejoin_is_needed_only_if_something_differs(original: Method, self: Membership) -> bool:
     """A member does not join again if its subscription is the one that it has joined with."""
     joined_with = self._joining._joined_topics
@@ -98,13 +100,13 @@ def a_rebalance_during_the_join_is_fatal(_: Method, self: Joining) -> None:
     self._membership.lose_identity(keep_member_id=False)
 
 
-@before("BUG-11", "J4", Joining.join_coordinator_gone)
+@before("BUG-11", "J4", Joining.join_coordinator_gone, scenarios="coordinator-moves-twice")
 def a_moved_coordinator_costs_the_identity(self: Joining, code: object) -> None:
     """JoinGroup after NOT_COORDINATOR, or a broken connection, has no member id."""
     self._context.identity = Identity()
 
 
-@mutant("BUG-18", "J5", Config.join_group_timeout_ms)
+@mutant("BUG-18", "J5", Config.join_group_timeout_ms, scenarios="join-takes-long")
 def the_smaller_timeout_counts_for_the_join(_: Method, self: Config) -> object:
     """JoinGroup's time limit is the smaller of the rebalance timeout and the ordinary one."""
     return min(self.request_timeout_ms, self.max_poll_interval_ms)
@@ -159,7 +161,7 @@ def the_member_is_stable_when_it_has_joined(self: Joining, response: JoinGroupRe
     self._membership.enter(RebalanceState.STABLE)
 
 
-@mutant("S1-keeps-reading", "S1 Q5 O3")
+@mutant("S1-keeps-reading", "S1 Q5 O3", scenarios="rebalance-eager")
 def an_eager_member_reads_on(seam: Seam) -> None:
     """What an eager member gives up is fetched and returned until the new assignment is there."""
     seam.replace(SubscriptionState.pause_for_revocation, nothing)
@@ -189,7 +191,7 @@ def a_lost_identity_is_no_loss(_: Method, self: Membership, keep_member_id: bool
     self.enter(RebalanceState.UNJOINED)
 
 
-@mutant("BUG-79", "K3", (sticky, "valid_owners"))
+@mutant("BUG-79", "K3", (sticky, "valid_owners"), scenarios="leader-with-claims")
 def the_last_claim_counts(_: Method, members: Sequence[Subscriber]) -> dict[TopicPartition, str]:
     """Of several claims the assignor takes the last, whatever its generation."""
     return {partition: member.member_id for member in members for partition in member.owned}
@@ -267,7 +269,7 @@ def no_commit_before_the_rebalance(_: Method, self: Membership) -> None:
     self.commit_settled()
 
 
-@after("X2-fenced-goes-on", "X2", Membership.fenced)
+@after("X2-fenced-goes-on", "X2", Membership.fenced, scenarios="static-fenced")
 def a_fenced_member_joins_again_by_itself(self: Membership, error: Exception) -> None:
     """FENCED_INSTANCE_ID is raised once, and after the next poll the member joins again as a new member."""
     self._fencing, self.rejoin_needed = None, True
@@ -277,7 +279,7 @@ class _Fenced(Exception):
     """Stands for the error that the application is told."""
 
 
-@mutant("X2-fenced-in-silence", "X2", Context.report)
+@mutant("X2-fenced-in-silence", "X2", Context.report, scenarios="static-fenced")
 def a_fenced_member_is_not_told(original: Method, self: Context, error: Exception) -> None:
     """FENCED_INSTANCE_ID ends the membership, and is not raised to the application."""
     if "Fenced" not in type(error).__name__:
@@ -291,7 +293,7 @@ def only_commits_tell_of_the_fencing(_: Method, self: Heartbeats, code: object) 
     self._membership.fenced(_Fenced())  # type: ignore[arg-type]
 
 
-@mutant("X1-heartbeat-anonymous", "X1", Core.handle)
+@mutant("X1-heartbeat-anonymous", "X1", Core.handle, scenarios="static-member")
 def heartbeats_lack_the_instance_id(original: Method, self: Core, event: object, now_ms: int) -> list[object]:
     """A static member's heartbeats, joins and syncs do not carry its instance id."""
     outputs: list[object] = original(self, event, now_ms)
@@ -302,7 +304,7 @@ def heartbeats_lack_the_instance_id(original: Method, self: Core, event: object,
     return outputs
 
 
-@mutant("BUG-19", "S2", Leading._divide, scenarios="first-join")
+@mutant("BUG-19", "S2", Leading._divide, scenarios="first-join leader-of-other-topics")
 def the_leader_names_only_who_gets_something(original: Method, self: Leading, counts: object) -> object:
     """The leader's SyncGroup lacks the members without partitions."""
     shares = original(self, counts)

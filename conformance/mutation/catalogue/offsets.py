@@ -32,7 +32,11 @@ from groupspec.impl.records import Records
 answered_like("BUG-44", "M2", "OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID",
     "REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID.")
 answered_like("BUG-55", "M2", "OffsetCommit", "UNKNOWN_MEMBER_ID ILLEGAL_GENERATION", "GROUP_AUTHORIZATION_FAILED",
-    "UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity.")
+    "UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity.",
+    scenarios="commit-refused")
+answered_like("O1-reset-by-election", "O1", "Fetch",
+    "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE",
+    "A partition that has another leader is read from where the reset policy says.", scenarios="leader-changes")
 instead("BUG-81", "J9", Commits._is_judged_by_membership, lambda _, self: not self._is_standalone(),
     "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.")
 instead("M3-endless", "M3", Commits.deadline_over, lambda _, self: self._context.timers.disarm("commit_deadline"),
@@ -41,7 +45,7 @@ instead("BUG-51", "M6", Commits._next,
     lambda _, self: next((o for o in reversed(self._queue) if o.sent is None and not self._awaits_poll(o)), None),
     "A commit is sent although an earlier one is unanswered.")
 instead("M1-commit-as-nobody", "M1", Commits._is_standalone, lambda _, self: True,
-    "A member's commit carries neither member id nor generation.")
+    "A member's commit carries neither member id nor generation.", scenarios="old-broker")
 instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self._to_reset.clear(),
     "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
 # fmt: on
@@ -103,7 +107,7 @@ def the_interval_begins_with_the_answer(seam: Seam) -> None:
         self._context.arm("auto_commit", 1)
 
 
-@mutant("M5-mark-stays", "M5")
+@mutant("M5-mark-stays", "M5", scenarios="commits-in-order")
 def an_ended_commit_still_counts_as_under_way(seam: Seam) -> None:
     """After the first automatic commit there is no second one."""
     seam.replace(Commits._has_automatic, lambda _, self: bool(self.__dict__.get("_ever")))

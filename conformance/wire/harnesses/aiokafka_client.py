@@ -33,7 +33,7 @@ class AioKafka(Harness):
     """AIOKafkaConsumer."""
 
     client = "aiokafka"
-    features = ("eager", "listener", "pull", "poll_interval", "auto_commit")
+    features = ("eager", "listener", "pull", "poll_interval", "auto_commit", "static")
 
     def __init__(self) -> None:
         super().__init__()

@@ -6,6 +6,7 @@ close(). A poll returns one message.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import confluent_kafka
@@ -14,6 +15,8 @@ from confluent_kafka import Consumer, KafkaError
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, kafka_settings, main
 from groupspec.conformance.wire.protocol import Partition
+
+UNSUBSCRIBED_WITHIN_S = 5.0
 
 
 class ClientError(Exception):
@@ -33,6 +36,7 @@ class ConfluentKafka(Harness):
         "pull",
         "poll_interval",
         "auto_commit",
+        "static",
     )
 
     def version(self) -> str:
@@ -76,6 +80,13 @@ class ConfluentKafka(Harness):
         """Commit the positions, and wait."""
         committed = self.consumer.commit(asynchronous=False)
         return {partition: partition.offset for partition in committed}
+
+    def unsubscribe(self) -> None:
+        """Give up the subscription; the listener is called by poll()."""
+        self.consumer.unsubscribe()
+        until = time.monotonic() + UNSUBSCRIBED_WITHIN_S
+        while self.consumer.assignment() and time.monotonic() < until:
+            self.consumer.poll(0.05)
 
     def _reported(self, error: KafkaError) -> None:
         self.error(ClientError(f"{error.name()}: {error.str()}"))

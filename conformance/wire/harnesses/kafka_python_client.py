@@ -32,6 +32,7 @@ class KafkaPython(Harness):
         "pull",
         "poll_interval",
         "auto_commit",
+        "static",
     )
 
     def configure(self, command: protocol.Configure) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from groupspec.conformance.wire.history import Exchange, History
 from groupspec.conformance.wire.protocol import ShutdownComplete
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, within
-from groupspec.impl.core.messages import LeaveGroupRequest, OffsetCommitRequest
+from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
 
 ENDS_MEMBERSHIP: Final = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")
 
@@ -34,7 +34,7 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
     It may be sent again when it was not answered, or with an error.
     """
     asked = close_of_member(history)
-    if asked is None:
+    if asked is None or history.settings.instance_id:
         return
     leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
     member_id = history.identities[-1].member_id
@@ -47,6 +47,23 @@ def close_leaves_once(history: History) -> Iterator[Finding]:
     else:
         same = leaves[0].asked(LeaveGroupRequest).member_id == member_id
         yield held_if(same, "close() sent one LeaveGroup", "LeaveGroup carries another member id", leaves[0].sent_us)
+
+
+@checks("L1")
+def a_pending_id_is_given_back(history: History) -> Iterator[Finding]:
+    """close() while JoinGroup is out with an id that was only handed out: it holds the group up until it leaves."""
+    asked = history.close_us
+    joins = [join for join in history.of("JoinGroup") if asked is not None and join.sent_us < asked]
+    if asked is None or not joins or history.identities or history.settings.instance_id:
+        return
+    pending = joins[-1].asked(JoinGroupRequest).member_id
+    if not pending or joins[-1].ended_before(asked):
+        return
+    leaves = [e for e in history.of("LeaveGroup") if e.asked(LeaveGroupRequest).member_id == pending]
+    if leaves:
+        yield held("close() gave the member id back that was only handed out", leaves[0].sent_us)
+    else:
+        yield in_vain("close() sent no LeaveGroup for the member id that was handed out", asked, history.ends_us)
 
 
 def generation_lost(history: History, until_us: int) -> bool:
@@ -79,11 +96,11 @@ def nothing_revives_the_member(history: History) -> Iterator[Finding]:
     if leave is None:
         return
     after = [e for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.sent_us > leave.sent_us]
-    late = [e for e in history.of("Heartbeat") if e.sent_us < leave.sent_us < e.told_us]
+    late = [e for e in history.of("JoinGroup", "SyncGroup", "Heartbeat") if e.sent_us < leave.sent_us < e.told_us]
     if after:
         yield broken(f"{after[0].api} after LeaveGroup", after[0].sent_us)
     elif late:
-        yield held(f"the late answer {late[-1].error} to a Heartbeat had no effect", late[-1].told_us)
+        yield held(f"the late answer {late[-1].error} to {late[-1].api} had no effect", late[-1].told_us)
 
 
 @checks("L5", needs="auto_commit listener pull")

@@ -20,6 +20,8 @@ from groupspec.conformance.wire.rules._checker import (
 from groupspec.impl.core.messages import FindCoordinatorResponse
 
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
+LOADED_FIRST: Final = ("JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch")
+"""What a coordinator that is loading the group refuses."""
 LOOKUP_WITHIN_MS: Final = 2_000
 AT_ONCE_MS: Final = 15
 JITTER: Final = 0.75  # KIP-580: a backoff is drawn from +-20 %
@@ -175,6 +177,21 @@ def at_its_own_pace(history: History, lookup: Exchange) -> Exchange:
     while place > 0 and lookups[place - 1].error != "NONE" and occasions(history, lookups[place - 1], lookups[place]):
         place -= 1
     return lookups[place]
+
+
+@checks("D3")
+def a_loading_coordinator_is_asked_again(history: History) -> Iterator[Finding]:
+    """COORDINATOR_LOAD_IN_PROGRESS: not in a spin; each of the application's polls may ask when it begins and ends."""
+    backoff_us = 1000 * history.settings.retry_backoff_ms
+    for exchange in history.of(*LOADED_FIRST):
+        told = exchange.told_us
+        if exchange.error != "COORDINATOR_LOAD_IN_PROGRESS" or not history.before_close(told):
+            continue
+        again = [e for e in history.between(told, told + backoff_us, exchange.api) if history.before_close(e.sent_us)]
+        polls = sum(told <= poll.started_us <= told + backoff_us for poll in history.polls)
+        wrong = f"{len(again)} times {exchange.api} within a retry backoff after COORDINATOR_LOAD_IN_PROGRESS"
+        right = f"{exchange.api} was not repeated in a spin while the coordinator was loading"
+        yield held_if(len(again) <= 2 * (polls + 2), right, wrong, told)
 
 
 @checks("D4")

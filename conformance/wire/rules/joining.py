@@ -16,6 +16,7 @@ from groupspec.conformance.wire.history import (
     names,
     subscription_of,
 )
+from groupspec.conformance.wire.protocol import CommandDone, Subscribe
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, within
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -26,6 +27,7 @@ from groupspec.impl.core.messages import (
 )
 
 IMMEDIATELY: Final = 0.6  # of the retry backoff, which the scenarios that judge this make long
+FAILS_IN_PASSING: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 APPLIED_WITHIN_MS: Final = 1_000
 
 
@@ -134,6 +136,30 @@ def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
         yield held_if(message.member_id == before, "the member keeps its id after NOT_COORDINATOR", wrong, told)
 
 
+@checks("J4")
+def identity_after_a_join_in_vain(history: History) -> Iterator[Finding]:
+    """A JoinGroup that failed in passing is repeated with its member id."""
+    for join, again in pairwise(history.of("JoinGroup")):
+        before, after = join.asked(JoinGroupRequest).member_id, again.asked(JoinGroupRequest).member_id
+        if join.error in FAILS_IN_PASSING and before and not history.gave_up(join.sent_us, again.sent_us - 1):
+            others = [e for e in rejoin_triggers(history) if join.sent_us < e.told_us <= again.sent_us]
+            if not others:
+                wrong = f"after {join.error} JoinGroup carries {after!r}, no longer {before!r}"
+                yield held_if(after == before, f"JoinGroup keeps its id after {join.error}", wrong, again.sent_us)
+
+
+@checks("J1", needs="listener")
+def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
+    """An assignment of topics that the application no longer subscribes to is not handed to it."""
+    done = [at_us for at_us, event in history.events(CommandDone) if event.command == "subscribe"]
+    for (_, command), at_us in zip(history.commands(Subscribe)[1:], done[1:], strict=False):
+        assigned = [c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us > at_us]
+        old = sorted(p for c in assigned for p in c.partitions if p.rpartition("-")[0] not in command.topics)
+        right = "only partitions of the topics that are subscribed to were handed over"
+        wrong = f"{', '.join(old)} handed to an application that no longer subscribes to that topic"
+        yield held_if(not old, right, wrong, at_us)
+
+
 @checks("J6")
 def metadata_is_canonical(history: History) -> Iterator[Finding]:
     """The same subscription and owned partitions give the same bytes."""
@@ -203,9 +229,9 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
     """Each SyncGroup answer with new partitions is followed by their assigned callback, at the next poll or soon."""
     assigned = [c for c in history.callbacks if c.name == "partitions_assigned"]
     for sync, added in new_partitions(history):
-        if not added:
-            continue
         told = sync.told_us
+        if not added or history.between(sync.sent_us, told, "LeaveGroup"):  # who leaves takes nothing more
+            continue
         following = next((e for e in history.of("JoinGroup", "LeaveGroup") if e.sent_us > told), None)
         until = following.sent_us if following is not None else history.ends_us
         polled = [p.ended_us for p in history.polls if p.ended_us is not None and told < p.ended_us < until]
@@ -219,7 +245,13 @@ def an_assignment_is_applied(history: History) -> Iterator[Finding]:
 
 
 def was_told(history: History, sync: Exchange, until_us: int) -> bool:
-    """Whether an error in an answer, or a connection that broke, gave a reason to join again after this round."""
+    """Whether there was a reason to join again: an error in an answer, a connection that broke, another subscription.
+
+    One that came when the round had begun (rule J1): its assignment may fit no more.
+    """
+    begun_us = max((join.sent_us for join in history.of("JoinGroup") if join.sent_us < sync.sent_us), default=0)
+    if any(begun_us <= at_us <= until_us for at_us, _ in history.commands(Subscribe)):
+        return True
     answers = [e for e in history.of("Heartbeat", "OffsetCommit") if sync.sent_us <= e.told_us <= until_us]
     return any(e.error != "NONE" for e in answers) or history.connections_closed(sync.sent_us, until_us)
 

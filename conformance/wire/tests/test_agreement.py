@@ -12,7 +12,7 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, find_client
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
-from groupspec.conformance.wire.scenarios import SCENARIOS
+from groupspec.conformance.wire.scenarios import PATH, SCENARIOS, family_of
 from groupspec.conformance.wire.tests.agreement import disagreements
 
 CORPUS = Path(__file__).parents[1] / "recorded"
@@ -25,9 +25,10 @@ def test_kit_and_trace_check_agree_on_a_recorded_run(file: Path) -> None:
     assert list(disagreements(judge_recording(load(file), file))) == []
 
 
-def agree(clients: Sequence[str], report: Path) -> None:
-    """One run of each scenario by each of these clients."""
-    cases = [Case(each, each.variants[0]) for each in SCENARIOS.values()]
+def agree(clients: Sequence[str], report: Path, *, of_path: bool = True) -> None:
+    """One run of each scenario by each of these clients: of those of the path, or of the others."""
+    chosen = [each for each in SCENARIOS.values() if (family_of(each) == PATH) == of_path]
+    cases = [Case(each, each.variants[0]) for each in chosen]
     run_campaign([find_client(name) for name in clients], cases, jobs=JOBS, report=report)
     files = recordings_in([report])
     assert len(files) == len(clients) * len(cases)
@@ -39,6 +40,12 @@ def agree(clients: Sequence[str], report: Path) -> None:
 @pytest.mark.exhaustive
 def test_kit_and_trace_check_agree_on_the_runs_of_python_clients(tmp_path: Path) -> None:
     agree(list(IN_PYTHON), tmp_path)
+
+
+@pytest.mark.realtime
+@pytest.mark.nightly
+def test_kit_and_trace_check_agree_on_the_runs_of_python_clients_off_the_path(tmp_path: Path) -> None:
+    agree(list(IN_PYTHON), tmp_path, of_path=False)
 
 
 @pytest.mark.realtime

@@ -19,7 +19,7 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client, find_client
 from groupspec.conformance.wire.scenario_context import ScenarioContext
-from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases
+from groupspec.conformance.wire.scenarios import PATH, SCENARIOS, all_cases, cases_of_path, family_of
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.verdicts import Verdict
@@ -122,9 +122,19 @@ def test_joins_and_rebalances_run_with_short_and_long_polls_and_a_late_sync() ->
 
 
 @pytest.mark.realtime
-@pytest.mark.parametrize("client", ["reference", pytest.param("reference-heartbeat", marks=pytest.mark.exhaustive)])
-def test_the_reference_keeps_every_rule_in_every_scenario(client: str, tmp_path: Path) -> None:
-    cases = [Case(each, each.variants[0]) for each in SCENARIOS.values()]
+@pytest.mark.parametrize(
+    ("client", "of_path"),
+    [
+        ("reference", True),
+        pytest.param("reference", False, marks=pytest.mark.exhaustive),
+        pytest.param("reference-heartbeat", True, marks=pytest.mark.exhaustive),
+        pytest.param("reference-heartbeat", False, marks=pytest.mark.nightly),
+    ],
+)
+def test_the_reference_keeps_every_rule_in_every_scenario(client: str, of_path: bool, tmp_path: Path) -> None:
+    """In the first way of each: those of the path, or the others."""
+    chosen = [each for each in SCENARIOS.values() if (family_of(each) == PATH) == of_path]
+    cases = [Case(each, each.variants[0]) for each in chosen]
     campaign = judge_reference(cases, report=tmp_path, client=client)
     assert broken(campaign) == []
     schema = json_schema()
@@ -150,7 +160,14 @@ def test_the_reference_keeps_every_rule_in_every_scenario(client: str, tmp_path:
 )
 def test_the_reference_gets_the_same_verdicts_in_each_of_many_runs(client: str, runs: int) -> None:
     # as many at a time as there are cores: it is the client that is judged, and not how processes share a core
-    assert broken(judge_reference(all_cases(), repeat=runs, jobs=2, client=client)) == []
+    assert broken(judge_reference(cases_of_path(), repeat=runs, jobs=2, client=client)) == []
+
+
+@pytest.mark.realtime
+@pytest.mark.nightly
+@pytest.mark.parametrize("client", ["reference", "reference-heartbeat"])
+def test_the_reference_keeps_every_rule_in_every_case_that_is_written_by_hand(client: str) -> None:
+    assert broken(judge_reference(all_cases(), repeat=3, jobs=2, client=client)) == []
 
 
 # Clients that misbehave -----------------------------------------------------------------------------------------------

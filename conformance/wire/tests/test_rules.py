@@ -11,7 +11,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
-from groupspec.conformance.wire.tests import stories
+from groupspec.conformance.wire.tests import stories, stories_of_leaders
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
@@ -133,6 +133,7 @@ def late_answer(story: WireRun) -> None:
 
 
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
+    *stories_of_leaders.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
     ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),
@@ -395,6 +396,12 @@ def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[
     story = good()
     spoil(story)
     assert judge(rule, story.history()).verdict in BROKEN, how
+
+
+@pytest.mark.parametrize(("rule", "how", "good"), [row[:3] for row in stories_of_leaders.ROWS])
+def test_the_run_kept_that_rule_before_it_was_spoiled(rule: str, how: str, good: Callable[[], WireRun]) -> None:
+    judgement = judge(rule, good().history())
+    assert judgement.verdict is Verdict.PASS, f"{how}: {judgement.reason}"
 
 
 def test_every_checker_is_broken_by_some_run() -> None:

@@ -181,6 +181,15 @@ def test_resets_go_to_the_leader_of_each_partition() -> None:
     assert [r.timestamps for r in scene.sent(ListOffsetsRequest)] == [{P0: -2, P2: -2}, {P1: -2}]
 
 
+def test_O1_another_leader_is_no_reason_to_reset() -> None:
+    scene = Scene().stable(0)
+    scene.do(Fetch())
+    fetched(scene, b"", "NOT_LEADER_OR_FOLLOWER")
+    scene.pass_ms(100)
+    assert scene.sent(ListOffsetsRequest) == []
+    assert scene.describe().partitions[P0].position == 10
+
+
 @pytest.mark.parametrize("error", GONE)
 def test_O1_D1_a_failed_lookup_is_repeated_and_never_a_reset(error: str) -> None:
     scene = assigned(0)

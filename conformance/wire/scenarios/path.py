@@ -1,133 +1,11 @@
-"""The scenarios, their registry, and the cases that they are run in.
-
-What is told here is written by hand; `answers` computes a family of further scenarios, for the profile `full`.
-`@scenario` registers a function that reads like a story: it says what the broker does and what must follow; it waits
-for named events and never sleeps. Which rules its log is judged by stands in the decorator.
-"""
+"""The path of a member: joining, rebalances, a lost membership, a moved coordinator, close()."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal
-
-from groupspec.conformance.errors import UsageProblem, did_you_mean
-from groupspec.conformance.wire.case import (
-    PLAIN,
-    PLAIN_NAME,
-    POLLS_AND_LATE_SYNC,
-    SMALL_TIMEOUT_MS,
-    Case,
-    Scenario,
-    Variant,
-)
-from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.case import POLLS_AND_LATE_SYNC, Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
+from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.impl.coordinator.joining import MEMBER_ID_REQUIRED_FROM
-from groupspec.spec.rules import RULES
-
-SCENARIOS: Final[dict[str, Scenario]] = {}
-
-
-def scenario(
-    *,
-    rules: str,
-    source: str,
-    rebalance: Literal["eager", "cooperative"] = "eager",
-    needs: str = "",
-    variants: Sequence[Variant] = (PLAIN,),
-    retry_backoff_ms: int = 100,
-    timeout_ms: int = SMALL_TIMEOUT_MS,
-) -> Callable[[Callable[[ScenarioContext], None]], Callable[[ScenarioContext], None]]:
-    """Registers a scenario; its id is the function's name with dashes.
-
-    `timeout_ms`: session timeout and poll interval.
-    """
-
-    def register(story: Callable[[ScenarioContext], None]) -> Callable[[ScenarioContext], None]:
-        identifier = story.__name__.replace("_", "-")
-        judged = tuple(rules.split())
-        unknown = set(judged) - set(RULES) | set(needs.split()) - set(FEATURES)
-        assert not unknown, f"{identifier}: unknown rules or features {sorted(unknown)}"
-        SCENARIOS[identifier] = Scenario(
-            id=identifier,
-            story=story,
-            rules=judged,
-            source=source,
-            rebalance=rebalance,
-            needs=frozenset([rebalance, *needs.split()]),
-            variants=variants,
-            retry_backoff_ms=retry_backoff_ms,
-            timeout_ms=timeout_ms,
-            doc=story.__doc__ or "",
-        )
-        return story
-
-    return register
-
-
-QUICK: Final = "quick"
-FULL: Final = "full"
-PROFILES: Final = {
-    QUICK: "the scenarios that are written by hand",
-    FULL: "those, and every answer to every request at every point of a member's path",
-}
-
-
-def scenarios(profile: str = QUICK) -> Mapping[str, Scenario]:
-    """Those of a profile, by id."""
-    if profile == QUICK:
-        return SCENARIOS
-    from groupspec.conformance.wire.answers.family import answer_scenarios  # only here: the machines take a second
-
-    return SCENARIOS | answer_scenarios()
-
-
-def all_cases(profile: str = QUICK) -> list[Case]:
-    """Every scenario of a profile in every way."""
-    return [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
-
-
-def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
-    """The cases of these ids, of scenarios or of one variant each; without any, those of the profile.
-
-    Raises:
-        UsageProblem: there is no such scenario or variant.
-    """
-    if not chosen:
-        return all_cases(profile)
-    names = _names(QUICK)
-    if not set(chosen) <= {name for each in names.values() for name in each}:
-        names = _names(FULL)
-    known = [name for each in names.values() for name in each]
-    for identifier in chosen:
-        if identifier not in known:
-            meant = did_you_mean(identifier, known)
-            raise UsageProblem(
-                f"there is no scenario {identifier!r}",
-                allowed=() if meant else [*scenarios(FULL)],
-                next_step=f"{meant} `groupspec conform --list` tells what there is".strip(),
-            )
-    return [case for case, called in names.items() if called.intersection(chosen)]
-
-
-def _names(profile: str) -> dict[Case, set[str]]:
-    """What each case may be called."""
-    return {
-        case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in all_cases(profile)
-    }
-
-
-def case_of(identifier: str) -> Case | None:
-    """The case with this id, of any profile or of a broker that nobody scripts; None if there is none."""
-    from groupspec.conformance.wire.live_cases import LIVE_CASES  # only here: most runs have a script
-
-    if identifier in LIVE_CASES:
-        return LIVE_CASES[identifier]
-    found = (case for profile in PROFILES for case in all_cases(profile) if case.id == identifier)
-    return next(found, None)
-
-
-# The scenarios, in the order in which they are listed -----------------------------------------------------------------
 
 
 @scenario(
@@ -167,7 +45,7 @@ def first_join(context: ScenarioContext) -> None:
 
 
 @scenario(
-    rules="D1 D4 J1 J2 J4 J10 S1 S2 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O3 K4 W1",
+    rules="D1 D4 J1 J2 J4 J10 S1 S2 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M6 M7 O3 K4 Q5 W1",
     source="KIP-62; AbstractCoordinator.HeartbeatResponseHandler; ConsumerCoordinator.onJoinPrepare",
     variants=(*POLLS_AND_LATE_SYNC, Variant("slow-callback", callback_ms=600, not_judged="H2")),
 )
@@ -194,7 +72,7 @@ def rebalance_eager(context: ScenarioContext) -> None:
 
 
 @scenario(
-    rules="D1 D4 J1 J2 J4 J10 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M7 O1 O2 O3 K1 K2 K4 W1",
+    rules="D1 D4 J1 J2 J4 J10 S3 H1 H2 H3 H4 P4 C1 C3 C5 M1 M3 M4 M5 M6 M7 O1 O2 O3 K1 K2 K4 Q5 W1",
     source="KIP-429; ConsumerCoordinator.onJoinComplete",
     rebalance="cooperative",
     variants=POLLS_AND_LATE_SYNC,

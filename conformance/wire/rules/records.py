@@ -1,0 +1,105 @@
+"""Which records the application gets, in which order, and what is fetched for it (rules O4, O5, Q5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupspec.conformance.bounds import IN_FLIGHT_US
+from groupspec.conformance.wire.history import History, Returned, names
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.rules.positions import EARLIEST, first_fetches
+from groupspec.impl.core.messages import FetchRequest, FetchResponse, ListOffsetsRequest, OffsetForLeaderEpochRequest
+
+
+def successions(history: History) -> Iterator[tuple[int, Returned]]:
+    """What polls returned, with the offset that was due: of the first records of an assignment, that of its Fetch.
+
+    Who has looked its position up anew, or was told that it is out of range, may go on wherever the answer said.
+    """
+    began = [(str(partition), offset, fetch.sent_us) for partition, offset, fetch, _ in first_fetches(history)]
+    following: dict[str, tuple[int, int]] = {}
+    for each in history.returned:
+        due, since_us = following.get(each.partition, (-1, 0))
+        firsts = [one for one in began if one[0] == each.partition and since_us <= one[2] <= each.at_us]
+        if firsts:
+            due, since_us = firsts[-1][1:]
+        if due >= 0 and not moved(history, each.partition, since_us, each.at_us):
+            yield due, each
+        following[each.partition] = each.last + 1, each.at_us
+
+
+def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
+    """Whether the client had a reason to read the partition from elsewhere in between."""
+    validations = history.between(from_us, to_us, "OffsetForLeaderEpoch")
+    asked = any(partition in names(e.asked(OffsetForLeaderEpochRequest).epochs) for e in validations)
+    gave_up = any(partition in c.partitions and from_us < c.started_us <= to_us for c in history.callbacks)
+    return asked or gave_up or out_of_range(history, partition, from_us, to_us)
+
+
+def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:
+    """Whether a Fetch of the partition was answered OFFSET_OUT_OF_RANGE in between."""
+    for fetch in history.of("Fetch"):
+        answer = fetch.answered(FetchResponse)
+        if answer is not None and from_us <= fetch.told_us <= to_us:
+            told = {str(where): each.error.name for where, each in answer.partitions.items()}
+            if told.get(partition) == "OFFSET_OUT_OF_RANGE":
+                return True
+    return False
+
+
+@checks("O1")
+def nothing_is_reset_without_a_reason(history: History) -> Iterator[Finding]:
+    """While a partition is read, its beginning is asked for only if its position was out of range, or its log cut."""
+    for lookup in history.of("ListOffsets"):
+        at_us = lookup.sent_us
+        for where, timestamp in lookup.asked(ListOffsetsRequest).timestamps.items():
+            read = [e.sent_us for e in history.of("Fetch") if where in e.asked(FetchRequest).offsets]
+            last_us = max((each for each in read if each < at_us), default=None)
+            if timestamp != EARLIEST or last_us is None:
+                continue
+            since_us = max((sync.told_us for sync in history.syncs if sync.told_us < at_us), default=0)
+            if last_us > since_us + IN_FLIGHT_US and not moved(history, str(where), last_us, at_us):
+                yield broken(f"the earliest offset of {where} was asked for while it was read", at_us)
+
+
+@checks("O4", needs="listener pull")
+def no_record_is_left_out(history: History) -> Iterator[Finding]:
+    """What poll returns of a partition goes on where it ended, and begins where the position was."""
+    for due, each in successions(history):
+        if each.first > due:
+            what = f"{each.partition}: poll returned offset {each.first}, and never {due}"
+            yield broken(what, each.at_us)
+        else:
+            yield held(f"{each.partition}: no record up to {each.last} was left out", each.at_us)
+
+
+@checks("O5", needs="listener pull")
+def no_record_comes_twice(history: History) -> Iterator[Finding]:
+    """Records that are behind the position are dropped, also of a batch that begins before it."""
+    for due, each in successions(history):
+        if each.first < due:
+            what = f"{each.partition}: poll returned offset {each.first}, the position was {due}"
+            yield broken(what, each.at_us)
+        else:
+            yield held(f"{each.partition}: no record up to {each.last} came twice", each.at_us)
+
+
+@checks("Q5", needs="listener_in_poll")
+def what_is_taken_away_is_not_fetched(history: History) -> Iterator[Finding]:
+    """From the revoked callback on they are not fetched until they are assigned again; what is lost is gone at once."""
+    for callback in history.callbacks:
+        if callback.name != "partitions_revoked" or not callback.partitions:
+            continue
+        start = callback.started_us
+        for partition in sorted(callback.partitions):
+            again = (
+                c.started_us
+                for c in history.callbacks
+                if c.name == "partitions_assigned" and c.started_us >= start and partition in c.partitions
+            )
+            end = next(again, history.ends_us)
+            fetches = history.between(start + IN_FLIGHT_US, end, "Fetch")
+            early = next((f for f in fetches if partition in names(f.asked(FetchRequest).offsets)), None)
+            if early is not None:
+                yield broken(f"{partition} was fetched after {callback.name} had been called", early.sent_us)
+        yield held(f"nothing was fetched of what {callback.name} took away", start)

@@ -1,0 +1,85 @@
+"""Chapter X: static members (KIP-345), which have an instance id, and may be fenced by another that has it too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History
+from groupspec.conformance.wire.protocol import ErrorRaised
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, in_vain, none_of
+from groupspec.conformance.wire.rules.closing import close_of_member
+from groupspec.conformance.wire.rules.commits import without_identity
+from groupspec.impl.core.messages import JoinGroupRequest
+
+FROM_VERSION: Final = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7}
+"""From this version on the request has a place for the instance id."""
+RAISED_WITHIN_MS: Final = 1_000
+
+
+@checks("X1")
+def the_instance_id_is_in_every_request(history: History) -> Iterator[Finding]:
+    """In each group request whose version has a place for it; not in a commit without identity."""
+    if not (expected := history.settings.instance_id):
+        return
+    for exchange in history.of(*FROM_VERSION):
+        if exchange.request.version < FROM_VERSION[exchange.api]:
+            continue
+        sent = getattr(exchange.request.message, "group_instance_id", None)
+        bare = exchange.api == "OffsetCommit" and without_identity(exchange)
+        right = f"{exchange.api} has {'no instance id, as it has no member id' if bare else 'the instance id'}"
+        wrong = f"{exchange.api} has the instance id {sent!r}, not {None if bare else expected!r}"
+        yield held_if(sent == (None if bare else expected), right, wrong, exchange.sent_us)
+
+
+@checks("L1")
+def a_static_member_stays_in_the_group(history: History) -> Iterator[Finding]:
+    """close() of a static member sends no LeaveGroup: its next life takes its place."""
+    asked = close_of_member(history)
+    if history.settings.instance_id and asked is not None:
+        leaves = [leave for leave in history.of("LeaveGroup") if leave.sent_us >= asked]
+        wrong = "close() of a static member sent LeaveGroup"
+        yield none_of(leaves, wrong, "close() of a static member sent no LeaveGroup", asked)
+
+
+def fenced(history: History) -> Iterator[Exchange]:
+    """The answers that fence the client's present identity, before close() was called."""
+    for exchange in history.of(*GROUP_APIS):
+        if exchange.error == "FENCED_INSTANCE_ID" and history.before_close(exchange.told_us):
+            yield exchange
+
+
+@checks("X2")
+def who_is_fenced_is_silent(history: History) -> Iterator[Finding]:
+    """Nothing more is asked of the group, above all not to join it with the instance id that another one has."""
+    for exchange in fenced(history):
+        why = f"after {exchange.api} was answered FENCED_INSTANCE_ID"
+        told = Known.by(exchange.told_us)
+        later = [
+            e
+            for e in history.between(exchange.told_us, history.until_close_us, *GROUP_APIS)
+            if e.api != "LeaveGroup" and told.before(e, history)
+        ]
+        if not later:
+            yield held(f"no group request {why}", history.until_close_us)
+            return
+        back = (e for e in later if e.api == "JoinGroup" and not e.asked(JoinGroupRequest).member_id)
+        worst = next(back, later[0])
+        anew = worst.api == "JoinGroup" and not worst.asked(JoinGroupRequest).member_id
+        what = "JoinGroup as a new member with the same instance id" if anew else worst.api
+        yield broken(f"{what} {why}", worst.sent_us)
+        return
+
+
+@checks("X2")
+def who_is_fenced_is_told(history: History) -> Iterator[Finding]:
+    """The application hears of it: a call raises, or the client reports it."""
+    for exchange in fenced(history):
+        told = exchange.told_us
+        raised = [at_us for at_us, _ in history.events(ErrorRaised) if at_us >= told - history.slack_us]
+        why = f"after {exchange.api} was answered FENCED_INSTANCE_ID"
+        if raised and history.before_close(raised[0]):
+            yield held(f"the application was told {history.took_ms(told, raised[0]):.0f} ms {why}", raised[0])
+        elif history.took_ms(told, history.until_close_us) > RAISED_WITHIN_MS:
+            yield in_vain(f"nothing was raised {why}", told, history.until_close_us)
+        return

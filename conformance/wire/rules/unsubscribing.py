@@ -1,0 +1,60 @@
+"""unsubscribe(): it ends the membership as close() does, but not the client (rules C7, L1, L3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.protocol import Subscribe, Unsubscribe
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held_if, in_vain, none_of
+from groupspec.impl.core.messages import LeaveGroupRequest
+
+
+def unsubscribed(history: History) -> Iterator[tuple[int, int]]:
+    """When a member was asked to unsubscribe, and when it subscribed again or was closed."""
+    again = [at_us for at_us, _ in history.commands(Subscribe)]
+    for asked, _ in history.commands(Unsubscribe):
+        known = [identity.from_us for identity in history.identities if identity.from_us < asked]
+        if known and not history.between(known[-1], asked, "LeaveGroup"):
+            yield asked, next((at_us for at_us in again if at_us > asked), history.until_close_us)
+
+
+@checks("L1")
+def unsubscribing_leaves_once(history: History) -> Iterator[Finding]:
+    """unsubscribe() of a dynamic member sends LeaveGroup, once, with its id."""
+    if history.settings.instance_id:
+        return
+    for asked, end in unsubscribed(history):
+        leaves = [leave for leave in history.of("LeaveGroup") if asked <= leave.sent_us < end]
+        ids = [identity.member_id for identity in history.identities if identity.from_us < end]
+        if not leaves:
+            yield in_vain("unsubscribe() sent no LeaveGroup", asked, end)
+        elif len(leaves) > 1 and leaves[0].error == "NONE":
+            yield broken(f"unsubscribe() sent {len(leaves)} LeaveGroups", leaves[1].sent_us)
+        else:
+            same = leaves[0].asked(LeaveGroupRequest).member_id == ids[-1]
+            wrong = "LeaveGroup carries another member id"
+            yield held_if(same, "unsubscribe() sent one LeaveGroup", wrong, leaves[0].sent_us)
+
+
+@checks("L3")
+def nothing_revives_who_has_unsubscribed(history: History) -> Iterator[Finding]:
+    """After LeaveGroup nothing joins until the application subscribes again, whatever late answer arrives."""
+    for asked, end in unsubscribed(history):
+        leave = history.first("LeaveGroup", asked)
+        if leave is not None and leave.sent_us < end:
+            after = history.between(leave.sent_us, end, "JoinGroup", "SyncGroup", "Heartbeat")
+            wrong = f"{after[0].api} after the LeaveGroup of unsubscribe()" if after else ""
+            yield none_of(after, wrong, "nothing was asked of the group after unsubscribe()", end)
+
+
+@checks("C7", needs="listener")
+def unsubscribing_runs_the_callback_first(history: History) -> Iterator[Finding]:
+    """unsubscribe(): everything owned is revoked, or lost, before LeaveGroup."""
+    for asked, end in unsubscribed(history):
+        leave = history.first("LeaveGroup", asked)
+        if not history.owned_at(asked) or leave is None or leave.sent_us >= end:
+            continue
+        left = ", ".join(sorted(history.owned_at(leave.sent_us + history.slack_us)))
+        kept = "the callback for everything owned had returned before the LeaveGroup of unsubscribe()"
+        yield held_if(not left, kept, f"{left}: no callback before the LeaveGroup of unsubscribe()", leave.sent_us)

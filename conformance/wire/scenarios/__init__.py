@@ -1,0 +1,119 @@
+"""The scenarios, and the cases that they are run in.
+
+What is told here is written by hand, a module for each family; `answers` computes a family of further scenarios, for
+the profile `full`. `registry` says how one is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Final
+
+from groupspec.conformance.errors import UsageProblem, did_you_mean
+from groupspec.conformance.wire.case import PLAIN_NAME, Case, Scenario
+from groupspec.conformance.wire.scenarios.registry import SCENARIOS
+
+__all__ = [
+    "FAMILIES",
+    "FULL",
+    "PATH",
+    "PROFILES",
+    "QUICK",
+    "SCENARIOS",
+    "all_cases",
+    "case_of",
+    "cases_of_path",
+    "family_of",
+    "find_cases",
+    "scenarios",
+]
+
+PATH: Final = "path"
+FAMILIES: Final = (
+    PATH,
+    "leaving",
+    "static",
+    "silence",
+    "leading",
+    "topics",
+    "moving",
+    "committing",
+    "reading",
+    "brokers",
+)
+"""The modules, in the order in which their scenarios are listed."""
+
+for _family in FAMILIES:  # importing a family registers its scenarios
+    import_module(f"{__name__}.{_family}")
+
+QUICK: Final = "quick"
+FULL: Final = "full"
+PROFILES: Final = {
+    QUICK: "the scenarios that are written by hand, but for a few that take long",
+    FULL: "those too, and every answer to every request at every point of a member's path",
+}
+
+
+def scenarios(profile: str = QUICK) -> Mapping[str, Scenario]:
+    """Those of a profile, by id."""
+    if profile == QUICK:
+        return {identifier: each for identifier, each in SCENARIOS.items() if each.quick}
+    from groupspec.conformance.wire.answers.family import answer_scenarios  # only here: the machines take a second
+
+    return SCENARIOS | answer_scenarios()
+
+
+def all_cases(profile: str = QUICK) -> list[Case]:
+    """Every scenario of a profile in every way."""
+    return [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
+
+
+def family_of(scenario: Scenario) -> str:
+    """The module that tells it."""
+    return scenario.story.__module__.rpartition(".")[2]
+
+
+def cases_of_path() -> list[Case]:
+    """The cases of a member's path alone: what was judged before there were other families, and what is timed."""
+    return [case for case in all_cases() if family_of(case.scenario) == PATH]
+
+
+def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
+    """The cases of these ids, of scenarios or of one variant each; without any, those of the profile.
+
+    Raises:
+        UsageProblem: there is no such scenario or variant.
+    """
+    if not chosen:
+        return all_cases(profile)
+    names = _names(QUICK)
+    if not set(chosen) <= {name for each in names.values() for name in each}:
+        names = _names(FULL)
+    known = [name for each in names.values() for name in each]
+    for identifier in chosen:
+        if identifier not in known:
+            meant = did_you_mean(identifier, known)
+            raise UsageProblem(
+                f"there is no scenario {identifier!r}",
+                allowed=() if meant else [*scenarios(FULL)],
+                next_step=f"{meant} `groupspec conform --list` tells what there is".strip(),
+            )
+    return [case for case, called in names.items() if called.intersection(chosen)]
+
+
+def _names(profile: str) -> dict[Case, set[str]]:
+    """What each case may be called."""
+    return {
+        case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in all_cases(profile)
+    }
+
+
+def case_of(identifier: str) -> Case | None:
+    """The case with this id, of any profile or of a broker that nobody scripts; None if there is none."""
+    from groupspec.conformance.wire.live_cases import LIVE_CASES  # only here: most runs have a script
+
+    if identifier in LIVE_CASES:
+        return LIVE_CASES[identifier]
+    found = (case for profile in PROFILES for case in all_cases(profile) if case.id == identifier)
+    return next(found, None)

@@ -1,0 +1,82 @@
+"""A coordinator that moves while it is asked, moves twice, or has to load the group first."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import is_request
+from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
+from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.impl.broker.actions import Hold
+
+LOADS_FOR_MS: Final = 500
+REACHED_WITHIN_S: Final = 6.0
+POINTS: Final = (
+    Variant("joining", point="JoinGroup"),
+    Variant("syncing", point="SyncGroup"),
+    Variant("rejoining", point="rejoining"),
+    Variant("committing", point="OffsetCommit", auto_commit_interval_ms=300),
+)
+RULES: Final = "D1 D4 J1 J2 J4 S3 H3 C1 M7 O1 O3 O4 O5 W1"
+
+
+def _until_it_asks(context: ScenarioContext) -> Hold:
+    """The client waits for the answer to the request of this point; what is returned lets it have it."""
+    point, held = context.variant.point, Hold()
+    api = "JoinGroup" if point == "rejoining" else point
+    if point in ("rejoining", "OffsetCommit"):
+        context.stable_member()
+    before = context.now()
+    context.broker.do_next(api, held, "it is answered later", lambda e: api != "JoinGroup" or of_member(e))
+    if point == "OffsetCommit":
+        context.broker.append_records()
+    elif point == "rejoining":
+        context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    else:
+        context.subscribe()
+        context.poll()
+    context.reached(
+        lambda e: is_request(api)(e) and (api != "JoinGroup" or of_member(e)), api, REACHED_WITHIN_S, since=before
+    )
+    return held
+
+
+def _reads_on(context: ScenarioContext) -> None:
+    """Records that come now are read from every partition, and heartbeats run."""
+    since = context.now()
+    context.broker.append_records()
+    context.expect_records(rule="O1", since=since, partitions=context.broker.partitions())
+    context.expect_heartbeats(rule="H3", since=since, for_ms=450)
+    context.close()
+
+
+@scenario(rules=RULES, source="KIP-62; CoordinatorRuntime.contextOrThrow", variants=POINTS, timeout_ms=6_000)
+def coordinator_moves_twice(context: ScenarioContext) -> None:
+    """The coordinator moves while a request waits, and back again as soon as the new one has been found.
+
+    Each node that is asked in vain says NOT_COORDINATOR. The member ends at the right one, and reads on.
+    """
+    held = _until_it_asks(context)
+    context.broker.move_coordinator(2)
+    moved = context.now()
+    held.release()
+    context.expect_answer("FindCoordinator", "NONE", rule="D1", since=moved)
+    context.broker.move_coordinator(1)
+    _reads_on(context)
+
+
+@scenario(rules=f"{RULES} D3", source="CoordinatorRuntime.withActiveContextOrThrow", variants=POINTS, timeout_ms=6_000)
+def coordinator_loads(context: ScenarioContext) -> None:
+    """The coordinator moves while a request waits, and the new one has to load the group: not at once, but it will.
+
+    COORDINATOR_LOAD_IN_PROGRESS for half a second in answer to all but heartbeats. It says nothing about the member.
+    """
+    held = _until_it_asks(context)
+    context.broker.begin_to_move()
+    moved = context.now()
+    held.release()
+    found = context.expect_answer("FindCoordinator", "NONE", rule="D1", since=moved)
+    context.watch(LOADS_FOR_MS, "what is asked of a coordinator that is loading", since=found)
+    context.broker.end_move()
+    _reads_on(context)

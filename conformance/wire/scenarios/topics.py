@@ -1,0 +1,120 @@
+"""What a member reads changes: the topic grows, is not there for a while, or the application subscribes to another."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import is_request
+from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
+from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.impl.broker.actions import Hold
+
+LOOKS_OFTEN: Final = (("metadata.max.age.ms", "300"),)
+GROWN: Final = 6
+REACHED_WITHIN_S: Final = 6.0
+
+
+def _grows(context: ScenarioContext) -> None:
+    context.stable_member()
+    since = context.now()
+    context.broker.add_partitions(GROWN)
+    joined = context.expect_request("JoinGroup", rule="J8", since=since)
+    context.expect_assigned(rule="S3", since=joined)
+    context.expect_records(rule="O1", since=joined, partitions=frozenset({"orders-4", "orders-5"}))
+    context.expect_heartbeats(rule="H3", since=joined, for_ms=450)
+    context.close()
+
+
+@scenario(
+    rules="D4 J1 J2 J8 S2 S3 H3 C1 C3 M1 M7 O1 O3 O4 O5 O6 P4 W1",
+    source="ConsumerCoordinator.rejoinNeededOrPending (assignmentSnapshot)",
+    variants=(Variant(more=LOOKS_OFTEN),),
+    timeout_ms=3_000,
+)
+def topic_grows(context: ScenarioContext) -> None:
+    """The topic gets two more partitions: the leader notices with its next Metadata, joins again, and reads them."""
+    _grows(context)
+
+
+@scenario(
+    rules="D4 J1 J2 J8 S2 S3 H3 C1 C3 K1 K4 M1 M7 O1 O2 O3 O4 O5 O6 P4 W1",
+    source="ConsumerCoordinator.rejoinNeededOrPending (assignmentSnapshot)",
+    rebalance="cooperative",
+    variants=(Variant(more=LOOKS_OFTEN),),
+    timeout_ms=3_000,
+)
+def topic_grows_cooperative(context: ScenarioContext) -> None:
+    """The same under the cooperative protocol: what the member has it keeps, and reads on meanwhile."""
+    _grows(context)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H2 H3 C1 M7 O1 O3 P4 W1",
+    source="Metadata (topic errors); KAFKA-6264; librdkafka 1.6.0 note (topic deleted)",
+    variants=(
+        Variant("flaps", point="2", more=LOOKS_OFTEN),
+        Variant("gone-for-long", point="6", more=LOOKS_OFTEN),
+    ),
+    timeout_ms=3_000,
+)
+def topic_is_not_there(context: ScenarioContext) -> None:
+    """Metadata says UNKNOWN_TOPIC_OR_PARTITION for a while, as a broker does that has only just started.
+
+    The client stays a member, or becomes one again; when the topic is back it reads every partition of it.
+    """
+    context.stable_member()
+    times = int(context.variant.point)
+    before = context.now()
+    context.broker.answer_next("Metadata", "UNKNOWN_TOPIC_OR_PARTITION", times=times)
+    context.reached(
+        lambda e: e.kind == "response" and e.api == "Metadata" and e.error == "UNKNOWN_TOPIC_OR_PARTITION",
+        "Metadata answered UNKNOWN_TOPIC_OR_PARTITION",
+        REACHED_WITHIN_S,
+        since=before,
+    )
+    back = context.expect_answer("Metadata", "NONE", rule="O1", since=before)
+    context.broker.append_records()
+    context.expect_heartbeats(rule="H3", since=back, for_ms=900)
+    context.expect_records(rule="O1", since=back, partitions=context.broker.partitions())
+    context.close()
+
+
+@scenario(
+    rules="D4 J1 J2 S2 S3 H3 C1 C3 O3 W1",
+    source="KAFKA-3949; aiokafka #88; KAFKA-7961; ConsumerCoordinator.onJoinComplete",
+    variants=(
+        Variant("stable", point="stable"),
+        Variant("joining", point="JoinGroup"),
+        Variant("syncing", point="SyncGroup"),
+        Variant("reading-positions", point="OffsetFetch"),
+    ),
+    timeout_ms=6_000,
+)
+def subscription_changes(context: ScenarioContext) -> None:
+    """The application subscribes to another topic, while the answer to a request of the old round is still to come.
+
+    No second JoinGroup meanwhile; the assignment of the old topic is dropped; then another round, with the new one.
+    """
+    point = context.variant.point
+    before = context.now()
+    if point == "stable":
+        context.stable_member()
+    else:
+        held = Hold()
+        any_of_them = point != "JoinGroup"
+        context.broker.do_next(point, held, "it is answered later", lambda e: any_of_them or of_member(e))
+        context.subscribe()
+        context.poll()
+        context.reached(
+            lambda e: is_request(point)(e) and (any_of_them or of_member(e)), point, REACHED_WITHIN_S, since=before
+        )
+    changed = context.now()
+    context.send_subscribe("one")
+    if point != "stable":
+        context.watch_for_request("JoinGroup", ms=300)
+        held.release()
+    context.expect_records(rule="S3", since=changed, partitions=frozenset({"one-0"}))
+    synced = context.now()
+    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
+    context.close()
