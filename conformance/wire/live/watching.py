@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
+from groupspec.conformance.wire.case import CLOSE_WITHIN_MS
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History, Settings
@@ -17,7 +18,6 @@ from groupspec.conformance.wire.live.recorder import LOST, STOPPED, Recorded, en
 from groupspec.conformance.wire.live.tap import Tap
 from groupspec.conformance.wire.live_cases import REBALANCES, watched
 from groupspec.conformance.wire.log import Entry, Log
-from groupspec.conformance.wire.scenario_context import CLOSE_WITHIN_MS
 from groupspec.conformance.wire.stalls import StallClock, together
 from groupspec.impl.network.addresses import Address
 
