@@ -66,12 +66,12 @@ def test_harnesses_have_as_many_lines_as_is_said() -> None:
     """What they share, and those to copy from."""
     folder = ROOT / "conformance" / "wire" / "harnesses"
     derived = "reference_heartbeat_client.py"  # from another harness, in a few lines
-    shared = {"protocol.go", "run.go", "protocol.js", "base.py", "Protocol.java"}
+    shared = {"protocol.go", "run.go", "protocol.js", "base.py", "Protocol.java", "protocol.rs"}
     lengths = {
         file: len(file.read_text(encoding="utf-8").splitlines()) for file in folder.rglob("*.*") if file.is_file()
     }
     told = []
-    for suffix in (".java", ".go", ".js", ".py"):
+    for suffix in (".java", ".go", ".rs", ".js", ".py"):
         files = {file: n for file, n in lengths.items() if file.suffix == suffix and n > 1 and file.name != derived}
         base = sum(n for file, n in files.items() if file.name in shared)
         harnesses = [n for file, n in files.items() if file.name not in shared]

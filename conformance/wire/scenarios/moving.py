@@ -16,7 +16,7 @@ POINTS: Final = (
     Variant("joining", point="JoinGroup"),
     Variant("syncing", point="SyncGroup"),
     Variant("rejoining", point="rejoining"),
-    Variant("committing", point="OffsetCommit", auto_commit_interval_ms=300),
+    Variant("committing", point="OffsetCommit", auto_commit_interval_ms=300, not_judged="J4"),
 )
 RULES: Final = "D1 D4 J1 J2 J4 S3 H3 C1 M7 O1 O3 O4 O5 W1"
 
