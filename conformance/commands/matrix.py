@@ -37,7 +37,7 @@ def command(results: Sequence[Path], out: Path) -> int:
     write_text(page, matrix_html(versions))
     turns = [turn for turned in versions.turns.values() for turn in turned]
     say(*(f"{turn.client}: {turn.rule} {turn}" for turn in turns))
-    say(f"matrix of {len(versions.columns)} versions and {len(versions.lines)} rules: {page}")
+    say(f"columns: {len(versions.columns)}, rules: {len(versions.lines)}, page: {page}")
     write_json(
         "matrix",
         {
