@@ -13,7 +13,9 @@ from groupspec.conformance.wire.verdicts import JUDGED, Verdict
 
 _COLOURS: Final = {Verdict.PASS: "#1d6b41", Verdict.DEVIATION: "#8a5200", Verdict.FAIL: "#b01818"}
 _UNKNOWN: Final = "#556273"
-_CHARACTER_PX: Final = 6.6
+_CHARACTER_PX: Final = 7.0
+_NARROW_PX: Final = dict.fromkeys(" fijlrt", 4.2)
+"""About as wide as Verdana and DejaVu Sans draw them at 11 px; `textLength` takes care of the rest."""
 _MARGIN_PX: Final = 8
 _TEMPLATE: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {said}">
@@ -48,7 +50,7 @@ def badge(clients: Sequence[ClientResult]) -> str:
 
 
 def _svg(label: str, said: str, colour: str) -> str:
-    label_px, said_px = (round(_CHARACTER_PX * len(text)) for text in (label, said))
+    label_px, said_px = (round(sum(_NARROW_PX.get(each, _CHARACTER_PX) for each in text)) for text in (label, said))
     left, right = label_px + 2 * _MARGIN_PX, said_px + 2 * _MARGIN_PX
     return _TEMPLATE.format(
         label=escape(label),
