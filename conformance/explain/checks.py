@@ -17,7 +17,7 @@ from groupspec.conformance.wire.case import PLAIN_NAME, Scenario, Variant
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, Checker
-from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, all_cases, find_cases, scenarios
+from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, find_cases, scenarios, written_cases
 from groupspec.conformance.wire.verdicts import VERDICTS
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
@@ -32,7 +32,7 @@ _FINDINGS_ARE: Final = {
 def _case_names() -> dict[str, str]:
     """Scenarios and cases; ID/plain is the only case of a scenario that has no other."""
     plain = {f"{scenario}/{PLAIN_NAME}": scenario for scenario in SCENARIOS}
-    return plain | themselves((*SCENARIOS, *answer_ids(), *(case.selector for case in all_cases())))
+    return plain | themselves((*SCENARIOS, *answer_ids(), *(case.selector for case in written_cases())))
 
 
 def _scenario(name: str) -> Explanation:

@@ -27,6 +27,7 @@ __all__ = [
     "family_of",
     "find_cases",
     "scenarios",
+    "written_cases",
 ]
 
 PATH: Final = "path"
@@ -67,6 +68,11 @@ def scenarios(profile: str = QUICK) -> Mapping[str, Scenario]:
 def all_cases(profile: str = QUICK) -> list[Case]:
     """Every scenario of a profile in every way."""
     return [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
+
+
+def written_cases() -> list[Case]:
+    """Every scenario that is written by hand, in every way, whichever profile it is of."""
+    return [Case(each, variant) for each in SCENARIOS.values() for variant in each.variants]
 
 
 def family_of(scenario: Scenario) -> str:

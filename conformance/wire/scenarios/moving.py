@@ -66,7 +66,13 @@ def coordinator_moves_twice(context: ScenarioContext) -> None:
     _reads_on(context)
 
 
-@scenario(rules=f"{RULES} D3", source="CoordinatorRuntime.withActiveContextOrThrow", variants=POINTS, timeout_ms=6_000)
+@scenario(
+    rules=f"{RULES} D3",
+    source="CoordinatorRuntime.withActiveContextOrThrow",
+    variants=POINTS,
+    timeout_ms=6_000,
+    quick=False,
+)
 def coordinator_loads(context: ScenarioContext) -> None:
     """The coordinator moves while a request waits, and the new one has to load the group: not at once, but it will.
 
