@@ -205,18 +205,24 @@ class Run:
         return {topic for process in self.alive() for topic in process.application.topics}
 
     def _waits_for_a_rebalance(self) -> bool:
-        """Whether topics have no owners since only static members want them that came back in this generation.
+        """Whether partitions have no owner since static members came back to this generation.
 
         A static member that comes back to a Stable group is given what its instance id had, whatever it subscribes to
-        now; the group is divided anew by its next rebalance, for which Kafka leaves the application to ask. Source:
-        Kafka GroupMetadataManager, updateStaticMemberThenRebalanceOrCompleteJoin.
+        now; and if it leads, its new process can't know which partitions its old one has divided, and takes those that
+        were added meanwhile for old ones. The group is divided anew by its next rebalance, for which Kafka leaves the
+        application to ask. Sources: Kafka GroupMetadataManager, updateStaticMemberThenRebalanceOrCompleteJoin; Kafka
+        ConsumerCoordinator, onLeaderElected (skipAssignment; KIP-814).
         """
         group = self.cluster.coordinators.group(GROUP)
-        back = {number for number, generation in self._came_back.items() if group and generation == group.generation}
-        owned = {partition.topic for process in self.alive() for partition in self.ledger.owned(process)}
-        lacking = self._topics() - owned
-        wanting = {p.plan.number for p in self.alive() if lacking & set(p.application.topics)}
-        return bool(lacking) and wanting <= back
+        if group is None:
+            return False
+        back = {number for number, generation in self._came_back.items() if generation == group.generation}
+        owned = {partition for process in self.alive() for partition in self.ledger.owned(process)}
+        lacking = set(self.cluster.logs.all_partitions(self._topics())) - owned
+        unowned = {partition.topic for partition in lacking} - {partition.topic for partition in owned}
+        wanting = {p.plan.number for p in self.alive() if unowned & set(p.application.topics)}
+        leading = {p.plan.number for p in self.alive() if p.core.context.identity.member_id == group.leader}
+        return bool(lacking) and (bool(leading & back) or (bool(unowned) and wanting <= back))
 
     def _expect_stable(self) -> None:
         """One generation, everybody in it, every partition owned by one of those who want its topic."""

@@ -225,7 +225,10 @@ def judge(  # type: ignore[no-untyped-def]
             if e == Event.HEARTBEAT_ANSWERED:
                 r.quiet_at = now
                 r.hole_quiet = 0
-            if expelled and said_late[i] != YES and (g == r.generation or g == NO_GENERATION):
+            # while a JoinGroup or SyncGroup is out, its own answer says whether this is a member, and no commit's
+            in_round = e == Event.COMMIT_ANSWERED and (r.join_out == YES or r.sync_out == YES)
+            mine = g == r.generation or g == NO_GENERATION
+            if expelled and mine and said_late[i] != YES and not in_round:
                 registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES

@@ -355,7 +355,8 @@ class ReferenceMember:
 
     def _on_commit_answered(self) -> None:
         self._answered("commit")
-        self._maybe_expelled()
+        if YES not in (self.join_out, self.sync_out) or self.line.error not in _EXPELLED:
+            self._maybe_expelled()
         self._note_accepted("commit", self.commit_at)
 
     def _on_leave_sent(self) -> None:
