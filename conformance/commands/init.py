@@ -26,8 +26,8 @@ from groupspec.conformance.wire.skeleton import NAME, SKELETONS, write
 def command(language: str, out: Path, name: str) -> None:
     """Write a harness for a client in LANGUAGE: it builds and starts, and the client's part is to be filled in.
 
-    LANGUAGE is one of python, go, java and typescript. Its README.md has the steps to the first verdict. `groupspec
-    harness check` says what is still to be filled in, and then what is wrong.
+    LANGUAGE is one of python, go, java, typescript and rust. README.md in the folder has the steps to the first
+    verdict; `groupspec harness check` says what is still to be filled in, and then what is wrong.
 
     Example: groupspec init go --out harness --name my-client
 

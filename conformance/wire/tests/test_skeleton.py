@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,7 +20,11 @@ from groupspec.conformance.wire.harness_check.report import OF_THE_PROTOCOL
 from groupspec.conformance.wire.skeleton import OPEN, SKELETONS
 
 CLIENTS_PART = {"configure", "subscribe", "poll", "commit", "unsubscribe", "close"}
-TOOLS = [language for language in SKELETONS if language != "python"]
+TOOLS = [
+    pytest.param(language, marks=pytest.mark.nightly if language == "rust" else ())
+    for language in SKELETONS
+    if language != "python"
+]
 FILLED_IN = {
     "make the client with these settings": "self.consumer = Consumer(**base.kafka_settings(command))",
     "subscribe to the topics, with a listener": "self.consumer.subscribe(topics, base.Listener(self))",
@@ -104,6 +109,10 @@ def test_what_skeletons_and_harnesses_both_need_has_one_version() -> None:
     }
     [needed] = re.findall(r"require (.*)", (OPEN / "go" / "go.mod").read_text())
     assert f"\t{needed}\n" in (SOURCES / "go" / "go.mod").read_text()
+    rust = (tomllib.loads((folder / "rust" / "Cargo.toml").read_text()) for folder in (OPEN, SOURCES))
+    skeletons, harnesses = (each["dependencies"] for each in rust)
+    assert skeletons
+    assert skeletons.items() <= harnesses.items()
     ours, built_in = (versions(folder / "java" / "pom.xml") for folder in (OPEN, SOURCES))
     assert ours
     assert ours <= built_in

@@ -9,7 +9,8 @@ export type Feature =
   | "join_needs_poll"
   | "pull"
   | "poll_interval"
-  | "auto_commit";
+  | "auto_commit"
+  | "static";
 
 /** What configure says, besides what it is called. */
 export interface Settings {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::io::{BufRead, Write, stdin, stdout};
+use std::panic::Location;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,6 +20,8 @@ use serde_json::{Value, json};
 
 const EXIT_UNSUPPORTED: i32 = 127;
 const GRACE: Duration = Duration::from_secs(5);
+/// After a poll that failed: one that always fails at once would flood the kit.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(50);
 
 /// One of the kit's commands; each uses some of these fields.
 #[derive(Clone, Default, Deserialize)]
@@ -51,6 +54,17 @@ pub struct Command {
 pub struct Failure {
     pub error: String,
     pub message: String,
+    /// Where the harness itself raised it, as FILE:LINE; empty if the client did.
+    pub harness_line: String,
+}
+
+/// What a function of a skeleton returns until it is filled in: the kit says then what it is to do, and where it is.
+#[track_caller]
+pub fn to_fill_in(what: &str) -> Failure {
+    let here = Location::caller();
+    let file = here.file().rsplit('/').next().unwrap_or_default();
+    let harness_line = format!("{file}:{}", here.line());
+    Failure { error: "ToFillIn".to_string(), message: what.to_string(), harness_line }
 }
 
 /// The name is how the error's debug text begins, which for an enum is its variant.
@@ -58,7 +72,7 @@ impl<E: Debug + Display> From<E> for Failure {
     fn from(error: E) -> Self {
         let name = format!("{error:?}");
         let end = name.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(name.len());
-        Failure { error: name[..end].to_string(), message: error.to_string() }
+        Failure { error: name[..end].to_string(), message: error.to_string(), harness_line: String::new() }
     }
 }
 
@@ -127,6 +141,7 @@ fn poll_once(harness: &mut impl Harness, mut poll: Command) -> Option<Command> {
     let begun = Instant::now();
     let polled = in_a_call(|| harness.poll(Duration::from_millis(poll.poll_ms)));
     let elapsed_ms = begun.elapsed().as_millis() as u64;
+    let failed = polled.is_err();
     let records = polled.unwrap_or_else(|failure| {
         error(failure, "poll");
         Vec::new()
@@ -135,6 +150,9 @@ fn poll_once(harness: &mut impl Harness, mut poll: Command) -> Option<Command> {
         say("records_consumed", json!({"count": records.len(), "partitions": ranges(&records)}));
     }
     say("poll_returned", json!({"elapsed_ms": elapsed_ms, "count": records.len()}));
+    if failed {
+        thread::sleep(PAUSE_AFTER_ERROR);
+    }
     poll.times = match poll.times {
         0 => 0,
         1 => return None,
@@ -197,7 +215,11 @@ pub fn say(name: &str, mut event: Value) {
 
 /// Tell what a call returned, or what the client reported.
 pub fn error(failure: Failure, call: &str) {
-    say("error", json!({"error": failure.error, "message": failure.message, "call": call}));
+    let mut event = json!({"error": failure.error, "message": failure.message, "call": call});
+    if !failure.harness_line.is_empty() {
+        event["harness_line"] = json!(failure.harness_line);
+    }
+    say("error", event);
 }
 
 static APPLICATION: OnceLock<ThreadId> = OnceLock::new();

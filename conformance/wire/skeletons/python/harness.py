@@ -28,6 +28,7 @@ class MyHarness(base.Harness):
         # "join_needs_poll",  # nothing joins before the first poll()
         # "poll_interval",  # max.poll.interval.ms: a member that does not poll leaves (KIP-62)
         # "auto_commit",  # positions are committed by the client itself
+        # "static",  # static members (KIP-345): the setting group.instance.id
     )
 
     def configure(self, command: protocol.Configure) -> None:

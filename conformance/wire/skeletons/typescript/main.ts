@@ -15,6 +15,7 @@ const FEATURES: Feature[] = [
   // "pull",             // records are taken by a poll with a timeout; poll() says poll_started, poll_returned of each
   // "poll_interval",    // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
   // "auto_commit",      // positions are committed by the client itself
+  // "static",           // static members (KIP-345): the setting group.instance.id
 ];
 
 class Harness implements Client {

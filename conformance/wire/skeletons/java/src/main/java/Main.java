@@ -17,6 +17,7 @@ public final class Main implements Protocol.Client {
             // "join_needs_poll",  // nothing joins before the first poll()
             // "poll_interval",    // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
             // "auto_commit",      // positions are committed by the client itself
+            // "static",           // static members (KIP-345): the setting group.instance.id
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
 
