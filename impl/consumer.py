@@ -247,11 +247,13 @@ class Consumer(PartitionCalls):
 
     def _take(self, at_most: int) -> list[ConsumerRecord]:
         records = self._records.take(at_most)
-        if records and self._records.used_up:
+        if self._records.used_up:  # it may have had no record at all: then nobody else asks for what comes behind it
             try:
                 self._driver.submit(events.Fetch())  # the next ones come while the application works on these
-            except Exception as error:  # these count as returned already: they must not get lost (rule O4)
-                self._callbacks.add(error)
+            except Exception as error:
+                if not records:
+                    raise
+                self._callbacks.add(error)  # these count as returned already: they must not get lost (rule O4)
         return records
 
     def __iter__(self) -> Self:

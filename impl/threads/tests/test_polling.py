@@ -17,14 +17,16 @@ from groupspec.impl.core.errors import (
 from groupspec.impl.core.events import Poll, SendRequest
 from groupspec.impl.core.messages import (
     FetchedPartition,
+    FetchRequest,
     FetchResponse,
     OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetFetchRequest,
     TopicPartition,
 )
+from groupspec.impl.records import Decoded
 from groupspec.impl.run_to_idle import RunToIdleRuntime
-from groupspec.impl.testing import PLAIN_DECODER, CallThread
+from groupspec.impl.testing import PLAIN_DECODER, CallThread, PlainDecoder
 from groupspec.impl.threads.memory_transport import MemoryTransport
 from groupspec.impl.threads.tests.scripted_consumer import TOPIC, ScriptedConsumer, partitions
 
@@ -78,6 +80,26 @@ def test_poll_takes_no_negative_time() -> None:
 
 # Records
 # ---------------------------------------------------------------------------------------------------------------
+
+
+class _EndsOfTransactions(PlainDecoder):
+    """Reads "offset" alone as the batch that ends a transaction, which has no record."""
+
+    def decode(self, partition: TopicPartition, data: bytes, from_offset: int, aborted: object = ()) -> Decoded:
+        return super().decode(partition, data, from_offset) if b":" in data else Decoded((), int(data) + 1)
+
+
+def test_P4_a_poll_that_waits_goes_on_behind_a_batch_without_a_record() -> None:
+    with ScriptedConsumer() as driven:
+        driven.consumer._records._decoder = _EndsOfTransactions()
+        driven.stable(0)
+        poll = driven.begin_poll(5_000)
+        driven.respond("Fetch", FetchResponse({FIRST: FetchedPartition(b"10", 100)}))
+        asked = driven.waiting("Fetch").request
+        assert isinstance(asked, FetchRequest)
+        assert asked.offsets == {FIRST: 11}
+        driven.fetched(11)
+        assert [record.offset for record in poll.outcome()] == [11]
 
 
 def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> None:
