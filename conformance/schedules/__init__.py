@@ -7,6 +7,7 @@ scenario      What the group, the network and the application do: drawn from a s
 times         When it must show signs of life, give up, and try again.
 rounds        Which rebalances have to come, and whether the last one has brought what it owns.
 finding       Which coordinator it may ask, and when it may look for one.
+asking        What it asks brokers for: no more than it needs.
 requests      What each request must contain, and when it may be sent.
 another       The other member of a group that is led, and what the leader may give it.
 logs          What the brokers have of each partition, and elections of leaders that lack records.

@@ -22,6 +22,12 @@ MOVED: Final = "MOVED"
 LEFT_OUT: Final = "LEFT OUT"
 """The answer says nothing of the first partition that was asked for."""
 
+ONE: Final = "ONE"
+"""Followed by an error: that is so of the first partition alone."""
+
+LOST: Final = "LOST"
+"""The request is carried out, and the connection breaks before the answer."""
+
 NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
 """Answers that keep nothing from its outcome."""
 
@@ -31,17 +37,24 @@ REFUSALS: Final = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED")
 _NETWORK: Final = ("NOT_COORDINATOR", MOVED, SLOW, CUT, NEVER)
 _GROUP: Final = ("COORDINATOR_LOAD_IN_PROGRESS", *_NETWORK)
 _MEMBER: Final = ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", *_NETWORK)
+_COMMIT: Final = ("UNKNOWN_TOPIC_OR_PARTITION", "ONE UNKNOWN_TOPIC_OR_PARTITION", LOST)
+LEADER_IS_ANOTHER: Final = (
+    *("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "KAFKA_STORAGE_ERROR", "UNKNOWN_TOPIC_OR_PARTITION"),
+)
+"""Errors after which the metadata have to be read anew (as Java's FetchCollector and OffsetFetcherUtils do)."""
+
+_LEADER: Final = (*LEADER_IS_ANOTHER, "UNKNOWN_LEADER_EPOCH", SLOW, CUT)
 ANSWERS: Final = {
     "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", CUT, NEVER),
     "JoinGroup": ("MEMBER_ID_REQUIRED", "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", *_GROUP),
     "SyncGroup": _MEMBER,
     "Heartbeat": ("COORDINATOR_LOAD_IN_PROGRESS", *_MEMBER),
-    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", *_MEMBER),
+    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", *_COMMIT, *_MEMBER),
     "OffsetFetch": ("UNSTABLE_OFFSET_COMMIT", LEFT_OUT, *_GROUP),
     "LeaveGroup": ("UNKNOWN_MEMBER_ID", CUT, NEVER),
-    "Fetch": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH", "FENCED_LEADER_EPOCH", SLOW, CUT),
-    "OffsetForLeaderEpoch": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH", SLOW, CUT),
-    "ListOffsets": ("NOT_LEADER_OR_FOLLOWER", SLOW, CUT),
+    "Fetch": _LEADER,
+    "OffsetForLeaderEpoch": _LEADER,
+    "ListOffsets": ("OFFSET_NOT_AVAILABLE", *_LEADER),
     "Metadata": (CUT,),
 }
 """The errors that a broker can answer each request with, besides none."""
@@ -78,6 +91,28 @@ ENVIRONMENTS: Final[tuple[Environment, ...]] = (
     ({"OffsetCommit": ("UNKNOWN_MEMBER_ID",), "OffsetFetch": (SLOW, "NOT_COORDINATOR")}, ("commit_async",)),
     # or goes elsewhere meanwhile.
     ({"OffsetFetch": (SLOW,)}, ("seek",)),
+    # The leaders of its partitions are elected anew, again and again.
+    ({"ListOffsets": ("FENCED_LEADER_EPOCH",) * 4}, ("poll", "poll")),
+    # The others take longer over a rebalance than the session timeout, and so does the application.
+    ({"Heartbeat": ("REBALANCE_IN_PROGRESS",) * 12}, ("poll", "work too long")),
+    # It is refused its coordinator while the application waits for that, or does not.
+    (
+        {"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", "SLOW GROUP_AUTHORIZATION_FAILED")},
+        ("poll", "work", "work", "commit", "committed"),
+    ),
+    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", NEVER)}, ("poll", "work", "work", "commit_async")),
+    # Its commits find that a partition, or one of them, is not there yet.
+    (
+        {"OffsetCommit": ("UNKNOWN_TOPIC_OR_PARTITION", "", "ONE UNKNOWN_TOPIC_OR_PARTITION")},
+        ("poll", "commit", "poll", "commit", "poll"),
+    ),
+    # A leader is another one when it has changed its topics.
+    (
+        {"Fetch": (*("",) * 9, "NOT_LEADER_OR_FOLLOWER") * 3},
+        ("poll", "other topics", "poll", "poll", "poll", "other topics", "poll", "poll", "poll"),
+    ),
+    # A commit has arrived, of which it does not hear, and it asks what is committed.
+    ({"OffsetCommit": ("", LOST)}, ("poll", "commit_async", "poll", "commit_async", "work", "committed")),
     # Its next round is cut short, or the coordinator moves in it,
     ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "JoinGroup": ("", "REBALANCE_IN_PROGRESS")}, ("poll", "poll")),
     ({"Heartbeat": ("REBALANCE_IN_PROGRESS",), "JoinGroup": ("", MOVED)}, ("poll", "poll")),

@@ -10,7 +10,7 @@ from typing import Final
 from groupspec.conformance.garbage import no_garbage_collection
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
-from groupspec.conformance.schedules.logs import EpochDecoder
+from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
 from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
 from groupspec.conformance.schedules.scenario import Scenario, draw
 from groupspec.impl.callbacks import Callbacks
@@ -84,7 +84,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
     consumer = Consumer(
         runtime=runtime,
         transport=transport,
-        decoder=EpochDecoder() if scenario.elects_ms else PLAIN_DECODER,
+        decoder=EpochDecoder() if scenario.elects_ms else HolesDecoder() if scenario.holes else PLAIN_DECODER,
         value_deserializer=application.deserialize,
         driver=design,
         group_id=GROUP,

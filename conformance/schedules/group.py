@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from groupspec.conformance.schedules.another import Another
-from groupspec.conformance.schedules.answers import CUT, LEFT_OUT, MOVED, NEVER, SLOW
+from groupspec.conformance.schedules.answers import CUT, LEFT_OUT, LOST, MOVED, NEVER, ONE, SLOW
 from groupspec.conformance.schedules.logs import Logs
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import PARTITIONS, TOPICS, Scenario
@@ -32,6 +32,7 @@ from groupspec.impl.core.messages import (
     ListOffsetsResponse,
     MetadataResponse,
     OffsetCommitRequest,
+    OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetForLeaderEpochRequest,
@@ -169,6 +170,7 @@ class RacingGroup:
         self._wanted: tuple[str, ...] = ()  # by its last JoinGroup
         self._another = Another(scenario)
         self._divided: set[TopicPartition] = set()  # by its last SyncGroup, if it leads
+        self._returns, self._stands = scenario.returns, False  # to a group whose division stands in this round
         self._has_moved = False
         self._last_commit: dict[TopicPartition, tuple[str, int, int]] = {}  # member id, generation, offset
         self._given_up_at: dict[TopicPartition, int] = {}
@@ -208,9 +210,12 @@ class RacingGroup:
             error = error.removeprefix(SLOW).strip()
         if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
             return self._committed(sent.request_id, sent.request.partitions[1:])
-        if not error:
-            return self._granted(sent)
-        code = ErrorCode.DISCONNECTED if error == CUT else ErrorCode[error]
+        if error.startswith(ONE) and isinstance(sent.request, OffsetCommitRequest):
+            return self._commit_others(sent.request, ErrorCode[error.removeprefix(ONE).strip()])
+        answer = self._granted(sent) if error in ("", LOST) else None
+        if answer is not None and error != LOST:
+            return answer
+        code = ErrorCode.DISCONNECTED if error in (CUT, LOST) else ErrorCode[error]
         return self._named(self._coordinator.answer(sent.request, code))
 
     def _granted(self, sent: SendRequest) -> Response:
@@ -244,6 +249,9 @@ class RacingGroup:
             self._member_ids.add(answer.member_id)
             if not answer.error:
                 self._issued.add((answer.member_id, answer.generation))
+            self._stands, self._returns = self._returns and not answer.error, self._returns and bool(answer.error)
+            if self._stands:
+                return replace(answer, skip_assignment=True)
             if answer.members:
                 itself, now_ms = answer.members[0], self._runtime.now_ms()
                 others = self._another.joins(itself.member_id, itself.metadata, answer.generation, now_ms)
@@ -259,6 +267,10 @@ class RacingGroup:
         return self._coordinator.answer(request, assigned=assigned)
 
     def _divide(self, request: SyncGroupRequest) -> tuple[TopicPartition, ...]:
+        if self._stands:
+            assert not request.assignments, "a leader that comes back divides what is divided (KIP-814)"
+            self._divided = {TopicPartition(topic, n) for topic in self._wanted for n in range(self._topics[topic])}
+            return tuple(sorted(self._divided))
         shares = self._another.given(request.assignments)
         self._divided = {partition for share in shares.values() for partition in share}
         return shares[request.member_id]
@@ -315,11 +327,18 @@ class RacingGroup:
             self.epochs[partition] = wanted.leader_epoch
             self.commits.append((partition, wanted.offset))
 
+    def _commit_others(self, request: OffsetCommitRequest, error: ErrorCode) -> Response:
+        """The first partition has this error; the others are committed."""
+        first, *others = request.offsets
+        self._commit(replace(request, offsets={partition: request.offsets[partition] for partition in others}))
+        return OffsetCommitResponse({first: error, **dict.fromkeys(others, ErrorCode.NONE)})
+
     def _expect_forwards(self, request: OffsetCommitRequest, partition: TopicPartition, offset: int) -> None:
         """Commits come in the order of the calls: without automatic ones and seek() the offsets grow."""
         *identity, before = self._last_commit.get(partition, (request.member_id, request.generation, 0))
         is_same = identity == [request.member_id, request.generation]
-        may_go_back = self._scenario.seeks or self._scenario.auto_commit or self._scenario.elects_ms
+        scenario = self._scenario
+        may_go_back = scenario.seeks or scenario.auto_commit or scenario.elects_ms or scenario.holes
         assert offset >= before or not is_same or may_go_back, (
             f"{partition} is committed at {offset} after {before} (rule M6)"
         )

@@ -9,7 +9,7 @@ M4   No commit covers what the application was not given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.scenario import Scenario
@@ -26,6 +26,7 @@ class Ledger:
         sought: Where it has set the position since the last poll.
         next: The offset of the next record; None: it is to be read from the committed offset.
         processed: All that may be committed from now on, if that is limited.
+        begins_anew: Told of what is read from elsewhere from now on, or is not owned any more.
     """
 
     def __init__(self, scenario: Scenario, group: RacingGroup) -> None:
@@ -39,6 +40,7 @@ class Ledger:
         self.sought: set[TopicPartition] = set()
         self.next: dict[TopicPartition, int | None] = {}
         self.processed: dict[TopicPartition, int | None] | None = None
+        self.begins_anew: Callable[[Iterable[TopicPartition]], None] = lambda _: None
         group.may_commit = self._may_commit
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
@@ -55,6 +57,7 @@ class Ledger:
             self.next.pop(partition, None)
             self._epochs.pop(partition, None)
         self._group.given_up(partitions)
+        self.begins_anew(partitions)
 
     def known(self) -> dict[TopicPartition, int]:
         """Where each partition goes on, as far as that is known."""
@@ -62,6 +65,7 @@ class Ledger:
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """The application is about to go there: before the call returns it may be committed."""
+        self.begins_anew([partition])
         self._reached.setdefault(partition, set()).add(offset)
 
     def goes_on(self, partition: TopicPartition, offset: int) -> None:
@@ -69,6 +73,7 @@ class Ledger:
         self.next[partition] = offset
         self._epochs.pop(partition, None)
         self.sought.add(partition)
+        self.begins_anew([partition])
 
     def take(self, records: Iterable[ConsumerRecord]) -> set[TopicPartition]:
         """What one poll() has returned; which partitions it is of. AssertionError if it must not come now."""
@@ -92,10 +97,12 @@ class Ledger:
         expected, logs = self.next[partition], self._group.logs
         if expected is None:
             before = self._group.epochs.get(partition, -1)
-            starts = {logs.goes_on(partition, start, before, epoch) for start in self._group.starts[partition]}
+            starts = {
+                logs.passes(logs.goes_on(partition, start, before, epoch)) for start in self._group.starts[partition]
+            }
             assert offset in starts, f"{partition} begins at {offset}, not at {starts} (rule O1)"
         else:
-            expected = logs.goes_on(partition, expected, self._epochs.get(partition, -1), epoch)
+            expected = logs.passes(logs.goes_on(partition, expected, self._epochs.get(partition, -1), epoch))
             assert offset == expected, f"{partition}: {offset} after {expected - 1} (rule O2)"
 
     def expect_unreadable(self, partition: TopicPartition, offset: int) -> None:
@@ -117,14 +124,17 @@ class Ledger:
         known = self.next.get(partition)
         possible = self._group.starts.get(partition, set()) if known is None else {known}
         possible |= {min(offset, self._group.logs.parting(partition)) for offset in possible}
+        possible |= {self._group.logs.passes(offset) for offset in possible}
         assert found in possible, f"position() says {found} for {partition}, where it is one of {possible} (rule O1)"
 
     def _may_commit(self, partition: TopicPartition, offset: int, epoch: int) -> bool:
         written = self._written.get((partition, offset), epoch)
         by_itself = not ({"seek", "commit one"} & self._scenario.all_calls or self._scenario.is_closed_by_others)
         assert epoch == written or not by_itself, f"{partition} is committed with leader epoch {epoch}, not {written}"
-        if self.processed is not None and (self.processed.get(partition) or offset) < offset:
+        passes = self._group.logs.passes
+        if self.processed is not None and passes(self.processed.get(partition) or offset) < offset:
             return False
-        known = offset in self._reached.get(partition, ()) or (partition, offset) in self._group.answered
+        places = {offset, offset - 1} if passes(offset - 1) == offset else {offset}
+        known = any(at in self._reached.get(partition, ()) or (partition, at) in self._group.answered for at in places)
         known |= offset == self._group.logs.parting(partition)
         return known or self._scenario.is_closed_by_others  # which may be just when poll() returns

@@ -28,9 +28,11 @@ from groupspec.impl.records import Decoded
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.testing import PlainDecoder
 
-RECORDS_OF_A_FETCH: Final = 2
 UNREADABLE_EACH: Final = 6
 """Of so many records of a partition one, if the application cannot read some."""
+
+HOLE_EACH: Final = 5
+"""Of so many offsets of a partition one is that of a batch without a record, if there are some."""
 
 FAR: Final = 1_000_000
 """An offset that nobody reaches."""
@@ -46,6 +48,19 @@ class EpochDecoder(PlainDecoder):
         plain = super().decode(partition, data, from_offset)
         records = [with_changes(record, leader_epoch=int(record.value[-1:])) for record in plain.records]
         return replace(plain, records=records, leader_epoch=records[-1].leader_epoch if records else -1)
+
+
+class HolesDecoder(PlainDecoder):
+    """Reads "offset" lines as batches without a record."""
+
+    def decode(
+        self, partition: TopicPartition, data: bytes, from_offset: int, aborted_transactions: object = ()
+    ) -> Decoded:
+        """See RecordDecoder."""
+        lines = data.splitlines(keepends=True)
+        plain = super().decode(partition, b"".join(line for line in lines if b":" in line), from_offset)
+        ends = [int(line) + 1 for line in lines if b":" not in line]
+        return replace(plain, next_offset=max(plain.next_offset, *ends)) if ends else plain
 
 
 class Logs:
@@ -73,6 +88,10 @@ class Logs:
         """Where the next record of this epoch must be for who has read up to here, the last one of the epoch before."""
         return min(position, self.parting(partition)) if 0 <= before < epoch else position
 
+    def passes(self, position: int) -> int:
+        """Where who has come to this position is when it has looked at what stands there, if that is no record."""
+        return position + (self._scenario.holes and position % HOLE_EACH == 3)
+
     # Answers ----------------------------------------------------------------------------------------------------------
 
     def fetched(self, request: FetchRequest, node: str | int) -> FetchResponse:
@@ -86,7 +105,9 @@ class Logs:
         assert epoch >= 0 or self.epoch() < 0, f"Fetch of {partition} without the leader epoch that Metadata has told"
         if error := self._refusal(node, epoch):
             return FetchedPartition(b"", -1, error)
-        offsets = range(at, at + RECORDS_OF_A_FETCH)
+        if self.passes(at) > at:
+            return FetchedPartition(b"%d\n" % at, at + 10)
+        offsets = range(at, at + 1 + (self.passes(at + 1) == at + 1))
         self._furthest[partition] = max(offsets.stop, self._furthest.get(partition, 0))
         return FetchedPartition(b"".join(self._record(partition, offset) for offset in offsets), at + 10)
 

@@ -93,7 +93,7 @@ class Questions:
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
             goes_back = self._scenario.is_closed_by_others or self._scenario.elects_ms
-            assert found == offset or goes_back, (
+            assert found in (offset, self._group.logs.passes(offset)) or goes_back, (
                 f"commit() says that {partition} is committed at {offset}, and it is at {found} (rule T3)"
             )
 
@@ -148,7 +148,8 @@ class Questions:
     @contextmanager
     def limited(self, call: str, limit_ms: int = CALL_MS) -> Iterator[None]:
         """A call that ends in time, and for a reason of its own: it is over time when it says so, and not before."""
-        began_ms = self._runtime.now_ms() - self.in_callbacks_ms
+        called_ms = self._runtime.now_ms()
+        began_ms = called_ms - self.in_callbacks_ms
         timed_out = False
         try:
             yield
@@ -161,5 +162,7 @@ class Questions:
             in_time = took_ms <= needs_ms or timed_out or not self._scenario.is_calm
             assert in_time, f"{call} took {took_ms} ms, and nothing has kept it from its outcome (rule L2)"
             if not self._runtime.timers_race:
+                refused = timed_out and called_ms < self._requests.refused_ms < self._runtime.now_ms()
+                assert not refused, f"{call} waits on, and is out of time, refused its coordinator (rules H4, L2)"
                 assert took_ms <= limit_ms, f"{call} took {took_ms} ms of {limit_ms} ms (rule L2)"
                 assert not timed_out or took_ms == limit_ms, f"{call} is out of time after {took_ms} of {limit_ms} ms"

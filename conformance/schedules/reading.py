@@ -5,7 +5,7 @@ O4   Records of the other partitions come although one cannot be read.
 P4   poll() ends in its time, and does not come back empty-handed while there are records.
 Q6   Callbacks that are due go before records.
 T1   The application's deserialiser runs while no lock is held.
-T4   A wakeup interrupts poll() at once; H6: and so does the end of a thread.
+T4   A wakeup interrupts poll() at once; L4: and so does a close(); H6: and the end of a thread.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Reading:
         before: The positions before it.
         callbacks: How many callbacks have run.
         released_ms: When the last callback for what goes has ended.
-        wakeups_ms: When another thread has called wakeup().
+        interrupted_ms: When another thread has called wakeup() or close().
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Reading:
         self.began_ms = self.released_ms = self.callbacks = 0
         self._told_of = 0  # the round whose assignment the last assigned callback was about
         self.before: dict[TopicPartition, int | None] = {}
-        self.wakeups_ms: list[int] = []
+        self.interrupted_ms: list[int] = []
 
     def deserialize(self, value: bytes) -> bytes:
         """The application's deserialiser, which may take its time, and cannot read everything."""
@@ -84,7 +84,7 @@ class Reading:
         self.began_ms, in_callbacks_ms = self._runtime.now_ms(), self._questions.in_callbacks_ms
         self.is_under_way, self.had_left = True, self._requests.left
         self._requests.finding.is_needed = True
-        self.before = dict(self._ledger.next)
+        self.before, owned = dict(self._ledger.next), set(self._ledger.owned)
         callbacks, readable, problem = self.callbacks, self._readable(), None
         self._requests.times.poll_begins(self.began_ms)
         records: list[ConsumerRecord] = []
@@ -104,6 +104,7 @@ class Reading:
         if problem is not None:
             self.reacts(consumer, problem)
             return set()
+        self._requests.asking.polled(self.began_ms, owned)
         self._ledger.sought.clear()  # a poll() that raises may leave for later what is due
         if callbacks == self.callbacks:
             self._expect_told(consumer)
@@ -116,10 +117,17 @@ class Reading:
         """It is for the application to choose a position."""
         if isinstance(problem, RecordDeserializationError):
             self._ledger.expect_unreadable(problem.partition, problem.offset)
+            self._expect_still_there(consumer, problem)
             self._go_to(consumer, problem.partition, problem.offset + 1)
         elif isinstance(problem, NoOffsetForPartitionError):
             for partition in self._ledger.without_offset():
                 self._go_to(consumer, partition, CHOSEN)
+
+    def _expect_still_there(self, consumer: Consumer, problem: RecordDeserializationError) -> None:
+        """What cannot be read is left out by the application's own decision, and by no other."""
+        if problem.partition in self._ledger.owned:
+            found = consumer.position(problem.partition)
+            assert found == problem.offset, f"{problem.partition} goes on at {found} after {problem} (rule O4)"
 
     def _go_to(self, consumer: Consumer, partition: TopicPartition, offset: int) -> None:
         self._ledger.seek(partition, offset)
@@ -157,5 +165,8 @@ class Reading:
         now_ms = self._runtime.now_ms()
         late_ms = now_ms - in_callbacks_ms - self.began_ms - timeout_ms
         assert late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
-        missed = [at_ms for at_ms in (*self.wakeups_ms, *self._transport.broken_ms) if self.began_ms < at_ms < now_ms]
-        assert not missed or in_callbacks_ms, f"poll() goes on for {now_ms - missed[0]} ms, interrupted (rules T4, H6)"
+        interrupted_ms = (*self.interrupted_ms, *self._transport.broken_ms)
+        missed = [at_ms for at_ms in interrupted_ms if self.began_ms < at_ms < now_ms]
+        assert not missed or in_callbacks_ms, (
+            f"poll() goes on for {now_ms - missed[0]} ms, interrupted (rules T4, L4, H6)"
+        )

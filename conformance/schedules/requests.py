@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from groupspec.conformance.schedules.answers import REFUSALS
+from groupspec.conformance.schedules.asking import Asking
 from groupspec.conformance.schedules.finding import COORDINATOR_IS_GONE, Finding
 from groupspec.conformance.schedules.rounds import Rounds
 from groupspec.conformance.schedules.scenario import Scenario
@@ -33,7 +34,12 @@ from groupspec.impl.core.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
-from groupspec.impl.core.protocol import decode_assignment, decode_subscription, encode_subscription
+from groupspec.impl.core.protocol import (
+    decode_assignment,
+    decode_sticky_user_data,
+    decode_subscription,
+    encode_subscription,
+)
 from groupspec.impl.scripted import api_of
 
 GROUP: Final = "billing"
@@ -83,6 +89,9 @@ class Requests:
         named: The name that the member has used last, and has not given back.
         rounds: Its rebalances.
         finding: What it knows of its coordinator.
+        asking: What it asks brokers for.
+        refused_ms: When it was last refused its coordinator for good.
+        parted_ms: When the group has last answered that it leaves, or its coordinator was given up.
         refusals: What it was ever refused for good, or because another process has its name.
         to_tell: Which of these its application has to be told of.
         committed_ms: When it has last sent a commit.
@@ -117,6 +126,9 @@ class Requests:
         self.rounds = Rounds()
         excused = scenario.timers_race or bool(scenario.breaks)
         self.finding = Finding(SETTINGS["session_timeout_ms"], SETTINGS["max_poll_interval_ms"], excused)
+        self.asking = Asking(scenario)
+        self.refused_ms = self.parted_ms = 0
+        self._shares: list[tuple[tuple[TopicPartition, ...], int]] = []  # that it was assigned, with their generations
         self.doing = ""
         self.closes_meanwhile = False
         self.refusals: set[ErrorCode] = set()
@@ -139,6 +151,7 @@ class Requests:
             self.finding.answered(received.response, _errors(received.response), now_ms)
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
+                self.asking.answered(sent, received.response, _errors(received.response))
                 self._learn(sent.request, received.response, now_ms)
                 self._maybe.add(self._identity)
                 self._learned_ms = now_ms
@@ -168,10 +181,14 @@ class Requests:
             self._drops = True
         if isinstance(request, FindCoordinatorRequest):
             self._heartbeat_at_once, self._gives_up, self._drops = True, False, False
+            self.refused_ms = now_ms if refused else self.refused_ms
+        if isinstance(request, LeaveGroupRequest):
+            self.parted_ms = now_ms
         if isinstance(request, HeartbeatRequest):
             self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
         if isinstance(response, SyncGroupResponse) and not response.error:
             share = decode_assignment(response.assignment).partitions
+            self._shares.append((share, self._identity[1]))
             self.rounds.ends(share, self._scenario.cooperative, now_ms)
             self._assigned_in = {max(self._assigned_in), self._identity[1]}
         if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
@@ -237,6 +254,7 @@ class Requests:
         count = self._count(api_of(request), now_ms)
         assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
         self.finding.sent(sent, self._unanswered.values())
+        self.asking.sent(sent, self._unanswered.values(), set(self.owned), now_ms)
         if not self._scenario.timers_race:
             self.times.sent(request, now_ms, leaves=self.leaving or bool(self.doing))
             outside = isinstance(request, JoinGroupRequest | FetchRequest) and not self.times.is_in_poll(now_ms)
@@ -282,6 +300,7 @@ class Requests:
     def disconnected(self, now_ms: int) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""
         self.finding.disconnected(now_ms)
+        self.parted_ms = now_ms
         self._heartbeat_at_once = True
         self.times.excused()
         self._forget(lambda sent: sent.node == COORDINATOR)
@@ -324,6 +343,10 @@ class Requests:
         for name, data in request.protocols:
             subscription = decode_subscription(data)
             assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
+            drops = "other topics" in scenario.all_calls  # what does not fit any more, and it has never had that
+            if name == "sticky" and self._shares and not drops:
+                had = decode_sticky_user_data(subscription.user_data)
+                assert had in self._shares, f"sticky, it had {self._shares[-1]}, and says {had} (rule K1)"
             owned = set(subscription.owned)
             foreign = {partition.topic for partition in owned} - set(subscription.topics)
             # What it gives up it gives up before a round. Whoever unsubscribes in one has the next one for that.

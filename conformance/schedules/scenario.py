@@ -86,6 +86,9 @@ LATENCY_MS: Final = 300
 LATENCIES_MS: Final = (LATENCY_MS, 2 * LATENCY_MS, 3 * LATENCY_MS)
 """When answers come, and other threads act at the very same moment."""
 
+NEVER_MS: Final = 1_000_000_000
+"""When nothing comes that does not come."""
+
 OTHER_THREADS: Final = ("wakeup", "close", "close at once")
 OTHERS_AT: Final = (*("",) * 6, "JoinGroup", "SyncGroup", "SyncGroup", "OffsetFetch", "Fetch", "OffsetCommit")
 
@@ -106,7 +109,7 @@ class Scenario:
         answers: API -> errors of its first answers, in order; all later ones succeed. An empty text: this one does.
         breaks: (API, number): this request of this API, the first being number 1, can't even be sent.
         latency_ms: How long each answer takes at least.
-        poll_ms: How long a poll() waits, so that it may end before the answer comes.
+        poll_ms: How long a poll() waits, so that it may end before the answer comes; 0: it never waits.
         at_most: How many records one poll() returns.
         shares: Which partitions each SyncGroup brings; the last one stays.
         calls: What the application does, in order.
@@ -124,6 +127,9 @@ class Scenario:
         unreadable: Whether the application cannot read some of the records.
         deserializing_ms: How long it takes over each record.
         last_calls: What it does just before it closes the consumer.
+        returns: Whether it has led the group before, by this instance id, and what was divided stands (KIP-814).
+        holes: Whether there are batches without a record: of transactions, or what a compaction has left.
+        ends_early: Whether it closes the consumer whatever is under way, instead of reading on until all is well.
         others_at: With the first good answer to which request the other threads begin instead; "": they do not.
     """
 
@@ -156,6 +162,9 @@ class Scenario:
     deserializing_ms: int = 0
     last_calls: tuple[str, ...] = ()
     others_at: str = ""
+    ends_early: bool = False
+    returns: bool = False
+    holes: bool = False
 
     @property
     def cooperative(self) -> bool:
@@ -228,7 +237,7 @@ class Scenario:
     @property
     def brokers_are_well(self) -> bool:
         """Whether nothing keeps records from coming, rebalances apart."""
-        reading = ("Fetch", "ListOffsets", "Metadata", "OffsetFetch", "OffsetCommit")  # which a revocation waits for
+        reading = ("Fetch", "ListOffsets", "Metadata", "OffsetCommit")  # which a revocation waits for
         slow = any(SLOW in self.answers.get(api, ()) for api in reading)
         moves = self.elects_ms > 0
         return not (self.has_faults or slow or moves or self.timers_race or self.is_closed_by_others)
@@ -249,10 +258,12 @@ class Scenario:
         """The scenario in a few lines."""
         member = "no" if self.manual else "static" if self.static else "dynamic"
         another = f"another member comes at {self.another_ms} ms ({self.another_claims or 'true'} claims)"
+        another = "it has led before" if self.returns else another
         leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
         elects = f"; new leaders at {self.elects_ms} ms, without {self.loses} records" if self.elects_ms else ""
-        records = f"{self.deserializing_ms} ms for each{', some cannot be read' if self.unreadable else ''}"
+        kinds = f"{', some cannot be read' * self.unreadable}{', and batches without one' * self.holes}"
+        records = f"{self.deserializing_ms} ms for each{kinds}"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
         answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
         began = f"{self.others_at} is answered" if self.others_at else "call"
@@ -266,7 +277,7 @@ class Scenario:
                 f"answers: {answers or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
-                f"at the end: {', '.join((*self.last_calls, self.ending))}",
+                f"at the end{', which is early' * self.ends_early}: {', '.join((*self.last_calls, self.ending))}",
             ]
         )
 
@@ -317,7 +328,7 @@ def draw(seed: int) -> Scenario:
         answers=answers,
         breaks=tuple(breaks),
         latency_ms=random.choice((0, 0, LATENCY_MS)),
-        poll_ms=random.choice((2_000, 2_000, 200)),
+        poll_ms=random.choice((2_000, 2_000, 2_000, 200, 200, 0)),
         at_most=random.choice(AT_MOST),
         shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
         calls=made,
@@ -344,17 +355,20 @@ def _widened(scenario: Scenario, random: Random) -> Scenario:
         answers, then = random.choice(ENVIRONMENTS)
         calls = (*calls[:1], *then, *calls[1:])
     manual, elects_ms = random.random() < 0.08, random.choice((0,) * 30 + (1_200, 3_000, 9_000))
-    return replace(
+    unreadable = random.random() < 0.1 and not elects_ms
+    drawn = replace(
         scenario,
         manual=manual,
         timers_race=scenario.timers_race and not manual,
         reset="none" if random.random() < 0.1 and not elects_ms else scenario.reset,
         elects_ms=elects_ms,
         loses=random.choice((0, 2, 3, 5)),
-        unreadable=random.random() < 0.1 and not elects_ms,
+        unreadable=unreadable,
+        holes=random.random() < 0.1 and not (elects_ms or unreadable),
         deserializing_ms=random.choice((0,) * 7 + (LATENCY_MS,)),
         last_calls=tuple(random.sample(CALLS, 1)) if random.random() < 0.3 else (),
         others_at=random.choice(OTHERS_AT),
+        ends_early=random.random() < 0.1,
         topics=topics,
         leads=leads and not manual,
         another_ms=random.choice((0, 0, 1_000, 6_000)),
@@ -364,6 +378,9 @@ def _widened(scenario: Scenario, random: Random) -> Scenario:
         callbacks=callbacks,
         answers={"Heartbeat": (), "JoinGroup": (), **(_of_nobody(answers, random) if manual else answers)},
     )
+    if drawn.static and drawn.leads and random.random() < 0.4:
+        return replace(drawn, returns=True, another_ms=NEVER_MS, grows_ms=random.choice((0, 4_000, 9_000, 12_000)))
+    return drawn
 
 
 def _of_nobody(answers: dict[str, tuple[str, ...]], random: Random) -> dict[str, tuple[str, ...]]:

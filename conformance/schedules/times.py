@@ -33,7 +33,7 @@ AGAIN_LATER: Final = {
     "FindCoordinator": _NOT_READY | _UNANSWERED,
     "JoinGroup": _NOT_READY,
     "Metadata": _UNANSWERED,
-    "OffsetCommit": _NOT_READY,
+    "OffsetCommit": _NOT_READY | {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
     "OffsetFetch": _NOT_READY,
 }
 """Requests, and errors after which the same one goes out again, but not at once (rule D3)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 
@@ -15,16 +16,23 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.answers import LEFT_OUT, NEVER, SLOW
-from groupspec.conformance.schedules.campaign import search
+from groupspec.conformance.schedules.campaign import Failure, search
 from groupspec.conformance.schedules.scenario import Scenario, draw
 from groupspec.impl.consumer import Consumer
+from groupspec.impl.core import protocol
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.config import Config
+from groupspec.impl.core.fetching import Fetching
+from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.offsets import Offsets, Question
+from groupspec.impl.core.partition_state import Buffered
+from groupspec.impl.core.positions import Positions
 from groupspec.impl.core.validation import Validation
+from groupspec.impl.records import _Opened
 from groupspec.impl.threads.background import BackgroundDriver
 from groupspec.impl.threads.designs import DESIGNS, Design
 
@@ -39,6 +47,7 @@ EASY = "BUG-37"
 
 
 RARE: dict[str, tuple[Design, Callable[[Scenario], bool], str]] = {
+    "BUG-79": ("background", lambda drawn: drawn.leads and drawn.another_claims == "stale", "rules K2, K3"),
     "O3-marked-anew": ("background", lambda drawn: "seek" in drawn.calls, "nothing comes of"),
     "L2-asked-after-the-end": (
         "background",
@@ -84,6 +93,7 @@ RARE: dict[str, tuple[Design, Callable[[Scenario], bool], str]] = {
         lambda drawn: "UNKNOWN_MEMBER_ID" in drawn.answers["Heartbeat"] and not drawn.cooperative,
         "membership was lost before",
     ),
+    "O4-dropped-by-error": ("background", lambda drawn: drawn.unreadable, "rule O[12]"),
     "J8-no-comparison": ("background", lambda drawn: drawn.grows_ms > 0, "to nobody"),
     "D6-silent-coordinator-kept": (
         "background",
@@ -106,15 +116,57 @@ The others are left out to save time: among all that are drawn each of these is 
 """
 
 
+BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]] = {
+    "leaders that move": (
+        lambda seam: seam.replace(Fetching.leader_moved, lambda _, self: self._back_off()),
+        lambda drawn: drawn.answers.get("Fetch", ()).count("NOT_LEADER_OR_FOLLOWER") > 2,
+        "answers that the leader is another one",
+    ),
+    "a refused coordinator": (
+        lambda seam: seam.replace(Offsets.lookup_refused, lambda *_: None),
+        lambda drawn: "SLOW GROUP_AUTHORIZATION_FAILED" in drawn.answers.get("FindCoordinator", ()),
+        "refused its coordinator",
+    ),
+    "a commit of one partition": (
+        lambda seam: seam.replace(Commits.retriable, lambda _, self, sent, __: self._finish(self._asked(sent))),
+        lambda drawn: "ONE UNKNOWN_TOPIC_OR_PARTITION" in drawn.answers.get("OffsetCommit", ()) and drawn.commits_async,
+        "has not arrived",
+    ),
+    "a leader that comes back": (
+        lambda seam: seam.replace(
+            Leading.lead, lambda lead, self, response: lead(self, replace(response, skip_assignment=False))
+        ),
+        lambda drawn: drawn.returns,
+        "divides what is divided",
+    ),
+}
+"""What is broken -> how, which scenarios can show it, and what is told then."""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("broken", BROKEN)
+def test_what_few_scenarios_can_show_is_told(broken: str) -> None:
+    change, can_show, told = BROKEN[broken]
+    with Seam() as seam:
+        change(seam)
+        failure = _first_failure("background", can_show)
+    assert failure is not None, f"not found in {WITHIN} schedules"
+    assert re.search(told, str(failure.outcome.error)), failure
+
+
+def _first_failure(design: Design, can_show: Callable[[Scenario], bool]) -> Failure | None:
+    numbers = (number for number in count(1) if can_show(draw(number)))
+    failures = (search(1, number, shrink=False, design=design) for number in islice(numbers, WITHIN))
+    return next(filter(None, failures), None)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rare", RARE)
 def test_what_few_scenarios_can_show_is_found(rare: str) -> None:
     design, can_show, told = RARE[rare]
-    numbers = (number for number in count(1) if can_show(draw(number)))
     with Seam() as seam:
         MUTANTS[rare].change(seam)
-        failures = (search(1, number, shrink=False, design=design) for number in islice(numbers, WITHIN))
-        failure = next(filter(None, failures), None)
+        failure = _first_failure(design, can_show)
     assert failure is not None, f"not found in {WITHIN} schedules"
     assert re.search(told, str(failure.outcome.error)), failure
 
@@ -126,6 +178,33 @@ def _after_a_while(call: Callable[..., None], consumer: Consumer, *given: object
 
 def _bare(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
     return {tp: OffsetAndMetadata(wanted.offset, "", wanted.leader_epoch) for tp, wanted in offsets.items()}
+
+
+def _left_out_by_itself(_: object, self: Positions, buffered: Buffered) -> None:
+    self.seek(buffered.partition, buffered.offset + 2)
+
+
+def _stays_where_nothing_is(
+    following: Callable[..., tuple[list[object], int, bool]], self: _Opened, at_most: int
+) -> tuple[list[object], int, bool]:
+    records, end, last = following(self, at_most)
+    return records, end if records else self.position, last
+
+
+def _asks_again(demanded: Callable[[Offsets], None], self: Offsets) -> None:
+    demanded(self)
+    under_way = [asked for asked in self._questions if asked.epochs and asked.sent]
+    self._questions += [Question(asked.partitions, epochs=asked.epochs) for asked in under_way[:1]]
+
+
+def _wants_more(polled: Callable[[Metadata], None], self: Metadata) -> None:
+    polled(self)
+    self.want(["elsewhere"])
+
+
+def _a_second_later(shut_down: Callable[..., None], self: BackgroundDriver, deadline_ms: int) -> None:
+    self._runtime.sleep_ms(1_000)
+    shut_down(self, deadline_ms)
 
 
 ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
@@ -164,6 +243,27 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
         lambda seam: seam.replace(Metadata.leader_epochs, lambda _, self, partitions: {}),
         "without the leader epoch",
     ),
+    "what cannot be read": (
+        lambda seam: seam.replace(Positions.stop_at, _left_out_by_itself),
+        "goes on at",
+    ),
+    "batches without a record": (
+        lambda seam: seam.replace(_Opened.next, _stays_where_nothing_is),
+        "fetched again|nothing comes of",
+    ),
+    "fetched again": (lambda seam: seam.replace(Positions.buffer, lambda *_: False), "fetched again"),
+    "positions looked up again": (
+        lambda seam: seam.replace(Offsets.demanded, _asks_again),
+        "looked up again",
+    ),
+    "unwanted topics": (lambda seam: seam.replace(Metadata.polled, _wants_more), "which nobody wants"),
+    "close() in time": (lambda seam: seam.replace(BackgroundDriver.shut_down, _a_second_later), "waits for nothing"),
+    "what it had": (
+        lambda seam: seam.replace(
+            (protocol, "encode_sticky_user_data"), lambda encode, _, generation: encode((), generation)
+        ),
+        "sticky, it had",
+    ),
     "calls at once": (
         lambda seam: seam.replace(Consumer.seek, lambda _, self, *__: self._runtime.sleep_ms(1)),
         "nothing to wait for",
@@ -197,8 +297,6 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
             "H5-sending-is-living": "rule H5",
             "H2-from-the-answer": "rules H2, H7",
             "BUG-33": "out for not polling",
-            "BUG-79": "rules K2, K3",
-            "O4-dropped-by-error": "rule O[12]",
             "O6-none-is-silent": "nothing comes of",
         }.items()
     },
@@ -206,7 +304,7 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
 """What is broken -> how, and what the oracle for it says."""
 
 
-SLOWLY_SHOWN = ("wakeup at once", "metadata of commits")
+SLOWLY_SHOWN = ("wakeup at once", "metadata of commits", "what cannot be read", "batches without a record")
 
 
 @pytest.mark.parametrize(
