@@ -73,7 +73,7 @@ class Times:
         if errors & AGAIN_LATER.get(api, set()) and (api != "OffsetCommit" or self.repeats):
             self._not_before_ms[_what(request)] = now_ms + BACKOFF_MS
         if isinstance(response, JoinGroupResponse) and not response.error:
-            self._joined_ms = self._heard_ms = now_ms
+            self._joined_ms, self._heard_ms = now_ms, None
         if isinstance(request, HeartbeatRequest):
             if not isinstance(response, NoAnswer) and self._heard_ms is not None:
                 self._heard_ms = now_ms
@@ -126,6 +126,7 @@ class Times:
             assert late_ms <= LATE_MS, f"Heartbeat {late_ms} ms late (rules H2, H7)"
             self._beat_ms, self._beat_due_ms = now_ms, None
         known = isinstance(request, SyncGroupRequest)  # that it is a member now: the answer may have lain about
+        self._heard_ms = now_ms if known else self._heard_ms
         if known or (isinstance(request, HeartbeatRequest) and self._alive_ms is not None):
             self._alive_ms = now_ms
         if isinstance(request, FindCoordinatorRequest | LeaveGroupRequest):
