@@ -96,6 +96,13 @@ BROKEN: Final = (
         "fetch_max_wait_ms is 130, and Fetch asks for [500]",
     ),
     Broken(
+        "fetch wait never what it should be",
+        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, "
+        "fetch_max_wait_ms=50))",
+        "settings",
+        "fetch_max_wait_ms is 130, and Fetch asks for [50]",
+    ),
+    Broken(
         "group and client id ignored",
         "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, "
         "client_id='me', group_id='mine'))",

@@ -17,6 +17,7 @@ from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.client_builds import BUILDS, SOURCES
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.scenarios import SCENARIOS
+from groupspec.conformance.wire.tests.building import BUILT_FIRST
 from groupspec.conformance.wire.verdicts import Verdict
 
 BUILDS_IT = "#!/bin/sh\necho built >> {log}\necho '#!/bin/sh' > harness\nchmod +x harness\n"
@@ -170,17 +171,13 @@ def test_another_version_is_another_client_of_the_same_harness() -> None:
     assert one.folder != other.folder
 
 
-IN_RUST = ("krafka", "rdkafka")
-"""Whose builds take minutes."""
 ALONE = "kafka-go"
 """What cannot lead a group that has another member (docket, J2): it is judged where there is none."""
 
 
 @pytest.mark.tools
 @pytest.mark.realtime
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.nightly if each in IN_RUST else ()) for each in BUILDS]
-)
+@pytest.mark.parametrize("name", BUILT_FIRST)
 def test_the_client_joins_reads_and_heartbeats(name: str) -> None:
     BUILDS[name].install()
     scenario = "rebalance-eager" if name == ALONE else "first-join"
