@@ -54,7 +54,9 @@ def a_pending_id_is_given_back(history: History) -> Iterator[Finding]:
     """close() while JoinGroup is out with an id that was only handed out: it holds the group up until it leaves."""
     asked = history.close_us
     joins = [join for join in history.of("JoinGroup") if asked is not None and join.sent_us < asked]
-    if asked is None or not joins or history.identities or history.settings.instance_id:
+    if asked is None or not joins or history.settings.instance_id:
+        return
+    if any(identity.from_us <= asked for identity in history.identities):
         return
     pending = joins[-1].asked(JoinGroupRequest).member_id
     if not pending or joins[-1].ended_before(asked):

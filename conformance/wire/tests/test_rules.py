@@ -272,6 +272,10 @@ def own_loss(story: WireRun, given: tuple[TopicPartition, ...] = BOTH[:1]) -> No
 
 
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
+    # FetchCollector.fetchRecords takes what has come for the position, whichever assignment it was asked for in
+    ("O1", "a Fetch that was still out brings what is due", stories.eager_rebalance,
+     both(drop("Fetch", 600), lambda s: s.records(980, BOTH[0], 6, 7), lambda s: s.records(980, BOTH[1], 6, 7),
+          lambda s: s.fetch(985, {BOTH[0]: 8, BOTH[1]: 8}))),
     # AbstractCoordinator.HeartbeatThread.run clears findCoordinatorFuture, and asks again after retry.backoff.ms
     ("D2", "a lookup behind a Fetch is given up for another", stories.moved_coordinator,
      both(drop("FindCoordinator", 600), lambda s: s.lookup(615, error="COORDINATOR_NOT_AVAILABLE", ms=150),
