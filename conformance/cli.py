@@ -48,8 +48,13 @@ class LazyGroup(click.Group):
         self.folder, self.package = folder, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the modules."""
-        return [each.name for each in pkgutil.iter_modules([str(self.folder)]) if not each.name.startswith("_")]
+        """The names of the modules, with dashes."""
+        return self._names_in(self.folder)
+
+    @staticmethod
+    def _names_in(folder: Path) -> list[str]:
+        names = (each.name for each in pkgutil.iter_modules([str(folder)]))
+        return [name.replace("_", "-") for name in names if not name.startswith("_")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, imported now; None where click itself refuses the name.
@@ -60,7 +65,7 @@ class LazyGroup(click.Group):
         known = self.list_commands(ctx)
         if cmd_name in known:
             require_checkout_for(cmd_name, self._first_line(cmd_name))
-            command = importlib.import_module(f"{self.package}.{cmd_name}").command
+            command = importlib.import_module(f"{self.package}.{_module(cmd_name)}").command
             assert isinstance(command, click.Command), f"{cmd_name}.command is not a click command"
             return command
         if ctx.resilient_parsing or cmd_name.startswith("-"):
@@ -74,7 +79,7 @@ class LazyGroup(click.Group):
 
     def _commands_below(self, name: str) -> list[str]:
         """The names of the commands of a group below this one; none of a command."""
-        return [each.name for each in pkgutil.iter_modules([str(self.folder / name)]) if not each.name.startswith("_")]
+        return self._names_in(self.folder / _module(name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of `--help`, made from the first line of each module's docstring without importing it."""
@@ -89,10 +94,15 @@ class LazyGroup(click.Group):
 
     def _first_line(self, name: str) -> str:
         """The first line of a module's docstring, less a leading `groupspec x`."""
-        file = self.folder / f"{name}.py"
-        text = (file if file.is_file() else self.folder / name / "__init__.py").read_text(encoding="utf-8")
+        file = self.folder / f"{_module(name)}.py"
+        text = (file if file.is_file() else self.folder / _module(name) / "__init__.py").read_text(encoding="utf-8")
         line = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
         return re.sub("^`groupspec.*?`: ", "", line)
+
+
+def _module(command: str) -> str:
+    """The module of a command."""
+    return command.replace("-", "_")
 
 
 @click.group(

@@ -45,7 +45,7 @@ class Live:
     @property
     def addresses(self) -> Sequence[Address]:
         """Those of the brokers. Raises UsageProblem."""
-        return [_address(each) for each in self.bootstrap.split(",")]
+        return addresses_in(self.bootstrap, "--record")
 
     def command(self, client: str = "") -> str:
         """What does the same again."""
@@ -55,12 +55,17 @@ class Live:
         return shlex.join(words + (["--heartbeat-ms", str(self.heartbeat_ms)] if self.heartbeat_ms else []))
 
 
-def _address(text: str) -> Address:
+def addresses_in(text: str, where: str) -> list[Address]:
+    """The addresses in what bootstrap.servers would have. Raises UsageProblem."""
+    return [_address(each, where) for each in text.split(",")]
+
+
+def _address(text: str, where: str) -> Address:
     host, _, port = text.strip().rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise UsageProblem(
             f"{text!r} is no broker's address",
-            where="--record",
+            where=where,
             allowed="HOST:PORT, or several with commas in between, as bootstrap.servers has them",
         )
     return host.strip("[]"), int(port)

@@ -260,7 +260,7 @@ class _Pair:
     def _same(
         self, sent: Sent | None, reference: Callable[[], list[Handle]], table: Callable[[], list[Handle]]
     ) -> bool:
-        before, quirks = self.table.state.name, _quirks(self.reference, self.table)
+        before, quirks = self.table.state.name, quirks_of(self.reference, self.table)
         answered = reference()
         try:
             in_table = table()
@@ -277,8 +277,8 @@ class _Pair:
             before,
             {handle: self.reference.history.answers[handle] for handle in answered},
             {handle: self.table.history.answers[handle] for handle in in_table},
-            _has(self.reference),
-            _has_table(self.table),
+            has_reference(self.reference),
+            has_table(self.table),
             quirks,
         )
         if step.reference == step.table and step.reference_has == step.table_has:
@@ -291,7 +291,8 @@ class _Pair:
         return False
 
 
-def _has_table(table: TableGroup) -> Has:
+def has_table(table: TableGroup) -> Has:
+    """What the table's group is now."""
     if table.state.name == "Loading":
         return _NOTHING
     records = table.records
@@ -300,7 +301,8 @@ def _has_table(table: TableGroup) -> Has:
     return Has(table.state.name, records.generation, members, pending, *deadlines)
 
 
-def _has(reference: ReferenceGroup) -> Has:
+def has_reference(reference: ReferenceGroup) -> Has:
+    """What the reference's group is now."""
     group = reference.group
     if group is None:
         return _NOTHING
@@ -312,7 +314,8 @@ def _deadlines(group: ReferenceGroup) -> tuple[int | None, int | None]:
     return group.next_deadline_ms(), group.phase_deadline_ms()
 
 
-def _quirks(reference: ReferenceGroup, table: TableGroup) -> Quirks:
+def quirks_of(reference: ReferenceGroup, table: TableGroup) -> Quirks:
+    """What only Kafka's group remembers now."""
     group = reference.group
     if group is None:
         return Quirks()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from groupspec.impl.coordinator.context import Caller, GroupRequest, GroupResponse, Handle
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode, LeavingMember, OffsetAndMetadata, TopicPartition
 
 PLACE: Final = TopicPartition("drawn", 0)
-"""What all commits are for; the topic has to exist."""
+"""What commits are for where nobody says otherwise; the topic has to exist."""
 
 PROTOCOLS: Final = (
     (("range", b"\1"), ("roundrobin", b"\2")),
@@ -66,11 +66,25 @@ class Actor:
     old_ids: list[str] = field(default_factory=list)
 
 
-class Drawer:
-    """Draws the requests of one group."""
+class Draws(Protocol):
+    """Where a group's requests come from."""
 
-    def __init__(self, group_id: str, seed: int, pace: Pace, actors: int = 4) -> None:
+    def draw(self) -> tuple[Handle, GroupRequest, Caller]:
+        """The next one; its handle is new."""
+
+    def goes_astray(self) -> bool:
+        """Whether it goes to a node that has not the group."""
+
+    def learn(self, handle: Handle, response: GroupResponse) -> None:
+        """An answer has come."""
+
+
+class Drawer:
+    """Draws the requests of one group; commits are for `place`."""
+
+    def __init__(self, group_id: str, seed: int, pace: Pace, actors: int = 4, place: TopicPartition = PLACE) -> None:
         self._group_id = group_id
+        self._place = place
         self._random = Random(seed)
         self._pace = pace
         self._handles = 0
@@ -178,13 +192,13 @@ class Drawer:
         return messages.HeartbeatRequest(self._group_id, actor.generation, actor.member_id, actor.instance)
 
     def _commit(self, actor: Actor) -> GroupRequest:
-        offsets = {PLACE: OffsetAndMetadata(self._random.randrange(1000), "m")}
+        offsets = {self._place: OffsetAndMetadata(self._random.randrange(1000), "m")}
         if self._random.random() < 0.1:
             return messages.OffsetCommitRequest(self._group_id, -1, "", None, offsets)
         return messages.OffsetCommitRequest(self._group_id, actor.generation, actor.member_id, actor.instance, offsets)
 
     def _fetch(self, actor: Actor) -> GroupRequest:
-        return messages.OffsetFetchRequest(self._group_id, (PLACE,), require_stable=False)
+        return messages.OffsetFetchRequest(self._group_id, (self._place,), require_stable=False)
 
     def _leave(self, actor: Actor) -> GroupRequest:
         request = messages.LeaveGroupRequest(self._group_id, actor.member_id, actor.instance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from groupspec.conformance.differential.drawing import Drawer
+from groupspec.conformance.differential.drawing import Draws
 from groupspec.conformance.differential.history import History, Sent, as_received, as_sent
 from groupspec.impl.broker.coordinators import Answers, Coordinators
 from groupspec.impl.coordinator.context import Choose, Handle
@@ -13,6 +13,15 @@ from groupspec.impl.coordinator.group import Group
 from groupspec.impl.coordinator.settings import Settings
 
 NODES: Final = 2
+
+
+NewId = Callable[[str, Handle], str]
+"""The member id that a JoinGroup gets: of its client id or instance id, and its handle."""
+
+
+def numbered(prefix: str, handle: Handle) -> str:
+    """An id that depends on the request alone."""
+    return f"{prefix}-{handle}"
 
 
 def smallest(what: str, generation: int, possible: tuple[str, ...]) -> str:
@@ -28,7 +37,7 @@ class ReferenceGroup:
         self,
         group_id: str,
         settings: Settings,
-        new_id: Callable[[str, Handle], str] = lambda prefix, handle: f"{prefix}-{handle}",
+        new_id: NewId = numbered,
         choose: Choose = smallest,
     ) -> None:
         self.history = History()
@@ -79,7 +88,7 @@ class ReferenceGroup:
         return list(answers)
 
 
-def next_sent(drawer: Drawer, at_ms: int, coordinator: int = 1) -> Sent:
+def next_sent(drawer: Draws, at_ms: int, coordinator: int = 1) -> Sent:
     """What the drawer draws, as it arrives at this node, or at another one."""
     handle, request, caller = drawer.draw()
     node = NODES + 1 - coordinator if drawer.goes_astray() else coordinator

@@ -6,7 +6,7 @@ answers. Everything else must be equal, and what was never answered must not be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -61,8 +61,8 @@ class _Replay:
         self._history = history
         self._broker = broker
         self._slack_ms = slack_ms
-        self._chance = _Chance(history, broker)
-        self._reference = ReferenceGroup(group_id, settings, _Ids(history).new_id, self._chance.choose)
+        self._chance = Chance(history, broker.order)
+        self._reference = ReferenceGroup(group_id, settings, Ids(history).new_id, self._chance.choose)
         self._node, self._is_loading = 1, False
         self._explained = ""  # the latest of the broker's deviations that held
 
@@ -77,14 +77,14 @@ class _Replay:
             if until_ms < sent.at_ms:
                 return self._verdict(number, until_ms, too_close=True)
             self._send(sent)
-            if _difference(self._history, self._reference, sent.at_ms) is not None:
+            if first_difference(self._history, self._reference.history, sent.at_ms) is not None:
                 return self._verdict(number + 1, sent.at_ms)
         ends_at_ms = self._history.ends_at_ms
         until_ms = self._advance(ends_at_ms, slowest_ms)
         return self._verdict(len(self._history.sent), until_ms, too_close=until_ms < ends_at_ms)
 
     def _verdict(self, steps: int, until_ms: int, too_close: bool = False) -> Verdict:
-        difference = _difference(self._history, self._reference, until_ms)
+        difference = first_difference(self._history, self._reference.history, until_ms)
         return Verdict(steps, difference, self._explained if difference is not None else "", too_close)
 
     def _move(self, before: int) -> None:
@@ -135,28 +135,28 @@ class _Replay:
         return until_ms
 
 
-def _difference(history: History, reference: ReferenceGroup, now_ms: int) -> Difference | None:
+def first_difference(history: History, expected: History, now_ms: int) -> Difference | None:
     """Of what either has answered until now. A broker's answers come a little later."""
-    for handle, answer in reference.history.answers.items():
+    for handle, answer in expected.answers.items():
         found = history.answers.get(handle)
-        if reference.history.answered_at_ms[handle] > now_ms:
+        if expected.answered_at_ms[handle] > now_ms:
             continue
-        if found is None or _plain(found) != _plain(answer):
+        if found is None or plain(found) != plain(answer):
             return Difference(handle, found, answer)
     for handle, answer in history.answers.items():
-        if handle not in reference.history.answers and history.answered_at_ms[handle] < now_ms:
+        if handle not in expected.answers and history.answered_at_ms[handle] < now_ms:
             return Difference(handle, answer, None)
     return None
 
 
-def _plain(answer: GroupResponse) -> GroupResponse:
+def plain(answer: GroupResponse) -> GroupResponse:
     """The leader gets the members in any order."""
     if isinstance(answer, messages.JoinGroupResponse):
         return replace(answer, members=tuple(sorted(answer.members, key=lambda member: member.member_id)))
     return answer
 
 
-class _Ids:
+class Ids:
     """Member ids, as the broker made them."""
 
     def __init__(self, history: History) -> None:
@@ -169,15 +169,17 @@ class _Ids:
         return told or f"{prefix}-{handle}-never-told"
 
 
-class _Chance:
-    """Who led each generation, as the broker answered first; of protocols with as many votes the broker's first.
+class Chance:
+    """Who led each generation, as the broker answered first; of protocols with as many votes the first in its order.
 
-    A generation that was lost when the group moved comes again. `moves`: how often the group has moved.
+    A generation that was lost when the group moved comes again. `moves`: how often the group has moved. Without an
+    `order` the protocol is any that the broker says.
     """
 
-    def __init__(self, history: History, broker: Broker) -> None:
+    def __init__(self, history: History, order: Callable[[str], int] | None = None) -> None:
         self.moves = 0
-        self._order = broker.order
+        self._order = order
+        self._protocols: dict[tuple[int, int], str] = {}
         self._led: dict[tuple[int, int], str] = {}
         self._members: dict[tuple[int, int], set[str]] = {}
         self._instances: dict[str, str | None] = {}
@@ -190,6 +192,7 @@ class _Chance:
                 at_ms = history.answered_at_ms[handle]
                 key = sum(move.at_ms <= at_ms for move in history.moves), answer.generation
                 self._led.setdefault(key, answer.leader)
+                self._protocols.setdefault(key, answer.protocol_name)
                 if answer.members:
                     self._members.setdefault(key, {member.member_id for member in answer.members})
 
@@ -200,7 +203,10 @@ class _Chance:
         an earlier id, or somebody who was removed.
         """
         if what == "protocol":
-            return min(possible, key=self._order)
+            if self._order is not None:
+                return min(possible, key=self._order)
+            chosen = self._protocols.get((self.moves, generation), "")
+            return chosen if chosen in possible else min(possible)
         told = self._led.get((self.moves, generation), "")
         if told in possible:
             return told

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupspec.conformance.differential.history import History, Sent, as_received
-from groupspec.conformance.differential.reference import smallest
+from groupspec.conformance.differential.reference import NewId, numbered, smallest
 from groupspec.conformance.differential.table_answers import fetched, left, plain
 from groupspec.conformance.differential.table_records import Records, Row
 from groupspec.impl.coordinator.context import Choose, GroupRequest, GroupResponse, Handle
@@ -31,8 +31,9 @@ class TableGroup:
     `is_tied`: two timers were due at once.
     """
 
-    def __init__(self, settings: Settings, choose: Choose = smallest) -> None:
+    def __init__(self, settings: Settings, choose: Choose = smallest, new_id: NewId = numbered) -> None:
         self.history = History()
+        self._make_id = new_id
         self.cells: Counter[tuple[str, str]] = Counter()
         self.rows: Counter[int] = Counter()
         self.records = Records(choose)
@@ -309,7 +310,7 @@ class TableGroup:
     def _new_id(self) -> str:
         assert self._current is not None
         prefix = self._request.group_instance_id
-        return f"{self._current.caller.client_id if prefix is None else prefix}-{self._current.handle}"
+        return self._make_id(self._current.caller.client_id if prefix is None else prefix, self._current.handle)
 
     def _add_pending(self) -> None:
         self._subject = self._new_id()

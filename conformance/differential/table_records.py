@@ -178,8 +178,8 @@ class Records:
         joined = tuple(row.member_id for row in self.waiting)
         if self.leader not in joined:
             self.leader = self.one_of(joined)
-        self.generation += 1
         self.protocol = self.elected()
+        self.generation += 1
         for row in self.rows.values():
             row.deadline_ms = now_ms + row.session_ms
             row.is_new = row.is_synced = False

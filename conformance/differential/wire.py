@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupspec.conformance.differential.drawing import Drawer
+from groupspec.conformance.differential.drawing import Draws
 from groupspec.conformance.differential.history import History, Move
 from groupspec.conformance.differential.reference import next_sent
 from groupspec.impl.coordinator.context import GroupResponse
@@ -61,16 +61,21 @@ class _Line:
 class WireGroup:
     """One group on the broker, and what draws its requests."""
 
-    drawer: Drawer
+    drawer: Draws
     history: History = field(default_factory=History)
     waiting: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 class Wire:
-    """The brokers' other side, on `ports` of 127.0.0.1: node 1, 2, ... Times are milliseconds since it was made."""
+    """The brokers' other side, on `ports` of a host: node 1, 2, ... Times are milliseconds since it was made.
 
-    def __init__(self, *ports: int) -> None:
+    `quiet_s`: how long it is waited after each turn for answers that nothing else tells of.
+    """
+
+    def __init__(self, *ports: int, host: str = "127.0.0.1", quiet_s: float = _QUIET_S) -> None:
         self._ports = ports
+        self._host = host
+        self._quiet_s = quiet_s
         self._idle: list[list[_Line]] = [[] for _ in ports]
         self._all: list[_Line] = []
         self._probes: list[_Line] = []
@@ -142,7 +147,7 @@ class Wire:
         for group in groups:
             handle = group.history.sent[-1].handle
             group.history.handled_by_ms[handle] = group.history.answered_at_ms.get(handle, handled_by_ms)
-        await asyncio.sleep(_QUIET_S)
+        await asyncio.sleep(self._quiet_s)
         await self._probe()
         for task in [task for group in groups for task in group.waiting if task.done()]:
             task.result()
@@ -153,7 +158,7 @@ class Wire:
             await asyncio.wait_for(probe.read(), _ANSWER_S)
 
     async def _line(self, node: int) -> _Line:
-        line = _Line(*await asyncio.open_connection("127.0.0.1", self._ports[node - 1]))
+        line = _Line(*await asyncio.open_connection(self._host, self._ports[node - 1]))
         self._all.append(line)
         return line
 

@@ -24,6 +24,7 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.network.addresses import Address
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.records import NewRecord, encode_records
+from groupspec.impl.network.versions import VersionRange
 from groupspec.impl.network.wire import Struct
 
 PARTITIONS: Final = 4
@@ -37,6 +38,8 @@ _SOON: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
 """What a broker says of a topic that has just been made."""
+_BROKER: Final = 4
+"""A broker, as a resource that has settings."""
 _REFUSED: Final = "the broker refused it"
 
 
@@ -57,6 +60,9 @@ class Topic:
 class Admin:
     """Asks the brokers of a cluster. Use as a context manager; connections end with the block.
 
+    Attributes:
+        coordinator_node: The node that `coordinator` found last.
+
     Raises:
         UsageProblem: none of these addresses answers as a Kafka broker does.
     """
@@ -65,6 +71,7 @@ class Admin:
         self._lines: dict[Address, Line] = {}
         self._first = first_that_answers(addresses)
         self._lines[self._first.address] = self._first
+        self.coordinator_node = -1
 
     def __enter__(self) -> Admin:
         return self
@@ -73,10 +80,10 @@ class Admin:
         for line in self._lines.values():
             line.close()
 
-    def create_topic(self) -> Topic:
+    def create_topic(self, needs: Sequence[str] = ("CreateTopics", "Produce")) -> Topic:
         """A topic under a name that nobody has, yet without records. Raises UsageProblem if the broker makes none."""
         topic = Topic(f"{PREFIX}{secrets.token_hex(4)}", PARTITIONS, is_ours=True)
-        if "CreateTopics" not in self._first.versions or "Produce" not in self._first.versions:
+        if not set(needs) <= set(self._first.versions):
             raise UsageProblem(
                 "this broker makes no topics", where=told(self._first.address), next_step="name one: --topic TOPIC"
             )
@@ -124,12 +131,13 @@ class Admin:
             _wait(until, f"{topic.name} takes no records: {ErrorCode(answer.get('error_code')).name}")
 
     def coordinator(self, group_id: str) -> Address:
-        """Who coordinates this group; waits for a cluster that has yet to make the topic of the groups' offsets."""
+        """The address of this group's coordinator; waits for a cluster that has yet to make the topic of offsets."""
         until = time.monotonic() + READY_WITHIN_S
         while True:
             answer = self._first.exchange(FindCoordinatorRequest(group_id), 2)
             assert isinstance(answer, FindCoordinatorResponse)
             if answer.error is ErrorCode.NONE:
+                self.coordinator_node = answer.node_id
                 return answer.host, answer.port
             _wait(until, f"no coordinator of groups: {answer.error.name}")
 
@@ -137,19 +145,53 @@ class Admin:
         """The group, which has no members any more, and a topic of the kit's own; returns what is left behind."""
         left = []
         try:
-            coordinator = self._line(self.coordinator(group_id))
-            gone = coordinator.ask("DeleteGroups", {"groups_names": [group_id]}).structs("results")[0].get("error_code")
-            if gone not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND):
-                left.append(f"the group {group_id} ({ErrorCode(gone).name})")
-        except (OSError, CodecError, InconclusiveProblem, UsageProblem) as problem:
+            if not self.delete_group(self.coordinator(group_id), group_id):
+                left.append(f"the group {group_id}")
+        except (OSError, CodecError, InconclusiveProblem) as problem:
             left.append(f"the group {group_id} ({problem})")
+        return left + self.delete_topic(topic)
+
+    def delete_group(self, coordinator: Address, group_id: str) -> bool:
+        """Whether it is gone."""
+        line = self.line(coordinator)
+        if "DeleteGroups" not in line.versions:
+            return False
+        [answer] = line.ask("DeleteGroups", {"groups_names": [group_id]}).structs("results")
+        return answer.get("error_code") in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND)
+
+    def members_of(self, coordinator: Address, group_id: str) -> list[str]:
+        """The ids of a group's members; none if the broker does not tell."""
+        line = self.line(coordinator)
+        if "DescribeGroups" not in line.versions:
+            return []
+        body = {"groups": [group_id], "include_authorized_operations": False}
+        [group] = line.ask("DescribeGroups", body).structs("groups")
+        return [str(each.get("member_id")) for each in group.structs("members")]
+
+    def delete_topic(self, topic: Topic) -> list[str]:
+        """One of the kit's own; others stay. Returns what is left behind."""
         try:
             if topic.is_ours:
                 answer = self._controller().ask("DeleteTopics", {"topic_names": [topic.name], "timeout": 10_000})
                 _require_none(answer.structs("responses")[0], "it cannot be deleted")
         except (OSError, CodecError, UsageProblem) as problem:
-            left.append(f"the topic {topic.name} ({problem})")
-        return left
+            return [f"the topic {topic.name} ({problem})"]
+        return []
+
+    def settings(self, node: int, names: Sequence[str]) -> Mapping[str, str]:
+        """What a broker says of its own settings; none if it does not tell."""
+        line = self.line(self._nodes().get(node, self._first.address))
+        if "DescribeConfigs" not in line.versions:
+            return {}
+        resource = {"resource_type": _BROKER, "resource_name": str(node), "configuration_keys": names}
+        body = {"resources": [resource], "include_synonyms": False, "include_documentation": False}
+        [answer] = line.ask("DescribeConfigs", body).structs("results")
+        found = {each.get("name"): each.get("value") for each in answer.structs("configs")}
+        return {name: value for name, value in found.items() if name in names and value is not None}
+
+    def served(self, address: Address) -> Mapping[str, VersionRange]:
+        """The versions of a consumer's requests that this broker has."""
+        return self.line(address).served
 
     # Nodes ------------------------------------------------------------------------------------------------------------
 
@@ -158,10 +200,11 @@ class Admin:
         assert isinstance(answer, MetadataResponse)
         return answer
 
+    def _nodes(self) -> Mapping[int, Address]:
+        return {broker.node_id: (broker.host, broker.port) for broker in self._metadata(()).brokers}
+
     def _controller(self) -> Line:
-        found = self._metadata(())
-        nodes = {broker.node_id: (broker.host, broker.port) for broker in found.brokers}
-        return self._line(nodes.get(found.controller_id, self._first.address))
+        return self.line(self._nodes().get(self._metadata(()).controller_id, self._first.address))
 
     def _leaders(self, topic: Topic) -> Mapping[int, Line]:
         """The leader of each partition, once all have one."""
@@ -172,10 +215,11 @@ class Admin:
             leaders = {each.partition: nodes.get(each.leader) for each in found.topics[0].partitions}
             known = {number: address for number, address in leaders.items() if address is not None}
             if len(known) == topic.partitions:
-                return {number: self._line(address) for number, address in known.items()}
+                return {number: self.line(address) for number, address in known.items()}
             _wait(until, f"{topic.name} has no leaders")
 
-    def _line(self, address: Address) -> Line:
+    def line(self, address: Address) -> Line:
+        """A connection to this broker."""
         if address not in self._lines:
             self._lines[address] = Line(address)
         return self._lines[address]

@@ -8,12 +8,13 @@ from typing import Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.wire.live.tap import told
-from groupspec.impl.core.messages import FindCoordinatorRequest, MetadataRequest
+from groupspec.impl.core.messages import Request
 from groupspec.impl.network import wire
 from groupspec.impl.network.addresses import Address
-from groupspec.impl.network.codec import decode_response, encode_request
+from groupspec.impl.network.codec import api_of, decode_response, encode_request
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.versions import API_KEYS, VersionRange
 from groupspec.impl.network.wire import Fields, Struct
 
 ANSWER_WITHIN_S: Final = 5.0
@@ -23,12 +24,19 @@ _APIS: Final = {
     "CreateTopics": (19, 4, 7),
     "DeleteTopics": (20, 1, 5),
     "DeleteGroups": (42, 0, 2),
+    "DescribeConfigs": (32, 1, 4),
+    "DescribeGroups": (15, 0, 5),
 }
 """API key, and the lowest and highest version that is written here."""
 
 
 class Line:
-    """One connection, on which one request is out at a time. Raises OSError, CodecError."""
+    """One connection, on which one request is out at a time. Raises OSError, CodecError.
+
+    Attributes:
+        versions: Of the kit's own requests, each in the version that is used.
+        served: Of a consumer's requests, the versions that the broker says it has.
+    """
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -37,6 +45,7 @@ class Line:
         self._count = 0
         keys = self._ask(18, 0, {}).structs("api_keys")
         served = {each.get("api_key"): (each.get("min_version"), each.get("max_version")) for each in keys}
+        self.served = {api: VersionRange(*served[key]) for api, key in API_KEYS.items() if key in served}
         self.versions = {
             name: min(highest, served[key][1])
             for name, (key, lowest, highest) in _APIS.items()
@@ -53,12 +62,11 @@ class Line:
             raise UsageProblem(f"this broker has no {api}", where=told(self.address))
         return self._ask(_APIS[api][0], self.versions[api], body)
 
-    def exchange(self, request: MetadataRequest | FindCoordinatorRequest, version: int) -> object:
-        """A request that a consumer could make."""
+    def exchange(self, request: Request, version: int) -> object:
+        """A request that a consumer could make, and its answer."""
         self._count += 1
-        api = "Metadata" if isinstance(request, MetadataRequest) else "FindCoordinator"
         frame = self._answer(encode_request(request, version, self._count, _CLIENT_ID))
-        return decode_response(api, version, frame)[1]
+        return decode_response(api_of(request), version, frame)[1]
 
     def _ask(self, key: int, version: int, body: Fields) -> Struct:
         self._count += 1
