@@ -170,7 +170,7 @@ def settings_of(case: Case, context: ClientContext | None) -> Settings:
         close_within_ms=case.variant.close_within_ms,
         auto_commit=case.variant.auto_commit,
         auto_commit_interval_ms=case.variant.auto_commit_interval_ms,
-        request_timeout_ms=REQUEST_TIMEOUT_MS,
+        request_timeout_ms=context.around.request_timeout_ms if context else REQUEST_TIMEOUT_MS,
         instance_id=dict(case.variant.more).get(INSTANCE_ID, ""),
         features=context.features if context else frozenset(),
         **case.scenario.timeouts,
