@@ -130,6 +130,8 @@ def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
         after = next((e for e in history.of("Heartbeat", "JoinGroup") if e.sent_us > told + IN_FLIGHT_US), None)
         if after is None or history.says_lost(told, after.sent_us):
             continue
+        if any(e.error == "UNKNOWN_MEMBER_ID" and told < e.told_us <= after.sent_us for e in history.exchanges):
+            continue  # it was heard, and is unknown
         message = after.request.message
         assert isinstance(message, (HeartbeatRequest, JoinGroupRequest))
         wrong = f"after NOT_COORDINATOR the member id is {message.member_id!r}, no longer {before!r}"
