@@ -439,7 +439,8 @@ def close_ends_the_process(sessions: Sessions) -> Iterator[str]:
             continue
         where = f"in the story {session.story!r}"
         names = [e.kind for e in session.came if e.event is not None and not isinstance(e.event, protocol.PollReturned)]
-        yield from (f"{reason} ({where})" for reason in raised(session.came, "close"))
+        if session.story != "refused":  # there close may have the refusal to tell, which no poll has told yet
+            yield from (f"{reason} ({where})" for reason in raised(session.came, "close"))
         if "shutdown_requested" not in names:
             yield f"no shutdown_requested {where}"
         elif names[-1] != "shutdown_complete":
