@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
@@ -34,6 +36,12 @@ FILLED_IN = {
     "close the client": "self.consumer.close(5_000)",
 }
 """The client's part for the reference, whose records have a topic and a partition themselves."""
+
+
+@pytest.fixture(autouse=True)
+def in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for somebody who has activated it: `python` is the one that has groupspec."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 
 
 def written(language: str, folder: Path) -> Path:
