@@ -208,9 +208,9 @@ class Application:
             self._try(lambda: self._read_all(consumer))
         for name in self._scenario.last_calls:
             self._try(partial(self._call, consumer, name))
-        before = len(self._outcomes.errors)
+        before, closing_ms = len(self._outcomes.errors), self._runtime.now_ms()
         self._try(lambda: self._close(consumer))
-        self._expect_the_end(close_raised=len(self._outcomes.errors) > before)
+        self._expect_the_end(len(self._outcomes.errors) > before, closing_ms)
 
     def _choose(self, consumer: Consumer) -> None:
         """Say what is to be read: topics, or partitions."""
@@ -333,6 +333,7 @@ class Application:
             with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
             self._requests.membership_ended()
+            self._requests.times.left_round()  # what was answered meanwhile is of that one, too
         finally:
             self._requests.doing = ""
             if self._scenario.manual:
@@ -471,7 +472,7 @@ class Application:
         told = [error for error in errors if "FENCED_INSTANCE_ID" in str(error)]
         assert told or self._scenario.is_closed_by_others, f"fenced, and poll() says {errors} (rule X2)"
 
-    def _expect_the_end(self, close_raised: bool) -> None:
-        self._outcomes.expect_all(self._wakeups_due, close_raised)
+    def _expect_the_end(self, close_raised: bool, closing_ms: int) -> None:
+        self._outcomes.expect_all(self._wakeups_due, close_raised, closing_ms)
         if not (self._scenario.is_closed_by_others or self._scenario.manual):
             assert not self.ledger.owned, f"closed, and {self.ledger.owned} were never revoked (rules C1, C7)"

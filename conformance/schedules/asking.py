@@ -87,7 +87,8 @@ class Asking:
             self._in_vain.clear()
         if scenario.timers_race or scenario.breaks:
             return
-        if isinstance(request, FetchRequest) and not scenario.elects_ms:
+        moves = scenario.elects_ms or "seek" in scenario.all_calls  # while a request or an answer may be on its way
+        if isinstance(request, FetchRequest) and not moves:
             again = {tp: at for tp, at in request.offsets.items() if at in self._brought.get(tp, ())}
             assert not again, f"{again} are fetched again, and are here (rule O5)"
         if isinstance(request, OffsetFetchRequest) and "committed" not in scenario.all_calls:
@@ -111,7 +112,8 @@ class Asking:
         return set().union(self.subscribed, (partition.topic for partition in owned), *recent)
 
     def _expect_leader(self, request: Request, unanswered: Iterable[SendRequest]) -> None:
-        if isinstance(request, OF_LEADERS):
+        fails = any(answer != "ok" for answer in self._scenario.answers.get("Metadata", ()))  # and waits for backoffs
+        if isinstance(request, OF_LEADERS) and not fails:
             asks = any(isinstance(other.request, MetadataRequest) for other in unanswered)
             in_vain = self._in_vain[api_of(request)]
             assert in_vain < MOST_REPEATS or asks, (

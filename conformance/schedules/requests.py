@@ -296,6 +296,7 @@ class Requests:
     def leaves(self) -> None:
         """The application unsubscribes; the call may give up before the member does."""
         self.leaving = True
+        self.times.left_round()
 
     def disconnected(self, now_ms: int) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""

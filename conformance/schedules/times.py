@@ -99,6 +99,10 @@ class Times:
         """Nobody owes a sign of life: it is no member, joins, or does not know its coordinator."""
         self._alive_ms = self._heard_ms = self._beat_due_ms = None
 
+    def left_round(self) -> None:
+        """A round is given up: the next JoinGroup is the first of another one, and waits for no backoff."""
+        self._not_before_ms.pop(("JoinGroup", None), None)
+
     def looks(self, now_ms: int) -> None:
         """It looks for answers."""
         if not self.is_polling and now_ms - self.polls_ms[0] >= self._max_poll_interval_ms:

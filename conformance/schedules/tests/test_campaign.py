@@ -314,7 +314,7 @@ def test_each_oracle_tells_what_it_is_there_for(broken: str) -> None:
     change, told = ORACLES[broken]
     with Seam() as seam:
         change(seam)
-        failure = search(150, seed=1, shrink=False)
+        failure = search(300, seed=1, shrink=False)
     assert failure is not None
     assert re.search(told, str(failure.outcome.error)), failure
 
