@@ -17,7 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -119,7 +119,7 @@ class Campaign:
     repeat: int = 1
     stopped: str = ""
     allowed: frozenset[str] = frozenset()
-    rules: frozenset[str] = EVERY_RULE
+    rules: frozenset[str] = field(default_factory=lambda: EVERY_RULE)
 
     def verdicts(self) -> list[Verdict]:
         """All of them."""
