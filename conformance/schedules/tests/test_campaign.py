@@ -251,7 +251,10 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
         lambda seam: seam.replace(_Opened.next, _stays_where_nothing_is),
         "fetched again|nothing comes of",
     ),
-    "fetched again": (lambda seam: seam.replace(Positions.buffer, lambda *_: False), "fetched again|Fetch within a second"),
+    "fetched again": (
+        lambda seam: seam.replace(Positions.buffer, lambda *_: False),
+        "fetched again|Fetch within a second",
+    ),
     "positions looked up again": (
         lambda seam: seam.replace(Offsets.demanded, _asks_again),
         "looked up again",
