@@ -45,6 +45,7 @@ class Logs:
 
     Attributes:
         partitions: How many each topic has.
+        added_ms: When those were added that did not exist from the beginning.
         epochs: The present leader epoch of each partition; -1 in a run without elections, where no broker tells any.
     """
 
@@ -54,6 +55,7 @@ class Logs:
         self._last_record_ms = plan.faults_end_ms + plan.settling_ms
         self._first_epoch = 0 if plan.has_elections else -1
         self.partitions = dict(zip(TOPICS, plan.partitions, strict=True))
+        self.added_ms: dict[TopicPartition, int] = {}
         self.epochs: dict[TopicPartition, int] = {}
         self._created_ms: dict[TopicPartition, int] = {}
         self._starts: dict[TopicPartition, list[tuple[int, int]]] = {}  # of epochs: (first offset, epoch)
@@ -76,6 +78,7 @@ class Logs:
         self.partitions[topic] = min(before + count, MOST_PARTITIONS)
         for number in range(before, self.partitions[topic]):
             self._create(TopicPartition(topic, number))
+            self.added_ms[TopicPartition(topic, number)] = self._loop.now_ms
 
     def end(self, partition: TopicPartition) -> int:
         """The offset after the last record."""

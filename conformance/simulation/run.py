@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Final, Literal
 
 from groupspec.conformance.simulation.cluster import Cluster
@@ -23,6 +24,7 @@ from groupspec.conformance.simulation.wording import in_words, names
 from groupspec.impl.core import messages
 from groupspec.impl.core.events import COORDINATOR, Description, SendRequest
 from groupspec.impl.core.messages import ErrorCode, Response, TopicPartition
+from groupspec.impl.core.protocol import decode_assignment
 from groupspec.impl.scripted import api_of
 from groupspec.impl.threads.designs import Design
 from groupspec.impl.trace import TraceEvent
@@ -97,6 +99,7 @@ class Run:
         self._requests: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._restarting: dict[int, int] = {}
         self._came_back: dict[int, int] = {}
+        self._divided: dict[int, tuple[int, frozenset[TopicPartition]]] = {}  # by generation: when, and what
         self._plans = {member.number: member for member in plan.members}
         self._acts: dict[str, Callable[[Fault], None]] = {
             "connections break": self._each(lambda process, fault: process.link.break_all()),
@@ -205,7 +208,7 @@ class Run:
         return {topic for process in self.alive() for topic in process.application.topics}
 
     def _waits_for_a_rebalance(self) -> bool:
-        """Whether partitions have no owner since static members came back to this generation.
+        """Whether partitions have no owner, and none is to be expected, since static members came back.
 
         A static member that comes back to a Stable group is given what its instance id had, whatever it subscribes to
         now; and if it leads, its new process can't know which partitions its old one has divided, and takes those that
@@ -219,10 +222,19 @@ class Run:
         back = {number for number, generation in self._came_back.items() if generation == group.generation}
         owned = {partition for process in self.alive() for partition in self.ledger.owned(process)}
         lacking = set(self.cluster.logs.all_partitions(self._topics())) - owned
+        overlooked: set[TopicPartition] = set()
+        if any(p.plan.number in back and p.core.context.identity.member_id == group.leader for p in self.alive()):
+            overlooked = {partition for partition in lacking if self._is_new(partition, group.generation)}
         unowned = {partition.topic for partition in lacking} - {partition.topic for partition in owned}
-        wanting = {p.plan.number for p in self.alive() if unowned & set(p.application.topics)}
-        leading = {p.plan.number for p in self.alive() if p.core.context.identity.member_id == group.leader}
-        return bool(lacking) and (bool(leading & back) or (bool(unowned) and wanting <= back))
+        if {p.plan.number for p in self.alive() if unowned & set(p.application.topics)} <= back:
+            overlooked |= {partition for partition in lacking if partition.topic in unowned}
+        return bool(lacking) and lacking == overlooked
+
+    def _is_new(self, partition: TopicPartition, generation: int) -> bool:
+        """Whether this generation's leader, as it divided the partitions, need not have heard of this one."""
+        divided_ms, divided = self._divided[generation]
+        age_ms = max(member.config.metadata_max_age_ms for member in self.plan.members)
+        return partition not in divided and self.cluster.logs.added_ms.get(partition, -age_ms) >= divided_ms - age_ms
 
     def _expect_stable(self) -> None:
         """One generation, everybody in it, every partition owned by one of those who want its topic."""
@@ -393,6 +405,9 @@ class Run:
                 self.ledger.may_be_fenced.add(peer.plan.number)
             if asked.group_instance_id and not asked.member_id and self.cluster.is_stable():  # no round for it
                 self._came_back[peer.plan.number] = response.generation
+        if isinstance(asked, messages.SyncGroupRequest) and asked.assignments:
+            parts = (decode_assignment(data).partitions for _, data in asked.assignments)
+            self._divided[asked.generation] = self.loop.now_ms, frozenset(chain.from_iterable(parts))
         self.watch.served(request, is_stale)
 
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None:
