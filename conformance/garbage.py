@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Run = TypeVar("Run")
 
 
 @contextmanager
@@ -17,3 +20,11 @@ def no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def one_by_one(runs: Iterable[Run]) -> Iterator[Run]:
+    """Each of these without a collection, and then one for what it has left: the youngest objects, and no others."""
+    with no_garbage_collection():
+        for run in runs:
+            yield run
+            gc.collect(0)

@@ -451,9 +451,10 @@ class _Lock:
         step = self._steps.get(section)
         if step is None:
             step = self._steps[section] = f"acquire {self.name} in {section.co_name}"
-        self._runtime.yield_point(step)
+        runtime = self._runtime
+        runtime.yield_point(step)
         if self.holder is None:
-            self.holder = self._runtime.current()
+            self.holder = runtime._current
         else:
             self.acquire()
         return self
@@ -515,7 +516,7 @@ class _Condition(_Lock):
             self._runtime.wake(task)
 
     def _must_hold(self, what: str) -> _Task:
-        task = self._runtime.current()
+        task = self._runtime._current
         if self.holder is not task:
             raise RuntimeMisuse(f"{what} on {self.name!r} without holding its lock")
         return task

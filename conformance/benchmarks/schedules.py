@@ -11,6 +11,7 @@ from statistics import median
 from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Figure
+from groupspec.conformance.garbage import one_by_one
 from groupspec.conformance.schedules.campaign import play, strategy
 from groupspec.conformance.schedules.scenario import COOPERATIVE, TOPICS, Scenario, draw
 from groupspec.conformance.simulation.campaign import run_seed
@@ -84,7 +85,7 @@ def _firsts(count: int) -> range:
 
 def _schedules_a_second(design: Design, first: int, scenario: Callable[[int], Scenario]) -> float:
     begun = time.process_time()
-    for seed in range(first, first + SCHEDULES):
+    for seed in one_by_one(range(first, first + SCHEDULES)):
         outcome = run(play(scenario(seed), design), strategy(seed))
         assert outcome.error is None, f"schedule {seed} of the {design} design: {outcome.error}"
     return SCHEDULES / (time.process_time() - begun)
@@ -92,6 +93,6 @@ def _schedules_a_second(design: Design, first: int, scenario: Callable[[int], Sc
 
 def _faster(driver: Driver, first: int) -> float:
     begun, virtual_ms = time.process_time(), 0
-    for seed in range(first, first + SEEDS[driver]):
+    for seed in one_by_one(range(first, first + SEEDS[driver])):
         virtual_ms += run_seed(seed, MEMBERS, driver).virtual_ms
     return virtual_ms / 1_000 / (time.process_time() - begun)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from groupspec.conformance.garbage import no_garbage_collection
+from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
@@ -143,7 +143,7 @@ def search(
     design: Design = "background",
 ) -> Failure | None:
     """Run so many schedules, each with a scenario of its own; the first failure, made short if wanted."""
-    for number in range(seed, seed + schedules):
+    for number in one_by_one(range(seed, seed + schedules)):
         chosen = draw(number)
         outcome = run(play(chosen, design), strategy(number))
         if outcome.error is not None:

@@ -18,7 +18,7 @@ Shared fields are attributes that threads read or write without a lock. A class 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -50,7 +50,6 @@ class ScheduledRuntime(RunToIdleRuntime):
     Attributes:
         timers_race: May be changed in mid-run: what must happen within a time can't be promised to a thread that is
             held up.
-        choices: Those made so far; their `chosen` are a schedule that brings about the same run.
         trace: Every step: who did what.
     """
 
@@ -61,14 +60,14 @@ class ScheduledRuntime(RunToIdleRuntime):
         self._locks: list[_Lock] = []
         self._early_timers = 0
         self._names: list[str] = []
-        self._options_version: tuple[object, ...] = ()
-        self.choices: list[Choice] = []
+        self._asked: tuple[object, ...] = ()  # when the names were found that could go on
+        self._made: list[tuple[int, bool, int]] = []
         self._recent = self.trace = list[tuple[str, str]]()
 
     def now_ms(self) -> int:
         """The virtual time; where timers race it may pass before it is read."""
-        if self.timers_race:
-            self.minor_point("read the clock")
+        if self.timers_race and self._current is not self._test:
+            self.yield_point("read the clock")
         return self._now_ms
 
     def lock(self, name: str) -> Lock:
@@ -83,9 +82,14 @@ class ScheduledRuntime(RunToIdleRuntime):
         return condition
 
     @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices made so far."""
+        return tuple(map(Choice._make, self._made))
+
+    @property
     def schedule(self) -> tuple[int, ...]:
-        """The choices made so far, as a list that replays them."""
-        return tuple(choice.chosen for choice in self.choices)
+        """The same as a list that replays them."""
+        return tuple([chosen for _, _, chosen in self._made])
 
     def run_until(self, happened: Callable[[], bool], within_ms: int) -> None:
         """Run, and let time pass, until something has happened. Raises NotDone if it has not within a virtual time."""
@@ -115,13 +119,16 @@ class ScheduledRuntime(RunToIdleRuntime):
             self.yield_point(what)
 
     def _next(self, running: _Task | None = None) -> _Task:
+        runs = running is not None
         while True:
-            names = self._options(running)
+            moved = self.switches + self._waits
+            if (running, len(self._ready), moved, self.timers_race) != self._asked:
+                self._asked = running, len(self._ready), moved, self.timers_race
+                self._names = self._options(running)
             chosen = 0
-            if len(names) > 1:
-                step = self.trace[-1][1] if running is not None else ""
-                chosen = self._strategy.choose(names, running is not None, step)
-                self.choices.append(Choice(len(names), running is not None, chosen))
+            if (count := len(self._names)) > 1:
+                chosen = self._strategy.choose(self._names, runs, self.trace[-1][1] if runs else "")
+                self._made.append((count, runs, chosen))
             if running is not None:
                 if not chosen:
                     return running
@@ -129,7 +136,7 @@ class ScheduledRuntime(RunToIdleRuntime):
             if chosen < len(self._ready):
                 task = self._ready[chosen]
                 del self._ready[chosen]
-                self._options_version = ()
+                self._asked = ()
                 return task
             deadline_ms = self.next_deadline_ms()
             assert deadline_ms is not None
@@ -137,14 +144,11 @@ class ScheduledRuntime(RunToIdleRuntime):
             self._early_timers += 1
             self._jump(deadline_ms)
 
-    def _options(self, running: _Task | None) -> Sequence[str]:
-        """The names of those that could go on; the same list as at the last choice, as long as nothing has changed."""
-        version = (running, len(self._ready), self.switches, self._waits, self.timers_race)
-        if version != self._options_version:
-            self._options_version = version
-            tasks = self._ready if running is None else [running, *self._ready]
-            self._names = [task.name for task in tasks]
-            races = self.timers_race and self._early_timers < MAX_EARLY_TIMERS
-            if races and self.next_deadline_ms() is not None:
-                self._names.append(CLOCK)
-        return self._names
+    def _options(self, running: _Task | None) -> list[str]:
+        """The names of those that could go on."""
+        names = [task.name for task in self._ready]
+        if running is not None:
+            names.insert(0, running.name)
+        if self.timers_race and self._early_timers < MAX_EARLY_TIMERS and self.next_deadline_ms() is not None:
+            names.append(CLOCK)
+        return names

@@ -165,15 +165,15 @@ class Pct:
 
     def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
-        chosen = max(range(len(options)), key=lambda index: self._priority(options[index]))
-        if self._step in self._lowered_at or options[chosen] == CLOCK:
+        priorities = self._priorities
+        for name in options:
+            priorities.setdefault(name, self._random.random())
+        chosen = max(options, key=priorities.__getitem__)
+        if self._step in self._lowered_at or chosen == CLOCK:
             self._lowest -= 1
-            self._priorities[options[chosen]] = self._lowest
+            priorities[chosen] = self._lowest
         self._step += 1
-        return chosen
-
-    def _priority(self, name: str) -> float:
-        return self._priorities.setdefault(name, self._random.random())
+        return options.index(chosen)
 
 
 class Stall:
@@ -218,19 +218,24 @@ class Pos:
 
     def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
+        priorities, pending = self._priorities, self._pending
         if running:
-            self._priorities.pop(options[0], None)
-            self._pending[options[0]] = step
-        for name in options:
-            if name not in self._priorities:
-                self._priorities[name] = self._random.random() * (1 - SLOW_CLOCK if name == CLOCK else 1)
-        first = max(options, key=self._priorities.__getitem__)
-        done = self._pending.pop(first, "")
-        del self._priorities[first]
-        for name in options:
-            if name in self._pending and _conflict(self._pending[name], done):
-                self._priorities.pop(name, None)
-        return options.index(first)
+            priorities.pop(options[0], None)
+            pending[options[0]] = step
+        first, highest = 0, -1.0
+        for index, name in enumerate(options):
+            priority = priorities.get(name)
+            if priority is None:
+                priority = self._random.random() * (1 - SLOW_CLOCK if name == CLOCK else 1)
+                priorities[name] = priority
+            if priority > highest:
+                first, highest = index, priority
+        del priorities[options[first]]
+        if done := pending.pop(options[first], ""):
+            for name in options:
+                if name in pending and _conflict(pending[name], done):
+                    priorities.pop(name, None)
+        return first
 
 
 def depth_first(
