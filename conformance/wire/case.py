@@ -38,6 +38,8 @@ class Variant:
     auto_commit_interval_ms: int = 60_000
     more: tuple[tuple[str, str], ...] = ()
     """Further settings, by the names of Kafka's consumer."""
+    in_callback: tuple[tuple[str, str], ...] = ()
+    """What callbacks do when they have waited."""
     version_caps: tuple[tuple[str, int], ...] = ()
     """The highest version that the broker speaks, of APIs of which it does not speak the newest."""
     not_judged: str = ""

@@ -20,12 +20,17 @@ from groupspec.conformance.wire.protocol import (
     BrokenLine,
     CallbackReturned,
     CallbackStarted,
+    Command,
+    CommandDone,
+    ErrorRaised,
     Partition,
     PollReturned,
     PollStarted,
     RecordsConsumed,
+    Seek,
     ShutdownRequested,
     decode_command,
+    name_of,
 )
 from groupspec.conformance.wire.stalls import longest_wait_us
 from groupspec.conformance.wire.verdicts import Timing
@@ -60,6 +65,7 @@ FLOOD: Final = 2_000
 """
 
 Message = TypeVar("Message")
+AskedFor = TypeVar("AskedFor", bound=Command)
 
 
 @dataclass(frozen=True)
@@ -343,6 +349,23 @@ class History:
     def commands(self, kind: type[Message]) -> list[tuple[int, Message]]:
         """What the kit asked the harness for, of one kind, with the times."""
         return [(at_us, command) for at_us, command in self._commands if isinstance(command, kind)]
+
+    def carried_out(self, kind: type[AskedFor]) -> list[tuple[int, int, AskedFor]]:
+        """What the kit asked for and the client did without raising: asked for when, done when."""
+        name = name_of(kind)
+        done = [at_us for at_us, event in self.events(CommandDone) if event.command == name]
+        failed = [at_us for at_us, event in self.events(ErrorRaised) if event.call == name]
+        spans = ((*each, at_us) for each, at_us in zip(self.commands(kind), done, strict=False))
+        return [
+            (from_us, to_us, command)
+            for from_us, command, to_us in spans
+            if not any(from_us <= at_us <= to_us for at_us in failed)
+        ]
+
+    def sought(self, partition: str, from_us: int, to_us: int) -> list[tuple[int, int]]:
+        """Where the application had it read a partition from in between: when that was done, and the offset."""
+        seeks = self.carried_out(Seek)
+        return [(done, seek.offset) for _, done, seek in seeks if str(seek) == partition and from_us <= done <= to_us]
 
     def owned_at(self, at_us: int) -> frozenset[str]:
         """What the client's callbacks say it owned: from the start of `assigned` to the end of `revoked` or `lost`."""

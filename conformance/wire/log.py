@@ -93,6 +93,11 @@ def is_harness_error(entry: Entry) -> bool:
     return isinstance(entry.event, ErrorRaised) and entry.event.harness_line != ""
 
 
+def is_woken(entry: Entry) -> bool:
+    """Whether an entry tells that a wakeup ended a call."""
+    return isinstance(entry.event, ErrorRaised) and entry.event.woken
+
+
 def raised(entries: Sequence[Entry], *calls: str) -> list[str]:
     """What these calls of the application's raised, in order: "`configure` raised NameError: ..."."""
     errors = (entry.event for entry in entries if isinstance(entry.event, ErrorRaised))

@@ -36,6 +36,10 @@ FEATURES: Final = {
     "poll_interval": "max.poll.interval.ms: a member that does not poll leaves (KIP-62)",
     "auto_commit": "positions are committed by the client itself",
     "static": "static members (KIP-345): the setting group.instance.id",
+    "seek": "reading on from another offset, asked for between two polls",
+    "pause": "pausing and resuming partitions",
+    "wakeup": "another thread ends the call in progress, or else the next one",
+    "callback_commit": "a callback may commit, and wait for it",
 }
 """What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it.
 """
@@ -58,6 +62,7 @@ Addresses = Annotated[
     ),
 ]
 Offset = Annotated[int, Meta(ge=-1)]
+CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
@@ -98,6 +103,8 @@ class Configure(Command, frozen=True, tag="configure"):
     """How long each of the listener's callbacks takes: it waits that long before it returns."""
     more: dict[str, str] = msgspec.field(default_factory=dict)
     """Further settings by the names of Kafka's consumer, such as metadata.max.age.ms."""
+    in_callback: dict[str, str] = msgspec.field(default_factory=dict)
+    """What a callback of this name does when it has waited, if it names partitions: "commit"."""
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):
@@ -124,6 +131,33 @@ class Commit(Command, frozen=True, tag="commit"):
     """Commit the positions, and wait for it; the outcome is an `offsets_committed`."""
 
 
+class Seek(Command, frozen=True, tag="seek"):
+    """Read a partition that the client has from this offset on."""
+
+    topic: str
+    partition: Annotated[int, Meta(ge=0)]
+    offset: Annotated[int, Meta(ge=0)]
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Pause(Command, frozen=True, tag="pause"):
+    """Return no records of these partitions until they are resumed."""
+
+    partitions: list[Partition]
+
+
+class Resume(Command, frozen=True, tag="resume"):
+    """Return records of these partitions again."""
+
+    partitions: list[Partition]
+
+
+class Wakeup(Command, frozen=True, tag="wakeup"):
+    """End the call in progress, or else the next one. Carried out at once, beside that call."""
+
+
 class Unsubscribe(Command, frozen=True, tag="unsubscribe"):
     """Give up the subscription and leave the group."""
 
@@ -132,7 +166,7 @@ class Close(Command, frozen=True, tag="close"):
     """Close the client, say shutdown_complete, and end the process with exit code 0."""
 
 
-AnyCommand = Configure | Subscribe | Poll | StopPolling | Commit | Unsubscribe | Close
+AnyCommand = Configure | Subscribe | Poll | StopPolling | Commit | Seek | Pause | Resume | Wakeup | Unsubscribe | Close
 COMMANDS: Final[tuple[type[Command], ...]] = get_args(AnyCommand)
 
 
@@ -187,7 +221,7 @@ class PartitionsLost(CallbackStarted, frozen=True, tag="partitions_lost"):
 class CallbackReturned(Event, frozen=True, tag="callback_returned"):
     """The listener's callback has ended."""
 
-    callback: Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
+    callback: CallbackName
 
 
 class PollStarted(Event, frozen=True, tag="poll_started"):
@@ -241,12 +275,14 @@ class ErrorRaised(Event, frozen=True, tag="error"):
 
     `harness_line`: where the harness's own code raised it, as FILE:LINE; "" if the client did, or if it is not known.
     With `error` "ToFillIn", a function that `groupspec init` wrote is to be filled in; `message` says what it is to do.
+    `woken`: it is what a wakeup ends a call with.
     """
 
     error: str
     message: str = ""
     call: str = ""
     harness_line: str = ""
+    woken: bool = False
 
 
 class ShutdownRequested(Event, frozen=True, tag="shutdown_requested"):

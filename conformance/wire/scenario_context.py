@@ -25,11 +25,13 @@ from groupspec.conformance.wire.log import (
     is_event,
     is_harness_error,
     is_request,
+    is_woken,
     now_us,
     raised,
     raised_by_harness,
 )
 from groupspec.impl.broker.log import WireEvent
+from groupspec.impl.core.messages import TopicPartition
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -116,6 +118,7 @@ class ClientContext:
                 fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
                 callback_ms=self.variant.callback_ms,
                 more=dict(self.variant.more),
+                in_callback=dict(self.variant.in_callback),
                 **self.case.scenario.timeouts,
             )
         )
@@ -127,14 +130,32 @@ class ClientContext:
 
     def unsubscribe(self) -> Entry:
         """Have it give up its subscription; returns at once."""
-        asked = self.log.note("note", "unsubscribe() is asked for")
-        self.client.send(protocol.Unsubscribe())
-        return asked
+        return self._ask(protocol.Unsubscribe())
 
     def commit(self) -> Entry:
         """Have it commit its positions; returns at once."""
-        asked = self.log.note("note", "commit() is asked for")
-        self.client.send(protocol.Commit())
+        return self._ask(protocol.Commit())
+
+    def stop_polling(self, *, rule: str) -> Entry:
+        """Have it poll no more, and wait until the poll in progress has returned."""
+        return self._have(protocol.StopPolling(), rule)
+
+    def seek(self, partition: TopicPartition, offset: int, *, rule: str) -> Entry:
+        """Have it read a partition from there on, and wait until that is done. Raises NoOccasion: it refuses to."""
+        return self._have(protocol.Seek(topic=partition.topic, partition=partition.partition, offset=offset), rule)
+
+    def pause(self, partitions: Iterable[TopicPartition], *, rule: str) -> Entry:
+        """Have it pause these, and wait until that is done. Raises NoOccasion: it refuses to."""
+        return self._have(protocol.Pause(partitions=_plain(partitions)), rule)
+
+    def resume(self, partitions: Iterable[TopicPartition], *, rule: str) -> Entry:
+        """Have it resume these, and wait until that is done. Raises NoOccasion: it refuses to."""
+        return self._have(protocol.Resume(partitions=_plain(partitions)), rule)
+
+    def wakeup(self, *, rule: str) -> Entry:
+        """Have another thread wake it, and wait until it has; returns when that was asked for."""
+        asked = self._ask(protocol.Wakeup())
+        self.expect_done(protocol.Wakeup(), rule=rule, since=asked)
         return asked
 
     def subscribe_to(self, *topics: str) -> None:
@@ -147,14 +168,25 @@ class ClientContext:
 
     def ask_to_close(self) -> Entry:
         """Ask for close(); returns at once."""
-        asked = self.log.note("note", "close() is asked for")
-        self.client.send(protocol.Close())
-        return asked
+        return self._ask(protocol.Close())
 
     def close(self) -> None:
         """Ask that the client be closed, and wait for the end, which is not judged."""
         asked = self.ask_to_close()
         self.log.wait(is_event("shutdown_complete"), CLOSE_WITHIN_MS / 1000, asked.at_us)
+
+    def _ask(self, command: protocol.AnyCommand) -> Entry:
+        asked = self.log.note("note", f"{protocol.name_of(type(command))}() is asked for")
+        self.client.send(command)
+        return asked
+
+    def _have(self, command: protocol.AnyCommand, rule: str) -> Entry:
+        asked = self._ask(command)
+        done = self.expect_done(command, rule=rule, since=asked)
+        entries = [entry for entry in self.log.as_it_came() if entry.at_us >= asked.at_us]
+        if problems := raised(entries, protocol.name_of(type(command))):
+            raise NoOccasion(problems[0])
+        return done
 
     def _command(self, command: protocol.AnyCommand) -> None:
         sent_us = now_us()
@@ -212,6 +244,10 @@ class ClientContext:
             return is_event(name)(entry) and named and timed
 
         return self._expect(f"{name} {partition}".strip(), test, rule, since, within_ms)
+
+    def expect_woken(self, *, rule: str, since: Entry) -> Entry:
+        """A call that a wakeup ends."""
+        return self._expect("a call that is woken", is_woken, rule, since)
 
     def expect_done(self, command: protocol.AnyCommand, *, rule: str, since: Entry) -> Entry:
         """The end of what the harness was asked for."""
@@ -303,6 +339,10 @@ class ScenarioContext(ClientContext):
 def of_member(entry: Entry | WireEvent) -> bool:
     """Whether a request names a member id: not the first JoinGroup, which is answered MEMBER_ID_REQUIRED."""
     return bool(getattr(entry.message, "member_id", ""))
+
+
+def _plain(partitions: Iterable[TopicPartition]) -> list[protocol.Partition]:
+    return sorted(protocol.Partition(each.topic, each.partition) for each in partitions)
 
 
 def _is_answer(api: str, error: str, later_than_us: int = -1) -> Test:

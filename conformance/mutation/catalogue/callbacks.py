@@ -289,7 +289,7 @@ def close_commits_what_was_processed_before(original: Method, self: Leaving, eve
         original(self, event)
 
 
-@before("BUG-73", "T4 L5", Consumer._leave_group)
+@before("BUG-73", "T4 L5", Consumer._leave_group, scenarios="wakeup-of-a-member")
 def a_wakeup_interrupts_close(self: Consumer, deadline_ms: int, alone: bool, processed: bool) -> None:
     """A wakeup before close() takes its last commit away."""
     self._call_guard.check_interrupted()

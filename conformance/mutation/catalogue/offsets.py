@@ -51,7 +51,7 @@ instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self
 # fmt: on
 
 
-@mutant("BUG-49", "M1", Commits._identity)
+@mutant("BUG-49", "M1", Commits._identity, scenarios="commit-in-a-callback")
 def a_commit_has_the_identity_of_yesterday(original: Method, self: Commits) -> Identity:
     """A commit carries the present member id, and the generation that was read when the first commit was made."""
     present: Identity = original(self)
@@ -151,7 +151,7 @@ def what_was_stored_survives_the_revocation(original: Method, self: Positions) -
     return dict(stored)
 
 
-@mutant("BUG-53", "M7")
+@mutant("BUG-53", "M7", scenarios="commit-while-rebalancing")
 def the_interval_commits_in_a_round(seam: Seam) -> None:
     """Automatic commits go on between JoinGroup and SyncGroup."""
     seam.replace(Commits._may_commit_automatically, lambda *_: True)
@@ -204,7 +204,7 @@ def what_the_answer_leaves_out_is_reset(original: Method, self: Offsets, sent: o
             self.reset(partition, epoch)
 
 
-@mutant("BUG-58", "O2", Shared.replace)
+@mutant("BUG-58", "O2", Shared.replace, scenarios="seek-while-rebalancing")
 def what_is_kept_begins_anew(_: Method, self: Shared, partitions: object, callback_pending: bool) -> None:
     """After a rebalance every partition is as new: position, pause and lookup are forgotten."""
     self.partitions = {
@@ -213,7 +213,7 @@ def what_is_kept_begins_anew(_: Method, self: Shared, partitions: object, callba
     }
 
 
-@after("BUG-57", "O2", Positions._set_paused)
+@after("BUG-57", "O2", Positions._set_paused, scenarios="pause-over-a-rebalance-cooperative")
 def a_paused_partition_loses_its_position(self: Positions, partitions: object, paused: bool) -> None:
     """pause() forgets the position, and resume() looks it up anew."""
     for partition in self._shared.partitions.values():
@@ -270,7 +270,7 @@ def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
         return True
 
 
-@mutant("O3-stale-position", "O3", Positions.set_position)
+@mutant("O3-stale-position", "O3", Positions.set_position, scenarios="seek-before-a-position")
 def a_late_position_is_taken(
     _: Method,
     self: Positions,
@@ -318,7 +318,7 @@ def an_unreadable_partition_costs_the_others(_: Method, self: Records, at_most: 
     return taken
 
 
-@mutant("O5-paused-fetched", "O5", PartitionState.state)
+@mutant("O5-paused-fetched", "O5", PartitionState.state, scenarios="pause-over-a-rebalance")
 def paused_partitions_are_fetched(_: Method, self: PartitionState) -> str:
     """A partition that the application has paused is fetched and returned."""
     if self.pending_revocation:

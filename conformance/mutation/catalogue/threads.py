@@ -162,7 +162,7 @@ def who_stops_waiting_cancels_the_work(original: Method, self: Consumer, *argume
         raise
 
 
-@mutant("BUG-74", "T4", Consumer._poll_until)
+@mutant("BUG-74", "T4", Consumer._poll_until, scenarios="wakeup-of-a-member")
 def a_wakeup_counts_only_while_waiting(original: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """wakeup() interrupts only a call that waits: where records are there they are returned, and it is forgotten."""
     if self._positions.next_buffered() is not None:
@@ -171,7 +171,7 @@ def a_wakeup_counts_only_while_waiting(original: Method, self: Consumer, deadlin
     return original(self, deadline_ms, at_most)
 
 
-@mutant("T4-more-than-once", "T4", CallGuard.check_interrupted)
+@mutant("T4-more-than-once", "T4", CallGuard.check_interrupted, scenarios="wakeup-on-the-way")
 def one_wakeup_interrupts_every_call(_: Method, self: CallGuard) -> None:
     """A wakeup interrupts the call that waits, and the next one, and so on."""
     with self._lock:

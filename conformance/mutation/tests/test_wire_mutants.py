@@ -57,6 +57,14 @@ ONE_EACH_STORY = {
     "O1-reset-by-election": "leader-changes/moves",
     "P4-deaf": "long-poll/late-syncgroup",
     "M1-commit-as-nobody": "old-broker/2.0",
+    "BUG-58": "seek-while-rebalancing/joining",
+    "O3-stale-position": "seek-before-a-position/reading-beginning",
+    "O5-paused-fetched": "pause-over-a-rebalance",
+    "BUG-57": "pause-over-a-rebalance-cooperative",
+    "T4-more-than-once": "wakeup-on-the-way/joining",
+    "BUG-73": "wakeup-of-a-member/closing",
+    "BUG-53": "commit-while-rebalancing/joining",
+    "BUG-49": "commit-in-a-callback/revoked",
 }
 """The same for the other scenarios."""
 

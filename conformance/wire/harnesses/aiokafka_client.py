@@ -15,16 +15,11 @@ from typing import TypeVar
 import aiokafka
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.structs import TopicPartition
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.harnesses.base import (
-    AnyPartition,
-    CallbackName,
-    Harness,
-    Unsupported,
-    kafka_settings,
-    main,
-)
+from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Unsupported, kafka_settings, main
+from groupspec.conformance.wire.protocol import CallbackName, Partition
 
 Result = TypeVar("Result")
 
@@ -33,7 +28,17 @@ class AioKafka(Harness):
     """AIOKafkaConsumer."""
 
     client = "aiokafka"
-    features = ("eager", "listener", "pull", "poll_interval", "auto_commit", "static")
+    features = (
+        "eager",
+        "listener",
+        "pull",
+        "poll_interval",
+        "auto_commit",
+        "static",
+        "seek",
+        "pause",
+        "callback_commit",
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,13 +71,24 @@ class AioKafka(Harness):
 
     def commit(self) -> Mapping[AnyPartition, int]:
         """Commit the positions, and wait."""
+        return self._await(self._commit_in_loop())
 
-        async def in_loop() -> dict[AnyPartition, int]:
-            positions = {partition: await self.consumer.position(partition) for partition in self.consumer.assignment()}
-            await self.consumer.commit()
-            return positions
+    async def _commit_in_loop(self) -> Mapping[AnyPartition, int]:
+        positions = {partition: await self.consumer.position(partition) for partition in self.consumer.assignment()}
+        await self.consumer.commit()
+        return positions
 
-        return self._await(in_loop())
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Read a partition from this offset on."""
+        self._in_loop(lambda: self.consumer.seek(_named(partition), offset))
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Return no records of these."""
+        self._in_loop(lambda: self.consumer.pause(*map(_named, partitions)))
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Return records of these again."""
+        self._in_loop(lambda: self.consumer.resume(*map(_named, partitions)))
 
     def assignment(self) -> None:
         """The consumer belongs to the event loop's thread."""
@@ -85,6 +101,13 @@ class AioKafka(Harness):
         """Close the consumer."""
         self._await(self.consumer.stop())
 
+    async def tell_commit_in_loop(self) -> None:
+        """Commit the positions in a callback, and tell the outcome."""
+        try:
+            self.committed(await self._commit_in_loop())
+        except Exception as problem:
+            self.commit_failed(problem)
+
     def _in_loop(self, call: Callable[[], None]) -> None:
         async def work() -> None:
             call()
@@ -93,6 +116,10 @@ class AioKafka(Harness):
 
     def _await(self, work: Coroutine[object, object, Result]) -> Result:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def _named(partition: Partition) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.partition)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types for mypy to follow
@@ -108,6 +135,8 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka sh
     async def _callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         self._harness.callback_begins(name, partitions)
         await asyncio.sleep(self._harness.callback_s)
+        if self._harness.commits_in(name, partitions):
+            await self._harness.tell_commit_in_loop()
         self._harness.callback_ends(name)
 
 

@@ -18,12 +18,12 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import msgspec
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.protocol import ConsumedRange, Event, Partition
+from groupspec.conformance.wire.protocol import CallbackName, ConsumedRange, Event, Partition
 
 
 class AnyPartition(Protocol):
@@ -37,7 +37,6 @@ class AnyPartition(Protocol):
 
 PAUSE_AFTER_ERROR_S: Final = 0.05
 """After a poll that raised: one that always raises at once would flood the kit."""
-CallbackName = Literal["partitions_assigned", "partitions_revoked", "partitions_lost"]
 
 
 class Unsupported(Exception):
@@ -71,7 +70,7 @@ def _stamped(event: Event) -> Event:
 def kafka_settings(command: protocol.Configure) -> dict[str, Any]:
     """Kafka's settings in a command, as keyword arguments; not the assignor, which each client has its own of."""
     settings = msgspec.structs.asdict(command)
-    del settings["rebalance"], settings["callback_ms"]
+    del settings["rebalance"], settings["callback_ms"], settings["in_callback"]
     settings["bootstrap_servers"] = settings.pop("bootstrap")
     settings["enable_auto_commit"] = settings.pop("auto_commit")
     for name, value in settings.pop("more").items():
@@ -86,15 +85,18 @@ class Harness(ABC):
         client: The name of its distribution.
         features: What it offers, of `protocol.FEATURES`.
         consumer: The client's consumer; `configure` makes it.
+        woken_by: What a wakeup ends a call with.
     """
 
     client: str
     features: tuple[str, ...]
     consumer: Any
+    woken_by: tuple[type[BaseException], ...] = ()
 
     def __init__(self) -> None:
         self.output = Output()
         self.callback_s = 0.0
+        self.in_callback: Mapping[str, str] = {}
         self._application_thread = threading.get_ident()
         self._call = ""
         self._poll_ms = 0
@@ -130,6 +132,22 @@ class Harness(ABC):
         self.consumer.commit()
         return {partition: offset for partition, offset in positions.items() if offset is not None}
 
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Read a partition from this offset on."""
+        raise Unsupported("the command seek")
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Return no records of these."""
+        raise Unsupported("the command pause")
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Return records of these again."""
+        raise Unsupported("the command resume")
+
+    def wakeup(self) -> None:
+        """End the call in progress, or the next one; called by another thread."""
+        raise Unsupported("the command wakeup")
+
     def assignment(self) -> Iterable[AnyPartition] | None:
         """What the client says that it owns; None where that cannot be asked inside a callback."""
         owned: Iterable[AnyPartition] = self.consumer.assignment()
@@ -160,7 +178,13 @@ class Harness(ABC):
     def _whole_callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         self.callback_begins(name, partitions)
         time.sleep(self.callback_s)
+        if self.commits_in(name, partitions):
+            self.tell_commit()
         self.callback_ends(name)
+
+    def commits_in(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> bool:
+        """Whether this callback is to commit before it returns."""
+        return bool(list(partitions)) and self.in_callback.get(name) == "commit"
 
     def callback_begins(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         """The listener has been called."""
@@ -183,7 +207,9 @@ class Harness(ABC):
         """Something was raised, or reported by the client."""
         where = self._call if call is None else call
         name, message = type(error).__name__, str(error)[:500]
-        told = protocol.ErrorRaised(error=name, message=message, call=where, harness_line=self._own_line(error))
+        woken = isinstance(error, self.woken_by)
+        line = self._own_line(error)
+        told = protocol.ErrorRaised(error=name, message=message, call=where, harness_line=line, woken=woken)
         if told != self._last_error and not isinstance(error, ToFillIn):  # stderr keeps its last lines only
             traceback.print_exception(error)
         self._last_error = told
@@ -205,10 +231,34 @@ class Harness(ABC):
 
     # The loop --------------------------------------------------------------------------------------------------------
 
+    def _read_commands(self, commands: queue.Queue[protocol.AnyCommand | None]) -> None:
+        """Reads stdin to its end. A line that is no command is the kit's mistake: say it and stop."""
+        for line in sys.stdin.buffer:
+            try:
+                command = protocol.decode_command(line)
+            except protocol.BrokenLine as problem:
+                print(f"harness: not a command: {problem}", file=sys.stderr)
+                break
+            if isinstance(command, protocol.Wakeup):
+                self._wake()
+            else:
+                commands.put(command)
+        commands.put(None)
+        # The application's thread may be blocked in a call for ever; the process must not outlive the kit.
+        time.sleep(5.0)
+        os._exit(1)
+
+    def _wake(self) -> None:
+        try:
+            self.wakeup()
+        except Unsupported as reason:
+            end_unsupported(reason)
+        self.output.say(protocol.CommandDone(command="wakeup"))
+
     def run(self) -> int:
         """Carries out commands until close or the end of stdin; returns the exit code."""
         commands: queue.Queue[protocol.AnyCommand | None] = queue.Queue()
-        threading.Thread(target=_read_commands, args=(commands,), daemon=True, name="commands").start()
+        threading.Thread(target=self._read_commands, args=(commands,), daemon=True, name="commands").start()
         features = list(self.features)
         self.output.say(protocol.StartupComplete(client=self.client, version=self.version(), features=features))
         while True:
@@ -231,14 +281,20 @@ class Harness(ABC):
                     self._close()
                     return True
                 case protocol.Configure():
-                    self.callback_s = command.callback_ms / 1000
+                    self.callback_s, self.in_callback = command.callback_ms / 1000, command.in_callback
                     self.configure(command)
                 case protocol.Subscribe():
                     self.subscribe(command.topics)
                 case protocol.Poll():
                     self._poll_ms, self._polls_left = command.poll_ms, command.times or math.inf
                 case protocol.Commit():
-                    self._commit()
+                    self.tell_commit()
+                case protocol.Seek():
+                    self.seek(Partition(command.topic, command.partition), command.offset)
+                case protocol.Pause():
+                    self.pause(command.partitions)
+                case protocol.Resume():
+                    self.resume(command.partitions)
                 case protocol.StopPolling():
                     self._stop_polling()
                 case protocol.Unsubscribe():
@@ -278,15 +334,26 @@ class Harness(ABC):
         self._polls_left -= 1
         time.sleep(pause_s)
 
-    def _commit(self) -> None:
+    def tell_commit(self) -> None:
+        """Commit the positions, and tell the outcome."""
         try:
             offsets = self.commit()
         except ToFillIn:
             raise
         except Exception as problem:
-            reason = f"{type(problem).__name__}: {problem}"[:500]
-            self.output.say(protocol.OffsetsCommitted(success=False, error=reason))
+            self.commit_failed(problem)
             return
+        self.committed(offsets)
+
+    def commit_failed(self, problem: Exception) -> None:
+        """The outcome of a commit that raised."""
+        if isinstance(problem, self.woken_by):
+            self.error(problem)
+        reason = f"{type(problem).__name__}: {problem}"[:500]
+        self.output.say(protocol.OffsetsCommitted(success=False, error=reason))
+
+    def committed(self, offsets: Mapping[AnyPartition, int]) -> None:
+        """The outcome of one that succeeded."""
         _require_mapping(offsets, "commit")
         committed = [
             protocol.CommittedOffset(partition.topic, partition.partition, offset)
@@ -348,18 +415,10 @@ def _ranges(records: Mapping[AnyPartition, Sequence[int]]) -> list[ConsumedRange
     ]
 
 
-def _read_commands(commands: queue.Queue[protocol.AnyCommand | None]) -> None:
-    """Reads stdin to its end. A line that is no command is the kit's mistake: say it and stop."""
-    for line in sys.stdin.buffer:
-        try:
-            commands.put(protocol.decode_command(line))
-        except protocol.BrokenLine as problem:
-            print(f"harness: not a command: {problem}", file=sys.stderr)
-            break
-    commands.put(None)
-    # The application's thread may be blocked in a call for ever; the process must not outlive the kit.
-    time.sleep(5.0)
-    os._exit(1)
+def end_unsupported(reason: Unsupported) -> NoReturn:
+    """End the process: the client does not offer what a command asks for."""
+    print(f"harness: unsupported: {reason}", file=sys.stderr, flush=True)
+    os._exit(protocol.EXIT_UNSUPPORTED)
 
 
 def main(harness: type[Harness]) -> None:
@@ -367,8 +426,7 @@ def main(harness: type[Harness]) -> None:
     try:
         code = harness().run()
     except Unsupported as reason:
-        print(f"harness: unsupported: {reason}", file=sys.stderr)
-        code = protocol.EXIT_UNSUPPORTED
+        end_unsupported(reason)
     except Exception:
         traceback.print_exc()
         code = 1

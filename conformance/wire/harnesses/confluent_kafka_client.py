@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 import confluent_kafka
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, kafka_settings, main
@@ -37,6 +37,9 @@ class ConfluentKafka(Harness):
         "poll_interval",
         "auto_commit",
         "static",
+        "seek",
+        "pause",
+        "callback_commit",
     )
 
     def version(self) -> str:
@@ -80,6 +83,18 @@ class ConfluentKafka(Harness):
         """Commit the positions, and wait."""
         committed = self.consumer.commit(asynchronous=False)
         return {partition: partition.offset for partition in committed}
+
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Read a partition from this offset on."""
+        self.consumer.seek(TopicPartition(partition.topic, partition.partition, offset))
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Return no records of these."""
+        self.consumer.pause([TopicPartition(each.topic, each.partition) for each in partitions])
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Return records of these again."""
+        self.consumer.resume([TopicPartition(each.topic, each.partition) for each in partitions])
 
     def unsubscribe(self) -> None:
         """Give up the subscription; the listener is called by poll()."""

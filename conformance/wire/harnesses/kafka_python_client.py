@@ -12,9 +12,11 @@ import kafka
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.structs import TopicPartition
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Listener, kafka_settings, main
+from groupspec.conformance.wire.protocol import Partition
 
 CLOSE_TIMEOUT_MS = 5_000
 
@@ -33,6 +35,8 @@ class KafkaPython(Harness):
         "poll_interval",
         "auto_commit",
         "static",
+        "seek",
+        "pause",
     )
 
     def configure(self, command: protocol.Configure) -> None:
@@ -49,9 +53,25 @@ class KafkaPython(Harness):
         batches = self.consumer.poll(timeout_ms=poll_ms)
         return {partition: [record.offset for record in batch] for partition, batch in batches.items()}
 
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Read a partition from this offset on."""
+        self.consumer.seek(_named(partition), offset)
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Return no records of these."""
+        self.consumer.pause(*map(_named, partitions))
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Return records of these again."""
+        self.consumer.resume(*map(_named, partitions))
+
     def close(self) -> None:
         """Close the consumer."""
         self.consumer.close(timeout_ms=CLOSE_TIMEOUT_MS)
+
+
+def _named(partition: Partition) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.partition)
 
 
 class _Listener(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types for mypy to follow

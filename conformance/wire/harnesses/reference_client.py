@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from groupspec import impl
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Listener, kafka_settings, main
-from groupspec.impl import Consumer, TopicPartition
+from groupspec.conformance.wire.protocol import Partition
+from groupspec.impl import Consumer, TopicPartition, WakeupError
 from groupspec.impl.threads.designs import Design
 
 CLOSE_TIMEOUT_MS = 5_000
@@ -23,6 +24,7 @@ class Reference(Harness):
     client = "reference"
     features = tuple(protocol.FEATURES)
     driver: Design = "background"
+    woken_by = (WakeupError,)
 
     def version(self) -> str:
         """Of groupspec."""
@@ -46,9 +48,29 @@ class Reference(Harness):
             records.setdefault(TopicPartition(record.topic, record.partition), []).append(record.offset)
         return records
 
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Read a partition from this offset on."""
+        self.consumer.seek(_named(partition), offset)
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Return no records of these."""
+        self.consumer.pause(map(_named, partitions))
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Return records of these again."""
+        self.consumer.resume(map(_named, partitions))
+
+    def wakeup(self) -> None:
+        """End the call in progress, or the next one."""
+        self.consumer.wakeup()
+
     def close(self) -> None:
         """Close the consumer."""
         self.consumer.close(CLOSE_TIMEOUT_MS)
+
+
+def _named(partition: Partition) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.partition)
 
 
 if __name__ == "__main__":

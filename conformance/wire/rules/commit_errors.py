@@ -64,4 +64,5 @@ def commits_do_not_go_back(history: History) -> Iterator[Finding]:
 def went_back(history: History, partition: TopicPartition, offset: int, from_us: int, to_us: int) -> bool:
     """Whether a partition was fetched from before that offset in between."""
     fetches = (fetch.asked(FetchRequest).offsets for fetch in history.between(from_us, to_us, "Fetch"))
-    return any(partition in offsets and offsets[partition] < offset for offsets in fetches)
+    sought = any(position < offset for _, position in history.sought(str(partition), from_us, to_us))
+    return sought or any(partition in offsets and offsets[partition] < offset for offsets in fetches)

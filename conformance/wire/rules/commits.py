@@ -98,7 +98,9 @@ def only_returned_records_are_committed(history: History) -> Iterator[Finding]:
         returned = [each for each in history.returned if each.at_us <= exchange.sent_us]
         for partition, committed in commit.offsets.items():
             start = start_of(history, partition, exchange.sent_us)
-            most = max([r.last + 1 for r in returned if r.partition == str(partition)], default=start)
+            positions = [r.last + 1 for r in returned if r.partition == str(partition)]
+            positions += [offset for _, offset in history.sought(str(partition), 0, exchange.sent_us)]
+            most = max(positions, default=start)
             what = f"{partition}: offset {committed.offset}"
             right = f"{what}, not beyond what polls had returned"
             wrong = f"{what} was committed, polls had returned up to {most}"
@@ -147,12 +149,10 @@ def asked_for(history: History) -> bool:
 def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     """Nothing is committed for what the member does not hold, nor between JoinGroup and SyncGroup.
 
-    That goes for what the client commits by itself; an application may commit what it likes (Java's
-    sendOffsetCommitRequest looks at no ownership).
+    The first goes for what the client commits by itself; an application may commit what it likes (Java's
+    sendOffsetCommitRequest looks at no ownership), and has it refused in mid-round (generationIfStable).
     """
-    if asked_for(history):
-        return
-    for exchange, commit in commits(history):
+    for exchange, commit in [] if asked_for(history) else commits(history):
         foreign = ", ".join(sorted(names(commit.offsets) - granted_at(history, exchange)))
         wrong = f"OffsetCommit of {foreign}, which the member does not hold"
         yield held_if(not foreign, "OffsetCommit of partitions that the member holds", wrong, exchange.sent_us)

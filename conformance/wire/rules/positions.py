@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
+from groupspec.conformance.wire.protocol import Seek
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
 from groupspec.impl.core.messages import (
@@ -57,6 +58,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
     """
     for partition, offset, fetch, assigned_us in first_fetches(history):
         known = committed(history, partition, assigned_us, fetch.sent_us)
+        if history.sought(str(partition), assigned_us, fetch.sent_us):
+            continue  # the application's position counts: rules O4 and O5 have its records
         if known is None and was_under_way(history, partition, assigned_us, fetch):
             continue
         if known is None:
@@ -80,6 +83,8 @@ def without_a_commit_the_policy_applies(history: History) -> Iterator[Finding]:
     """
     for partition, offset, fetch, assigned_us in first_fetches(history):
         if committed(history, partition, assigned_us, fetch.sent_us) != -1:
+            continue
+        if history.sought(str(partition), assigned_us, fetch.sent_us):
             continue
         done = (each.asked(FetchRequest).offsets for each in history.of("Fetch") if each.ended_before(assigned_us))
         since_us = 0 if any(partition in offsets for offsets in done) else assigned_us
@@ -123,11 +128,13 @@ def retained_partitions_go_on(history: History) -> Iterator[Finding]:
 
 def fetched_backwards(history: History, retained: frozenset[str], since_us: int, until_us: int) -> Iterator[Finding]:
     """Records of a retained partition that poll returned twice, or skipped."""
-    following: dict[str, int] = {}
+    following: dict[str, tuple[int, int]] = {}
     for returned in history.returned:
         if returned.partition in retained and since_us <= returned.at_us < until_us:
-            expected = following.get(returned.partition, returned.first)
-            following[returned.partition] = returned.last + 1
+            expected, last_us = following.get(returned.partition, (returned.first, returned.at_us))
+            following[returned.partition] = returned.last + 1, returned.at_us
+            for _, offset in history.sought(returned.partition, last_us, returned.at_us):
+                expected = offset
             if returned.first != expected:
                 what = f"{returned.partition}: poll returned offset {returned.first}, {expected} was next"
                 yield broken(what, returned.at_us)
@@ -140,3 +147,22 @@ def no_records_of_what_is_not_owned(history: History) -> Iterator[Finding]:
         owned = returned.partition in history.owned_at(returned.at_us)
         wrong = f"poll returned records of {returned.partition}, which was not owned"
         yield held_if(owned, "records were returned of owned partitions only", wrong, returned.at_us)
+
+
+@checks("O3", needs="seek")
+def what_was_out_when_the_application_sought_is_dropped(history: History) -> Iterator[Finding]:
+    """The next Fetch is from the offset that was asked for, whatever Fetch or lookup of a position was still out."""
+    for asked_us, done_us, seek in history.carried_out(Seek):
+        where = TopicPartition(seek.topic, seek.partition)
+        sent = ((e.sent_us, e.asked(FetchRequest).offsets.get(where)) for e in history.of("Fetch"))
+        later = ((at_us, offset) for at_us, offset in sent if at_us >= asked_us and offset is not None)
+        late_us = done_us + IN_FLIGHT_US
+        first = next(((at_us, offset) for at_us, offset in later if offset == seek.offset or at_us > late_us), None)
+        if first is None:
+            continue
+        since = (c for c in history.callbacks if done_us < c.started_us < first[0])
+        if any(str(where) in callback.partitions for callback in since):
+            continue
+        right = f"{where} was fetched from {seek.offset}, as the application had asked"
+        wrong = f"{where} was fetched from {first[1]}, the application had asked for {seek.offset}"
+        yield held_if(first[1] == seek.offset, right, wrong, first[0])

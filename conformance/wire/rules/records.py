@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import History, Returned, names
+from groupspec.conformance.wire.protocol import Pause, Resume
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
 from groupspec.conformance.wire.rules.positions import EARLIEST, first_fetches
 from groupspec.impl.core.messages import FetchRequest, FetchResponse, ListOffsetsRequest, OffsetForLeaderEpochRequest
@@ -23,6 +24,8 @@ def successions(history: History) -> Iterator[tuple[int, Returned]]:
         firsts = [one for one in began if one[0] == each.partition and since_us <= one[2] <= each.at_us]
         if firsts:
             due, since_us = firsts[-1][1:]
+        for sought_us, offset in history.sought(each.partition, since_us, each.at_us):
+            due, since_us = offset, sought_us
         if due >= 0 and not moved(history, each.partition, since_us, each.at_us):
             yield due, each
         following[each.partition] = each.last + 1, each.at_us
@@ -82,6 +85,46 @@ def no_record_comes_twice(history: History) -> Iterator[Finding]:
             yield broken(what, each.at_us)
         else:
             yield held(f"{each.partition}: no record up to {each.last} came twice", each.at_us)
+
+
+@checks("O5", needs="pause listener")
+def what_is_paused_is_left_alone(history: History) -> Iterator[Finding]:
+    """Nothing is fetched of a partition that the application has paused, and poll returns nothing of it."""
+    for partition, since_us, until_us in paused(history):
+        fetches = history.between(since_us + IN_FLIGHT_US, until_us, "Fetch")
+        fetched = next((f.sent_us for f in fetches if partition in names(f.asked(FetchRequest).offsets)), None)
+        polls = (r for r in history.returned if r.partition == partition and since_us < r.at_us < until_us)
+        returned = next((each.at_us for each in polls), None)
+        if fetched is not None:
+            yield broken(f"{partition} was fetched while it was paused", fetched)
+        elif returned is not None:
+            yield broken(f"poll returned records of {partition}, which was paused", returned)
+        else:
+            yield held(f"{partition} was neither fetched nor returned while it was paused", until_us)
+
+
+@checks("O2", needs="cooperative pause listener", rebalance="cooperative")
+def what_is_retained_stays_paused(history: History) -> Iterator[Finding]:
+    """A partition that a round leaves to the member is paused after it as it was before."""
+    for partition, since_us, until_us in paused(history):
+        for sync in (each for each in history.syncs if since_us < each.told_us < until_us):
+            fetches = history.between(sync.told_us + IN_FLIGHT_US, until_us, "Fetch")
+            fetched = next((f.sent_us for f in fetches if partition in names(f.asked(FetchRequest).offsets)), None)
+            if fetched is not None:
+                yield broken(f"{partition} was paused and retained, and is fetched after the round", fetched)
+            else:
+                yield held(f"{partition} stayed paused over the rebalance", sync.told_us)
+
+
+def paused(history: History) -> Iterator[tuple[str, int, int]]:
+    """Each partition that was paused: from when on, and until it was resumed or given up, or close() was called."""
+    resumed = [(asked, names(command.partitions)) for asked, _, command in history.carried_out(Resume)]
+    given_up = [(c.started_us, c.partitions) for c in history.callbacks if c.name != "partitions_assigned"]
+    ends = sorted([*resumed, *given_up], key=lambda end: end[0])
+    for _, done_us, command in history.carried_out(Pause):
+        for partition in sorted(names(command.partitions)):
+            later = (at_us for at_us, named in ends if at_us >= done_us and partition in named)
+            yield partition, done_us, next(later, history.until_close_us)
 
 
 @checks("Q5", needs="listener_in_poll")

@@ -41,6 +41,8 @@ FAMILIES: Final = (
     "moving",
     "committing",
     "reading",
+    "positions",
+    "calls",
     "brokers",
 )
 """The modules, in the order in which their scenarios are listed."""

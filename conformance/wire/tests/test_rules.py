@@ -11,7 +11,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
-from groupspec.conformance.wire.tests import stories, stories_of_leaders
+from groupspec.conformance.wire.tests import stories, stories_of_applications, stories_of_leaders
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
@@ -134,6 +134,7 @@ def late_answer(story: WireRun) -> None:
 
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_leaders.ROWS,
+    *stories_of_applications.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
     ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),

@@ -10,7 +10,11 @@ export type Feature =
   | "pull"
   | "poll_interval"
   | "auto_commit"
-  | "static";
+  | "static"
+  | "seek"
+  | "pause"
+  | "wakeup"
+  | "callback_commit";
 
 /** What configure says, besides what it is called. */
 export interface Settings {
@@ -31,6 +35,8 @@ export interface Settings {
   callback_ms: number;
   /** By the names of Kafka's consumer. */
   more: Record<string, string>;
+  /** What a callback does when it has waited, by its name; only for clients with the feature callback_commit. */
+  in_callback: Record<string, "commit">;
 }
 
 export interface Partition {

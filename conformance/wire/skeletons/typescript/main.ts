@@ -16,6 +16,10 @@ const FEATURES: Feature[] = [
   // "poll_interval",    // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
   // "auto_commit",      // positions are committed by the client itself
   // "static",           // static members (KIP-345): the setting group.instance.id
+  // "seek",             // reading on from another offset, asked for between two polls
+  // "pause",            // pausing and resuming partitions
+  // "wakeup",           // another thread ends the call in progress, or else the next one
+  // "callback_commit",  // a callback may commit, and wait for it
 ];
 
 class Harness implements Client {

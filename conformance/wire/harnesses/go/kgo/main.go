@@ -14,7 +14,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-var features = []string{"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit"}
+// Not seek: SetOffsets is to be used only while no rebalance can come, says its documentation.
+var features = []string{
+	"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit", "pause", "callback_commit",
+}
 
 type harness struct {
 	settings *protocol.Command
@@ -35,6 +38,10 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 		return h.subscribe(c.Topics)
 	case "commit":
 		h.commit()
+	case "pause":
+		h.client.PauseFetchPartitions(byTopic(c.Partitions))
+	case "resume":
+		h.client.ResumeFetchPartitions(byTopic(c.Partitions))
 	case "unsubscribe":
 		h.client.LeaveGroup()
 	default:
@@ -109,6 +116,14 @@ func (h *harness) commit() {
 		}
 	}
 	protocol.Committed(h.client.CommitUncommittedOffsets(context.Background()), offsets)
+}
+
+func byTopic(partitions []protocol.Partition) map[string][]int32 {
+	found := map[string][]int32{}
+	for _, each := range partitions {
+		found[each.Topic] = append(found[each.Topic], each.Partition)
+	}
+	return found
 }
 
 func (h *harness) Close() error {

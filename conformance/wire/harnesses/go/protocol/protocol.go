@@ -40,10 +40,21 @@ type Command struct {
 	FetchMaxWaitMs       int    `json:"fetch_max_wait_ms"`
 	CallbackMs           int    `json:"callback_ms"`
 	More                 map[string]string
+	InCallback           map[string]string `json:"in_callback"`
 
-	Topics []string // subscribe
-	PollMs int      `json:"poll_ms"` // poll
-	Times  int      // poll
+	Topics     []string    // subscribe
+	PollMs     int         `json:"poll_ms"` // poll
+	Times      int         // poll
+	Topic      string      // seek
+	Partition  int32       // seek
+	Offset     int64       // seek
+	Partitions []Partition // pause, resume
+}
+
+// Partition of a topic.
+type Partition struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
 }
 
 // Addresses of the bootstrap servers.
@@ -92,7 +103,11 @@ func ToFillIn(what string) error {
 	return toFillIn{what, fmt.Sprintf("%s:%d", filepath.Base(file), line)}
 }
 
-var callbacks sync.Mutex
+var (
+	callbacks  sync.Mutex
+	inCallback map[string]string // what a callback that names partitions does when it has waited
+	commit     func() error      // as the command does
+)
 
 // Callback is a call of the listener: it says so, takes as long as the kit wants it to take, and says that it returns.
 func Callback(name string, moved map[string][]int32, callbackMs int) {
@@ -100,6 +115,11 @@ func Callback(name string, moved map[string][]int32, callbackMs int) {
 	defer callbacks.Unlock()
 	Say(name, Event{"partitions": plain(moved)})
 	time.Sleep(Milliseconds(callbackMs))
+	if len(moved) > 0 && inCallback[name] == "commit" {
+		if err := commit(); err != nil {
+			Error(err, "commit")
+		}
+	}
 	Say("callback_returned", Event{"callback": name})
 }
 
@@ -128,16 +148,11 @@ func Committed(err error, offsets map[string]map[int32]int64) {
 	Say("offsets_committed", Event{"success": true, "offsets": committed})
 }
 
-type partition struct {
-	Topic     string `json:"topic"`
-	Partition int32  `json:"partition"`
-}
-
-func plain(moved map[string][]int32) []partition {
-	partitions := []partition{}
+func plain(moved map[string][]int32) []Partition {
+	partitions := []Partition{}
 	for topic, numbers := range moved {
 		for _, number := range numbers {
-			partitions = append(partitions, partition{topic, number})
+			partitions = append(partitions, Partition{topic, number})
 		}
 	}
 	sort.Slice(partitions, func(i, j int) bool {

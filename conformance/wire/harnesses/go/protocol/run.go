@@ -38,6 +38,7 @@ func Run(client, module string, features []string, h Harness) {
 	go read(commands)
 	Say("startup_complete", Event{"client": client, "version": version(module), "features": features, "protocol": 1})
 	polled, _ := h.(Polled)
+	commit = func() error { return h.CarryOut(&Command{Command: "commit"}) }
 	var poll *Command // the one by which is polled; nil while nothing is
 	for {
 		next, due := nextOf(commands, poll == nil)
@@ -59,6 +60,9 @@ func Run(client, module string, features []string, h Harness) {
 		default:
 			if next.Command == "unsubscribe" {
 				poll = nil
+			}
+			if next.Command == "configure" {
+				inCallback = next.InCallback
 			}
 			if err := h.CarryOut(next); err != nil {
 				Error(err, next.Command)

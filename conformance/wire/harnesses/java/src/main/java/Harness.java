@@ -15,6 +15,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.utils.AppInfoParser;
 
@@ -26,7 +27,7 @@ import org.apache.kafka.common.utils.AppInfoParser;
 public final class Harness implements Protocol.Client {
     private static final List<String> FEATURES = List.of(
             "eager", "cooperative", "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull",
-            "poll_interval", "auto_commit", "static");
+            "poll_interval", "auto_commit", "static", "seek", "pause", "wakeup", "callback_commit");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private KafkaConsumer<byte[], byte[]> consumer;
@@ -120,6 +121,35 @@ public final class Harness implements Protocol.Client {
         if (consumer != null) {
             consumer.close(CLOSE_TIMEOUT);
         }
+    }
+
+    @Override
+    public void seek(Protocol.Partition partition, long offset) {
+        consumer.seek(named(partition), offset);
+    }
+
+    @Override
+    public void pause(List<Protocol.Partition> partitions) {
+        consumer.pause(partitions.stream().map(Harness::named).toList());
+    }
+
+    @Override
+    public void resume(List<Protocol.Partition> partitions) {
+        consumer.resume(partitions.stream().map(Harness::named).toList());
+    }
+
+    @Override
+    public void wakeup() {
+        consumer.wakeup();
+    }
+
+    @Override
+    public boolean isWoken(Exception problem) {
+        return problem instanceof WakeupException;
+    }
+
+    private static TopicPartition named(Protocol.Partition partition) {
+        return new TopicPartition(partition.topic(), partition.partition());
     }
 
     private void callback(String name, Collection<TopicPartition> partitions) {

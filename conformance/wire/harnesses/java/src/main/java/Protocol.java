@@ -38,6 +38,31 @@ public final class Protocol {
 
         /** Close the client, if it has been made. */
         void close() throws Exception;
+
+        /** Read a partition from this offset on. */
+        default void seek(Partition partition, long offset) throws Exception {
+            throw new Unsupported("the command seek");
+        }
+
+        /** Return no records of these. */
+        default void pause(List<Partition> partitions) throws Exception {
+            throw new Unsupported("the command pause");
+        }
+
+        /** Return records of these again. */
+        default void resume(List<Partition> partitions) throws Exception {
+            throw new Unsupported("the command resume");
+        }
+
+        /** End the call in progress, or the next one; called by another thread. */
+        default void wakeup() {
+            throw new Unsupported("the command wakeup");
+        }
+
+        /** Whether this is what a wakeup ends a call with. */
+        default boolean isWoken(Exception problem) {
+            return false;
+        }
     }
 
     /** A partition. */
@@ -76,7 +101,10 @@ public final class Protocol {
     private static final Object CALLBACK = new Object();
 
     private static Thread application;
+    private static Protocol running;
     private static long callbackMs;
+    /** What a callback that names partitions does when it has waited. */
+    private static JsonObject inCallback = new JsonObject();
     /** The call of the application's that is under way: "poll", "close", ...; "" between two calls. */
     private static volatile String call = "";
 
@@ -98,14 +126,19 @@ public final class Protocol {
                 .with("protocol", 1).say();
         int code = 1;
         try {
-            code = new Protocol(client).carryOutCommands();
+            running = new Protocol(client);
+            code = running.carryOutCommands();
         } catch (Unsupported reason) {
-            System.err.println("harness: unsupported: " + reason.getMessage());
-            code = EXIT_UNSUPPORTED;
+            code = unsupported(reason);
         } catch (InterruptedException interrupted) {
             System.err.println("harness: interrupted while it waited for a command");
         }
         System.exit(code);
+    }
+
+    private static int unsupported(Unsupported reason) {
+        System.err.println("harness: unsupported: " + reason.getMessage());
+        return EXIT_UNSUPPORTED;
     }
 
     // What a client tells --------------------------------------------------------------------------------------------
@@ -121,6 +154,9 @@ public final class Protocol {
                     .with("application_thread", Thread.currentThread() == application && inACall)
                     .with("owned", owned).say();
             pause(callbackMs);
+            if (!partitions.isEmpty() && inCallback.has(name)) {
+                running.commit();
+            }
             new Event("callback_returned").with("callback", name).say();
         }
     }
@@ -128,7 +164,8 @@ public final class Protocol {
     /** What a call threw, or what the client reported. */
     public static void error(Exception problem) {
         Event event = new Event("error").with("error", problem.getClass().getSimpleName())
-                .with("message", String.valueOf(problem.getMessage())).with("call", call);
+                .with("message", String.valueOf(problem.getMessage())).with("call", call)
+                .with("woken", running.client.isWoken(problem));
         if (problem instanceof ToFillIn) {
             StackTraceElement made = problem.getStackTrace()[0];
             event.with("harness_line", made.getFileName() + ":" + made.getLineNumber());
@@ -160,7 +197,12 @@ public final class Protocol {
     private void readCommands() {
         try (BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                commands.add(JsonParser.parseString(line).getAsJsonObject());
+                JsonObject command = JsonParser.parseString(line).getAsJsonObject();
+                if (command.get("command").getAsString().equals("wakeup")) {
+                    wakeup();
+                } else {
+                    commands.add(command);
+                }
             }
         } catch (Exception problem) {
             System.err.println("harness: not a command: " + problem);
@@ -171,6 +213,15 @@ public final class Protocol {
         Runtime.getRuntime().halt(1);
     }
 
+    private void wakeup() {
+        try {
+            client.wakeup();
+        } catch (Unsupported reason) {
+            Runtime.getRuntime().halt(unsupported(reason));
+        }
+        new Event("command_done").with("command", "wakeup").say();
+    }
+
     private void carryOut(JsonObject command) {
         String name = command.get("command").getAsString();
         call = name;
@@ -178,6 +229,7 @@ public final class Protocol {
             switch (name) {
                 case "configure" -> {
                     callbackMs = command.get("callback_ms").getAsLong();
+                    inCallback = command.getAsJsonObject("in_callback");
                     client.configure(command);
                 }
                 case "subscribe" -> {
@@ -192,6 +244,9 @@ public final class Protocol {
                 }
                 case "stop_polling" -> polling = false;
                 case "commit" -> commit();
+                case "seek" -> client.seek(GSON.fromJson(command, Partition.class), command.get("offset").getAsLong());
+                case "pause" -> client.pause(partitions(command));
+                case "resume" -> client.resume(partitions(command));
                 case "unsubscribe" -> {
                     polling = false;
                     client.unsubscribe();
@@ -205,6 +260,12 @@ public final class Protocol {
         }
         call = "";
         new Event("command_done").with("command", name).say();
+    }
+
+    private static List<Partition> partitions(JsonObject command) {
+        List<Partition> named = new ArrayList<>();
+        command.getAsJsonArray("partitions").forEach(each -> named.add(GSON.fromJson(each, Partition.class)));
+        return named;
     }
 
     private void pollOnce() {
@@ -242,6 +303,9 @@ public final class Protocol {
         } catch (Unsupported | ToFillIn told) {
             throw told;
         } catch (Exception problem) {
+            if (client.isWoken(problem)) {
+                error(problem);
+            }
             outcome.with("success", false).with("error", problem.toString());
         }
         outcome.say();

@@ -1,0 +1,44 @@
+"""Rule T4: a wakeup ends one call of the application's, the one in progress or else the next, and nothing besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.protocol import CommandDone, ErrorRaised, Wakeup
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
+
+WOKEN_WITHIN_MS: Final = 300
+WAKEABLE: Final = ("poll", "commit")
+"""Calls that block, and that may be made again: neither unsubscribe() nor close()."""
+
+
+@checks("T4", needs="wakeup pull")
+def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
+    """The poll in progress at once, or the next one, also if it has records; the poll after it is an ordinary one."""
+    woken = [(at_us, event.call) for at_us, event in history.events(ErrorRaised) if event.woken]
+    asked = [at_us for at_us, _ in history.commands(Wakeup)]
+    done = [at_us for at_us, event in history.events(CommandDone) if event.command == "wakeup"]
+    for number, (asked_us, done_us) in enumerate(zip(asked, done, strict=False)):
+        until_us = asked[number + 1] if number + 1 < len(asked) else history.ends_us
+        polls = [each for each in history.polls if (each.ended_us or until_us) >= done_us]
+        polls = [each for each in polls if each.started_us < min(until_us, history.until_close_us)]
+        errors = [at_us for at_us, call in woken if asked_us <= at_us <= until_us and call in WAKEABLE]
+        if len(errors) > 1:
+            yield broken("a second call was ended by one wakeup", errors[1])
+        elif errors:
+            since_us = max(asked_us, max((p.started_us for p in history.polls if p.started_us <= errors[0]), default=0))
+            yield within(history, since_us, errors[0], WOKEN_WITHIN_MS, "a wakeup ended one call")
+        elif polls and polls[0].ended_us is not None:
+            yield in_vain("a wakeup ended no call", done_us, polls[0].ended_us)
+
+
+@checks("T4", needs="wakeup")
+def closing_is_not_woken(history: History) -> Iterator[Finding]:
+    """A wakeup that no call has taken comes out of neither unsubscribe() nor close()."""
+    for at_us, event in history.events(ErrorRaised):
+        if event.woken and event.call not in WAKEABLE:
+            yield broken(f"a wakeup came out of {event.call or 'no call'}", at_us)
+    if history.close_us is not None and any(at_us < history.close_us for at_us, _ in history.commands(Wakeup)):
+        yield held("close() was not woken", history.close_us)

@@ -1,0 +1,158 @@
+"""wakeup() and commit() at each point of a member's way, and commits inside its callbacks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.scenario_context import ScenarioContext
+from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import announced_round, hold, until_asked
+
+LONG_POLL_MS: Final = 3_000
+LATE_ANSWER_MS: Final = 300
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 C3 M7 O1 O3 O4 O5 T4 W1",
+    source="KAFKA-7194; KAFKA-4569; KafkaConsumer.wakeup; ConsumerNetworkClient.maybeTriggerWakeup",
+    needs="wakeup pull",
+    variants=tuple(
+        Variant(name, point=point, poll_ms=LONG_POLL_MS)
+        for name, point in {
+            "joining": "JoinGroup",
+            "syncing": "SyncGroup",
+            "reading-positions": "OffsetFetch",
+            "fetching": "Fetch",
+        }.items()
+    ),
+    timeout_ms=6_000,
+    quick=False,
+)
+def wakeup_on_the_way(context: ScenarioContext) -> None:
+    """A long poll is woken while the answer to a request is still to come: it ends at once, and the next one goes on.
+
+    Nothing is begun anew for it: no second JoinGroup meanwhile, the assignment is applied once, and no record is left
+    out.
+    """
+    since = context.now()
+    held = hold(context, context.variant.point)
+    context.subscribe()
+    context.poll()
+    until_asked(context, context.variant.point, since)
+    asked = context.wakeup(rule="T4")
+    woken = context.expect_woken(rule="T4", since=asked)
+    context.watch_for_request("JoinGroup", ms=LATE_ANSWER_MS, since=woken)
+    held.release()
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=since)
+    context.expect_assigned(rule="S3", since=synced)
+    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
+    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
+    context.close()
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 H4 C1 C3 M1 M7 O3 O4 O5 L1 L2 L5 T4 W1",
+    source="KAFKA-16167; KafkaConsumer.wakeup; KafkaConsumer.close",
+    needs="wakeup pull",
+    variants=(
+        Variant("next-poll", point="poll", not_judged="H4"),
+        Variant("rebalancing", point="rebalancing", poll_ms=LONG_POLL_MS),
+        Variant("closing", point="closing", not_judged="H4"),
+    ),
+    timeout_ms=6_000,
+    quick=False,
+)
+def wakeup_of_a_member(context: ScenarioContext) -> None:
+    """A stable member is woken: between two polls, in the poll that rebalances, or right before close().
+
+    The next poll ends at once although there are records, and the one after it has them. close() is not woken: it
+    commits, and leaves.
+    """
+    context.stable_member()
+    since = context.now()
+    if context.variant.point == "rebalancing":
+        held = hold(context, "JoinGroup")
+        context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+        until_asked(context, "JoinGroup", since)
+        asked = context.wakeup(rule="T4")
+        context.expect_woken(rule="T4", since=asked)
+        held.release()
+        synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=asked)
+        context.expect_assigned(rule="S3", since=synced)
+    else:
+        context.stop_polling(rule="T4")
+        asked = context.wakeup(rule="T4")
+    if context.variant.point == "poll":
+        context.broker.append_records()
+        context.poll()
+        context.expect_woken(rule="T4", since=asked)
+        context.expect_records(rule="O4", since=asked, partitions=context.broker.partitions())
+    if context.variant.point != "closing":
+        context.expect_heartbeats(rule="H3", since=asked, for_ms=450)
+    closing = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=closing)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 M1 M2 M7 O3 O4 O5 K1 K4 W1",
+    source="KafkaConsumer.commitSync; ConsumerCoordinator.sendOffsetCommitRequest; KIP-429; KAFKA-8487",
+    rebalance="cooperative",
+    needs="pull",
+    variants=(
+        Variant("stable", point="", auto_commit=False, not_judged="M2"),
+        Variant("joining", point="JoinGroup", auto_commit=False, not_judged="M2"),
+        Variant("syncing", point="SyncGroup", auto_commit=False, not_judged="M2"),
+    ),
+    timeout_ms=6_000,
+    quick=False,
+)
+def commit_while_rebalancing(context: ScenarioContext) -> None:
+    """A cooperative member commits while a request of the round is unanswered, and again when the round is over.
+
+    In mid-round nothing is sent: whatever it said would be of one generation too few, or too many. The commit fails, or
+    waits for the end of the round; the member goes on either way, and the next one is made in the new generation.
+    """
+    context.stable_member()
+    since = context.now()
+    if context.variant.point:
+        held = hold(context, context.variant.point)
+        context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+        until_asked(context, context.variant.point, since)
+        asked = context.commit()
+        context.watch_for_request("OffsetCommit", ms=LATE_ANSWER_MS, since=asked)
+        held.release()
+        since = context.expect_answer("SyncGroup", "NONE", rule="J2", since=asked)
+        context.expect_done(protocol.Commit(), rule="J2", since=asked)
+    context.broker.append_records()
+    context.expect_records(rule="O4", since=since, partitions=context.broker.partitions())
+    asked = context.commit()
+    context.expect_answer("OffsetCommit", "NONE", rule="M1", since=asked)
+    context.expect_done(protocol.Commit(), rule="M1", since=asked)
+    context.expect_heartbeats(rule="H3", since=asked, for_ms=450)
+    context.close()
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 H4 C1 C3 C5 M1 M7 O3 L1 L2 C7 W1",
+    source="ConsumerRebalanceListener (javadoc: commit in onPartitionsRevoked); KAFKA-4160; kafka-python #1438",
+    needs="callback_commit listener",
+    variants=(
+        Variant("revoked", in_callback=(("partitions_revoked", "commit"),), auto_commit=False),
+        Variant("assigned", in_callback=(("partitions_assigned", "commit"),), auto_commit=False),
+    ),
+    timeout_ms=6_000,
+    quick=False,
+)
+def commit_in_a_callback(context: ScenarioContext) -> None:
+    """The listener commits, and waits for it, at a rebalance and at close(): it works there, and nothing is begun anew.
+
+    In the revoked callback the member still is one, with the generation that ends; in the assigned one already with the
+    one that begins.
+    """
+    context.stable_member()
+    announced_round(context)
+    context.expect_heartbeats(rule="H3", since=context.now(), for_ms=450)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)

@@ -1,0 +1,39 @@
+"""Steps that stories of several families have in common."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupspec.conformance.wire.log import Entry, is_request
+from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
+from groupspec.impl.broker.actions import Hold
+from groupspec.impl.broker.log import WireEvent
+
+REACHED_WITHIN_S: Final = 6.0
+
+
+def hold(context: ScenarioContext, api: str) -> Hold:
+    """The next request of this API waits until it is released; a JoinGroup only if it names a member id."""
+    held = Hold()
+    context.broker.do_next(api, held, "it is answered later", lambda event: _is_meant(api, event))
+    return held
+
+
+def until_asked(context: ScenarioContext, api: str, since: Entry) -> None:
+    """The client has sent the request that is held. Raises NoOccasion."""
+    context.reached(lambda e: is_request(api)(e) and _is_meant(api, e), api, REACHED_WITHIN_S, since=since)
+
+
+def _is_meant(api: str, request: Entry | WireEvent) -> bool:
+    return api != "JoinGroup" or of_member(request)
+
+
+def announced_round(context: ScenarioContext) -> Entry:
+    """A heartbeat says that the group rebalances; the member joins again, and has its assignment. When it had it."""
+    since = context.now()
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3", since=since)
+    joined = context.expect_request("JoinGroup", rule=context.judged("H4", "J2"), since=announced)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_assigned(rule="S3", since=joined)
+    return synced

@@ -1,0 +1,122 @@
+"""More runs written by hand: an application that seeks, pauses, and wakes its consumer; each good, and spoiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.tests.stories import BOTH, WireRun, cooperative_rebalance, first_round
+from groupspec.conformance.wire.tests.stories_of_leaders import Row, command, without
+
+Spoil = Callable[[WireRun], None]
+
+ONE: Final = [protocol.Partition(BOTH[0].topic, BOTH[0].partition)]
+
+
+def done(story: WireRun, at_ms: float, asked: protocol.AnyCommand) -> None:
+    """What the kit asks the harness for, and 5 ms later it is done."""
+    command(story, at_ms, asked)
+    story.event(at_ms + 5, protocol.CommandDone(command=protocol.name_of(type(asked))))
+
+
+def sought() -> WireRun:
+    """A stable member reads orders-0 again from offset 1 on, from 205 on."""
+    story = WireRun()
+    first_round(story)
+    story.heartbeats(110, 990, 1)
+    done(story, 200, protocol.Seek(topic=BOTH[0].topic, partition=BOTH[0].partition, offset=1))
+    story.fetch(210, {BOTH[0]: 1, BOTH[1]: 6})
+    story.records(220, BOTH[0], 1, 5)
+    story.fetch(300, {BOTH[0]: 6, BOTH[1]: 6})
+    story.commit(320, 1, {BOTH[0]: 6})
+    story.close(1_000, 10)
+    return story
+
+
+def sought_before_a_position() -> WireRun:
+    """A new member seeks while its committed offsets are asked for: the first Fetch is from where it sought."""
+    story = WireRun()
+    story.lookup(1)
+    story.join(5, 1)
+    story.sync(10, 1)
+    story.callback(15, protocol.PartitionsAssigned)
+    story.committed(21, {BOTH[0]: 3, BOTH[1]: 0})
+    done(story, 21.5, protocol.Seek(topic=BOTH[0].topic, partition=BOTH[0].partition, offset=2))
+    story.fetch(30, {BOTH[0]: 2, BOTH[1]: 0})
+    story.records(40, BOTH[0], 2, 5)
+    story.close(1_000, 10)
+    return story
+
+
+def paused() -> WireRun:
+    """orders-0 is paused from 205 to 505."""
+    story = WireRun()
+    first_round(story)
+    done(story, 200, protocol.Pause(partitions=ONE))
+    story.fetch(220, {BOTH[0]: 6, BOTH[1]: 6})  # it may have been under way
+    story.fetch(300, {BOTH[1]: 6})
+    done(story, 500, protocol.Resume(partitions=ONE))
+    story.fetch(510, {BOTH[0]: 6, BOTH[1]: 6})
+    story.close(1_000, 10)
+    return story
+
+
+def paused_over_a_round() -> WireRun:
+    """orders-0 is paused at 500, and retained by the rounds that end at 955 and 985."""
+    story = cooperative_rebalance()
+    without(lambda e: e.kind == "records_consumed" and e.at_us > 1_000_000)(story)
+    done(story, 500, protocol.Pause(partitions=ONE))
+    return story
+
+
+def woken() -> WireRun:
+    """A poll of a second is woken at 200 and ends at 210; the next ones take their time; close() at 3000."""
+    story = WireRun()
+    first_round(story)
+    story.event(100, protocol.PollStarted(poll_ms=1_000))
+    command(story, 200, protocol.Wakeup())
+    story.event(201, protocol.CommandDone(command="wakeup"))
+    error(story, 209, "poll")
+    story.event(210, protocol.PollReturned(elapsed_ms=110))
+    story.poll(260, 1_000, 1_000)
+    story.poll(1_300, 1_000, 1_000)
+    story.close(3_000, 10)
+    return story
+
+
+def error(story: WireRun, at_ms: float, call: str) -> None:
+    """A call is ended by a wakeup."""
+    story.event(at_ms, protocol.ErrorRaised(error="WakeupException", call=call, woken=True))
+
+
+def instead(test: Callable[[Entry], bool], then: Spoil) -> Spoil:
+    """Takes entries out, and puts something else in."""
+
+    def spoil(story: WireRun) -> None:
+        without(test)(story)
+        then(story)
+
+    return spoil
+
+
+ROWS: Final[tuple[Row, ...]] = (
+    ("O3", "a late Fetch at the old position after a seek", sought,
+     instead(lambda e: e.api == "Fetch" and e.at_us > 205_000, lambda s: s.fetch(300, {BOTH[0]: 6}))),
+    ("O3", "the late answer takes the seek back", sought_before_a_position,
+     instead(lambda e: e.api == "Fetch", lambda s: s.fetch(80, {BOTH[0]: 3}))),
+    ("O4", "the records after a seek are left out", sought,
+     instead(lambda e: e.kind == "records_consumed" and e.at_us > 205_000, lambda s: s.records(220, BOTH[0], 3, 5))),
+    ("O5", "the records before a seek", sought_before_a_position, lambda s: s.records(39, BOTH[0], 1, 1)),
+    ("M6", "a commit goes back, and no seek", sought, lambda s: s.commit(310, 1, {BOTH[0]: 9})),
+    ("O5", "fetched while it is paused", paused, lambda s: s.fetch(300, {BOTH[0]: 6})),
+    ("O5", "returned while it is paused", paused, lambda s: s.records(300, BOTH[0], 6, 7)),
+    ("O2", "fetched after the round that retained it", paused_over_a_round, lambda s: s.fetch(1_200, {BOTH[0]: 6})),
+    ("T4", "no call is ended", woken, without(lambda e: e.kind == "error")),
+    ("T4", "two calls are ended", woken, lambda s: error(s, 1_250, "poll")),
+    ("T4", "close() is woken", woken, lambda s: error(s, 3_005, "close")),
+    ("T4", "the poll goes on for long", woken,
+     instead(lambda e: e.kind == "error", lambda s: error(s, 1_250, "poll"))),
+)  # fmt: skip
+"""Rule, what is wrong, the good run, and how it is spoiled."""
