@@ -19,6 +19,7 @@ from groupspec.conformance.stress.timeline import TROUBLE, Happening
 BEFORE_US: Final = 10_000_000
 AFTER_US: Final = 200_000
 MOST_LINES: Final = 60
+READING: Final = ("consumed", "committed")
 ABOUT_ALL: Final = {*TROUBLE, *TROUBLE.values(), "loaded"}
 
 
@@ -68,15 +69,25 @@ def _told(outcome: Outcome, finding: Finding) -> Told:
 def _before(outcome: Outcome, finding: Finding) -> Iterator[str]:
     """What had happened to its process, to its partition, and to everybody."""
     about = (one for one in outcome.happenings if _is_about(one, finding))
-    for _, group in groupby(about, key=lambda one: (one.process, one.kind) if one.kind == "consumed" else one):
-        first, *rest = group
-        yield f"{(first.at_us - outcome.began_us) / 1e6:8.2f} s  {_line(first, rest[-1] if rest else first)}"
+    for _, group in groupby(about, key=lambda one: one.kind in READING or one):
+        for first, last in _read(list(group)):
+            yield f"{(first.at_us - outcome.began_us) / 1e6:8.2f} s  {_line(first, last)}"
+
+
+def _read(group: list[Happening]) -> Iterator[tuple[Happening, Happening]]:
+    """First and last of what is one line: what one process reads at a time, and what is committed meanwhile."""
+    consumed = [one for one in group if one.kind != "committed"]
+    for _, each in groupby(consumed, key=lambda one: one.process):
+        first, *rest = each
+        yield first, rest[-1] if rest else first
+    if committed := [one for one in group if one.kind == "committed"]:
+        yield committed[-1], committed[-1]
 
 
 def _is_about(one: Happening, finding: Finding) -> bool:
     if not finding.at_us - BEFORE_US <= one.at_us <= finding.at_us + AFTER_US:
         return False
-    of_process = one.process == finding.process and one.kind != "consumed"
+    of_process = one.process == finding.process and one.kind not in READING
     return of_process or finding.partition in one.partitions or one.kind in ABOUT_ALL
 
 
@@ -84,5 +95,7 @@ def _line(first: Happening, last: Happening) -> str:
     what = f"{first.process or 'everybody'}: {first.kind}"
     if first.kind == "consumed":
         return f"{what} {first.first} to {last.last} of {first.partitions[0]}"
+    if first.kind == "committed":
+        return f"the group: committed {last.last} of {first.partitions[0]}"
     partitions = f" {list(first.partitions)}" if first.partitions else ""
     return f"{what}{partitions}{f' ({first.text})' if first.text else ''}"

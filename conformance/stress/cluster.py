@@ -21,6 +21,7 @@ from kafka.errors import KafkaError
 
 from groupspec.conformance.errors import InternalProblem
 from groupspec.conformance.real_broker import instance, probe
+from groupspec.conformance.stress import offsets_topic
 from groupspec.conformance.stress.plan import BROKERS, GROUP, PARTITIONS, TOPIC
 from groupspec.conformance.stress.timeline import Happening, Timeline
 from groupspec.conformance.traces.dialects.base import LogEvent
@@ -30,7 +31,6 @@ from groupspec.conformance.traces.dialects.times import Clock
 ANSWER_LIMIT_S: Final = 30.0
 ATTEMPT_S: Final = 5.0
 RETRY_S: Final = 0.2
-OFFSETS: Final = "__consumer_offsets"
 SETTINGS: Final = {
     "offsets.topic.replication.factor": str(BROKERS),
     "auto.leader.rebalance.enable": "false",
@@ -169,15 +169,15 @@ class Cluster:
         leader = self._coordinator()
         target = leader % BROKERS + 1
         self._timeline.note("coordinator moves", text=f"from broker {leader} to broker {target}")
-        partition = kafka.TopicPartition(OFFSETS, 0)
+        partition = kafka.TopicPartition(offsets_topic.TOPIC, 0)
         admin = KafkaAdminClient(bootstrap_servers=self.bootstrap.split(","))
         try:
             while self._coordinator() != target:
                 if time.monotonic() > until:
-                    raise InternalProblem(f"broker {target} does not become the coordinator", where=OFFSETS)
+                    raise InternalProblem(f"broker {target} does not become the coordinator", where=offsets_topic.TOPIC)
                 with suppress(KafkaError):  # a broker that was started a moment ago may not have caught up
                     admin.alter_partition_reassignments({partition: [target, target % BROKERS + 1]})
-                    admin.elect_leaders(0, {OFFSETS: [0]})
+                    admin.elect_leaders(0, {offsets_topic.TOPIC: [0]})
                 time.sleep(RETRY_S)
         finally:
             admin.close()
@@ -185,8 +185,8 @@ class Cluster:
 
     def _coordinator(self) -> int:
         """The broker that leads the group's offsets partition, which makes it the coordinator; -1: none."""
-        metadata = AdminClient(self._connection).list_topics(OFFSETS, timeout=ANSWER_LIMIT_S)
-        return metadata.topics[OFFSETS].partitions[0].leader
+        metadata = AdminClient(self._connection).list_topics(offsets_topic.TOPIC, timeout=ANSWER_LIMIT_S)
+        return metadata.topics[offsets_topic.TOPIC].partitions[0].leader
 
     def grow(self, partitions: int) -> None:
         """Give the topic so many partitions."""
@@ -208,6 +208,15 @@ class Cluster:
                 for member_id in event.member_ids:
                     if process := _process(member_id, at_us, processes, instances):
                         yield Happening(at_us, kind, process, text=f"{event.kind} {member_id}")
+
+    def commits(self) -> Iterator[Happening]:
+        """What the group has committed, by the coordinator's own records: what is the same as before is left out."""
+        last: dict[int, int] = {}
+        for one in offsets_topic.read_commits(self.bootstrap):
+            if (one.group, one.topic) == (GROUP, TOPIC) and last.get(one.partition) != one.offset:
+                last[one.partition] = one.offset
+                at_us = (one.at_ms - self._began_ms) * 1000
+                yield Happening(at_us, "committed", partitions=(one.partition,), last=one.offset)
 
     def _coordinator_events(self) -> list[LogEvent]:
         """What the coordinators have written of the group, in the order of time."""

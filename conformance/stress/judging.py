@@ -4,9 +4,10 @@ The rules are those of the simulation's ledger, by the same books (`conformance.
 outside the processes is replaced by what can: whether a member could commit by the trouble that the run has made for
 it, and who is no member any more by the coordinator's own log.
 
-Whose fault: records that are lost or doubled are put down to whoever had the partition before, because its commits are
-where the next one begins; or to the reader itself, if it had read of the partition already. A partition that two have
-is put down to the one that had it first.
+Whose fault: records that are lost or doubled are put down to somebody by what the group had committed when their reader
+was assigned the partition (`commits`); or to the reader itself, if it had read of the partition already. Who begins
+below what was committed is not excused by what happened to others. A partition that two have is put down to the one
+that had it first.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from groupspec.conformance.books import Books
+from groupspec.conformance.stress.commits import Blame, Commit, Commits, Gap
 from groupspec.conformance.stress.plan import REQUEST_MS, SESSION_MS
-from groupspec.conformance.stress.timeline import TROUBLE, Happening, client_of
+from groupspec.conformance.stress.timeline import Happening, client_of
+from groupspec.conformance.stress.troubles import Span, Troubles
 
 COMMIT_TROUBLE_US: Final = (REQUEST_MS + 1_000) * 1000
 """A commit before a revocation may fail through trouble that is not older: a request times out, a connection is new."""
@@ -32,9 +35,6 @@ SAME_POLL_US: Final = 200_000
 
 LETS_GO_WITHIN_US: Final = 6_000_000
 """Who is out of the group hears so with its next request: a heartbeat, a look-up of the coordinator, reconnecting."""
-
-LONG_STALL_US: Final = 1_000_000
-"""A stall of the machine that may keep a commit from its answer, as trouble of one's own would."""
 
 HANG_US: Final = 15_000_000
 """Nothing is heard for so long of a process that could poll: each poll() takes 100 ms, each slow callback 2.5 s."""
@@ -79,74 +79,33 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Gap:
-    """Records of a partition that somebody has skipped: the first, after the last, by whose doing, and when."""
+class _Reading:
+    """What a process reads of a partition that it has, one record after the other: from where, and up to where so far.
+
+    `jump`: how it came there, if it had read something else of it before.
+    """
 
     begin: int
-    end: int
-    blamed: str
-    at_us: int
-
-
-Span = tuple[int, int]
-"""Begin and end, in microseconds."""
-
-
-class _Troubles:
-    """When which process could not help what happened, when nobody could, and when the machine stood still."""
-
-    def __init__(self, happenings: Iterable[Happening], stalls: Sequence[Span]) -> None:
-        self._stalls = stalls
-        self._spans: dict[str, list[Span]] = {"": [one for one in stalls if one[1] - one[0] >= LONG_STALL_US]}
-        begun: dict[tuple[str, str], int] = {}
-        for one in happenings:
-            if one.kind in TROUBLE:
-                begun.setdefault((one.process, TROUBLE[one.kind]), one.at_us)
-            elif one.kind == "loaded":  # another broker is the coordinator now, for whatever reason
-                self._spans[""].append((one.at_us, one.at_us))
-            elif (at_us := begun.pop((one.process, one.kind), None)) is not None:
-                self._spans.setdefault(one.process, []).append((at_us, one.at_us))
-        for (process, _), at_us in begun.items():
-            self._spans.setdefault(process, []).append((at_us, 2**62))
-
-    def of(self, process: str) -> list[Span]:
-        """Its own, and everybody's."""
-        return self._spans.get(process, []) + self._spans[""]
-
-    def is_troubled(self, process: str, at_us: int, after_us: int) -> bool:
-        """Whether it is in trouble, or was that long ago at most."""
-        return any(begin <= at_us <= end + after_us for begin, end in self.of(process))
-
-    def free_us(self, process: str, begin_us: int, end_us: int, after_us: int) -> int:
-        """How long it was in no trouble in between, and in none so long before; a stall does not count either."""
-        troubles = [(begin, end + after_us) for begin, end in self.of(process)]
-        return _outside([*troubles, *self._stalls], begin_us, end_us)
-
-    def running_us(self, begin_us: int, end_us: int) -> int:
-        """How long the machine did not stand still in between."""
-        return _outside(self._stalls, begin_us, end_us)
-
-
-def _outside(spans: Iterable[Span], begin_us: int, end_us: int) -> int:
-    """How much of the time in between is in none of these."""
-    free, now_us = 0, begin_us
-    for begin, end in sorted(spans):
-        free += max(0, min(begin, end_us) - now_us)
-        now_us = max(now_us, min(end, end_us))
-    return free + max(0, end_us - now_us)
+    position: int
+    jump: str = ""
 
 
 class Judge:
     """Goes through a run once, in the order of time.
 
-    `standings` are from the coordinator's log (`cluster`); `stalls`: when the machine stood still.
+    `noted` are from the coordinator's log and records (`cluster`); `stalls`: when the machine stood still; `began_us`:
+    from when the times in texts count.
     """
 
     def __init__(
-        self, happenings: Sequence[Happening], standings: Iterable[Happening], stalls: Sequence[Span] = ()
+        self,
+        happenings: Sequence[Happening],
+        noted: Iterable[Happening],
+        stalls: Sequence[Span] = (),
+        began_us: int = 0,
     ) -> None:
-        self._happenings = sorted([*happenings, *standings], key=lambda one: one.at_us)
-        self._troubles = _Troubles(self._happenings, stalls)
+        self._happenings = sorted([*happenings, *noted], key=lambda one: one.at_us)
+        self._troubles = Troubles(self._happenings, stalls)
         self._out: dict[str, list[int]] = {}
         for one in self._happenings:
             if one.kind in ("expelled", "left"):
@@ -160,10 +119,11 @@ class Judge:
         self._stale: dict[tuple[str, int], int] = {}  # what came to a process that had left the group, and when
         self._books: Books[str, int] = Books()
         self._assigned_us: dict[tuple[str, int], int] = {}
-        self._before: dict[tuple[str, int], str] = {}
         self._last: dict[int, str] = {}
-        self._has_read: set[tuple[str, int]] = set()
-        self._gaps: dict[int, list[_Gap]] = {}
+        self._commits = Commits(began_us)
+        self._reader: dict[int, str] = {}  # who has processed the record before a partition's mark
+        self._reads: dict[tuple[str, int], _Reading] = {}
+        self._gaps: dict[int, list[Gap]] = {}
         self._overlaps: dict[tuple[str, int], int] = {}
         self._closing: set[str] = set()
         self._longest_overlap_us = 0
@@ -195,6 +155,8 @@ class Judge:
                 self._release(one)
             case "consumed":
                 self._consume(one)
+            case "committed":
+                self._commit(one)
             case "stopped" | "disconnected" | "busy":
                 self._books.may_double(self._books.owned(one.process))
             case "expelled" | "left" | "joined":
@@ -229,9 +191,9 @@ class Judge:
             for other in others:
                 self._meet(one, other, partition)
             key = (one.process, partition)
-            self._before[key] = others[-1] if others else self._last.get(partition, "")
+            self._commits.assigned(*key)
             self._assigned_us[key] = one.at_us
-            self._has_read.discard(key)
+            self._reads.pop(key, None)
             self._books.assign(one.process, partition)
 
     def _meet(self, one: Happening, other: str, partition: int) -> None:
@@ -320,12 +282,19 @@ class Judge:
 
     # Records ----------------------------------------------------------------------------------------------------------
 
+    def _commit(self, one: Happening) -> None:
+        [partition] = one.partitions
+        members = [owner for owner in self._books.owners(partition) if not self._is_out(owner)]
+        process = members[-1] if members else self._last.get(partition, "")
+        self._commits.take(partition, Commit(one.at_us, one.last, process))
+
+    def _is_out(self, process: str) -> bool:
+        return self._standing.get(process) in ("expelled", "left")
+
     def _consume(self, one: Happening) -> None:
         [partition] = one.partitions
         client = client_of(one.process)
         key, mark = (one.process, partition), self._books.marks.get(partition, 0)
-        blamed = one.process if key in self._has_read else self._before.get(key, "") or one.process
-        self._has_read.add(key)
         if self._stale.pop(key, 0):
             told = f"it reads {partition}, assigned after it had left the group"
             self._find("owners", one.process, one.at_us, told, partition)
@@ -333,24 +302,58 @@ class Judge:
         taken = self._books.take(one.process, partition, one.first, one.last)
         self._processed[client] += one.last + 1 - one.first
         if taken.missing:
-            self._gaps.setdefault(partition, []).append(_Gap(mark, one.first, blamed, one.at_us))
+            self._gaps.setdefault(partition, []).extend(self._left_out(one, mark))
         doubled = taken.doubled - filled
-        if doubled > 0 and taken.excused:
+        if doubled > 0 and taken.excused and not self._begins_below(one):
             self._excused[client] += doubled
         elif doubled > 0:
+            blame = self._again(one, mark)
             self._find(
                 "doubled",
-                blamed,
+                blame.process,
                 one.at_us,
                 f"{one.process} processes {one.first} to {one.last} of {partition}, of which {doubled} were processed "
-                f"before, though {blamed} had no trouble that would explain it",
+                f"before: {blame.evidence}",
                 partition,
                 doubled,
             )
+        self._reads[key] = replace(self._reading(one), position=one.last + 1)
+        if one.last >= mark:
+            self._reader[partition] = one.process
+
+    def _reading(self, one: Happening) -> _Reading:
+        """What these records go on with, or begin."""
+        [partition] = one.partitions
+        before = self._reads.get((one.process, partition))
+        if before is None or before.position == one.first:
+            return before or _Reading(one.first, one.first)
+        jump = f"{one.process} was at {before.position}, and read on from {one.first}"
+        return _Reading(one.first, one.first, jump)
+
+    def _begins_below(self, one: Happening) -> bool:
+        """Whether it reads on from less than was committed, as a member for whom all was well."""
+        [partition] = one.partitions
+        reading = self._reading(one)
+        is_below = not reading.jump and self._commits.begins_below(one.process, partition, reading.begin)
+        is_well = not self._is_out(one.process) and (one.process, partition) not in self._overlaps
+        return is_below and is_well and not self._troubles.is_troubled(one.process, one.at_us, COMMIT_TROUBLE_US)
+
+    def _again(self, one: Happening, mark: int) -> Blame:
+        [partition] = one.partitions
+        reading = self._reading(one)
+        if reading.jump:
+            return Blame(one.process, reading.jump)
+        return self._commits.of_again(one.process, partition, reading.begin, mark, self._reader[partition])
+
+    def _left_out(self, one: Happening, mark: int) -> Iterator[Gap]:
+        [partition] = one.partitions
+        if jump := self._reading(one).jump:
+            return iter([Gap(mark, one.first, Blame(one.process, jump), one.at_us)])
+        return self._commits.of_left_out(one.process, partition, mark, one.first, one.at_us)
 
     def _fill(self, partition: int, first: int, last: int) -> int:
         """How many of these were missing, and are not any more."""
-        filled, left = 0, list[_Gap]()
+        filled, left = 0, list[Gap]()
         for gap in self._gaps.get(partition, []):
             if last < gap.begin or first >= gap.end:
                 left.append(gap)
@@ -368,10 +371,10 @@ class Judge:
             mark = self._books.marks.get(partition, 0)
             gaps = list(self._gaps.get(partition, []))
             if mark < end:
-                gaps.append(_Gap(mark, end, self._last.get(partition, ""), last_us))
+                gaps += self._commits.of_rest(self._last.get(partition, ""), partition, mark, end, last_us)
             for gap in gaps:
-                text = f"{gap.begin} to {gap.end - 1} of {partition} were never processed"
-                yield Finding("lost", gap.blamed, gap.at_us, text, gap.end - gap.begin, partition)
+                text = f"{gap.begin} to {gap.end - 1} of {partition} were never processed: {gap.blame.evidence}"
+                yield Finding("lost", gap.blame.process, gap.at_us, text, gap.end - gap.begin, partition)
 
     def _in_the_way(self, ends: Mapping[int, int], at_us: int) -> Iterator[Finding]:
         """Why the group is not stable: who was given nothing, by the leader; who has nothing; who does not read on."""

@@ -47,7 +47,7 @@ class Outcome:
         settled_s: From the last fault until the group was stable and everything processed; None: it never was.
         stalls_us: When the machine stood still: begin and end.
         raised: By client, what its calls raised, and how often.
-        happenings: All that happened, in the order of time, with what the coordinators wrote.
+        happenings: All that happened, in the order of time, with what the coordinators logged and recorded.
     """
 
     plan: Plan
@@ -241,8 +241,8 @@ class Run:
         happenings = self._timeline.in_order()
         started = [one for one in happenings if one.kind == "started"]
         instances = {one.process: self.plan.members[place_of(one.process)].instance_id for one in started}
-        standings = list(self._cluster.standings(started, instances))
-        everything = sorted([*happenings, *standings], key=lambda one: one.at_us)
+        noted = [*self._cluster.standings(started, instances), *self._cluster.commits()]
+        everything = sorted([*happenings, *noted], key=lambda one: one.at_us)
         write(self._folder / "timeline.ndjson", everything)
         (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
         for member in self._members:
@@ -254,7 +254,7 @@ class Run:
             seconds=(now_us() - self._began_us) / 1e6,
             records=self._records.count,
             settled_s=settled_s,
-            verdict=Judge(happenings, standings, stalls).verdict(self._records.ends, self._unstable_us),
+            verdict=Judge(happenings, noted, stalls, self._began_us).verdict(self._records.ends, self._unstable_us),
             stalls_us=stalls,
             raised=_raised(happenings),
             happenings=everything,

@@ -49,10 +49,10 @@ class Happening:
             consumed, raised, fenced; silence (nothing was heard of it since `first`, in microseconds). Of the run: the
             keys and values of `TROUBLE`; grown (the topic has more partitions). Of the coordinator's log: joined,
             expelled, left, led, with the line's kind and the member id as text; loaded (another broker is the
-            coordinator now).
+            coordinator now). Of the coordinator's records: committed (another offset than before).
         process: Whose; "" for everybody.
-        partitions: Of a callback; of consumed records one.
-        first, last: Offsets of consumed records.
+        partitions: Of a callback; of consumed records and of a commit one.
+        first, last: Offsets of consumed records; `last` alone is the offset of a commit.
         text: Anything else.
     """
 

@@ -7,29 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from groupspec.conformance.stress.judging import Finding, Judge
+from groupspec.conformance.stress.tests.story import A, B, Story
 from groupspec.conformance.stress.timeline import Happening
-
-A, B = "kafka-python-0-1", "reference-1-1"
-
-
-class Story:
-    """A run with one partition, written down."""
-
-    def __init__(self) -> None:
-        self.happenings: list[Happening] = []
-        self.log: list[Happening] = []
-
-    def add(self, at_s: float, kind: str, process: str, first: int = -1, last: int = -1, text: str = "") -> Story:
-        partitions = (0,) if kind in ("assigned", "revoked", "lost", "consumed") else ()
-        to = self.log if kind in ("joined", "expelled", "left") else self.happenings
-        to.append(Happening(round(at_s * 1e6), kind, process, partitions, first, last, text))
-        return self
-
-    def findings(self, ends: Mapping[int, int]) -> tuple[Finding, ...]:
-        return Judge(self.happenings, self.log).verdict(ends).findings
-
-    def found(self, ends: Mapping[int, int] = {}) -> list[tuple[str, str, int]]:
-        return [(one.promise, one.process, one.records) for one in self.findings(ends)]
 
 
 def reads(to: int = 9) -> Story:
@@ -37,9 +16,9 @@ def reads(to: int = 9) -> Story:
     return Story().add(0, "assigned", A).add(1, "consumed", A, 0, to)
 
 
-def handed_over() -> Story:
-    """In good order."""
-    return reads().add(2, "revoked", A).add(3, "assigned", B)
+def handed_over(committed: int = 10) -> Story:
+    """In good order, with this offset committed before."""
+    return reads().commits(1.9, committed).add(2, "revoked", A).add(3, "assigned", B)
 
 
 def test_nothing_is_wrong_with_an_orderly_handover() -> None:
@@ -48,7 +27,7 @@ def test_nothing_is_wrong_with_an_orderly_handover() -> None:
 
 
 def test_M8_a_repetition_without_trouble_is_put_down_to_who_gave_the_partition_up() -> None:
-    assert handed_over().add(4, "consumed", B, 8, 19).found({0: 20}) == [("doubled", A, 2)]
+    assert handed_over(8).add(4, "consumed", B, 8, 19).found({0: 20}) == [("doubled", A, 2)]
 
 
 def test_O2_who_reads_its_own_records_again_is_to_blame_itself() -> None:
@@ -56,7 +35,7 @@ def test_O2_who_reads_its_own_records_again_is_to_blame_itself() -> None:
 
 
 def test_O1_what_nobody_processes_is_lost_by_who_committed_it() -> None:
-    assert handed_over().add(4, "consumed", B, 15, 19).found({0: 20}) == [("lost", A, 5)]
+    assert handed_over(15).add(4, "consumed", B, 15, 19).found({0: 20}) == [("lost", A, 5)]
 
 
 def test_O1_who_skips_records_of_its_own_is_to_blame_itself() -> None:
@@ -64,9 +43,9 @@ def test_O1_who_skips_records_of_its_own_is_to_blame_itself() -> None:
 
 
 def test_O1_what_is_processed_late_is_not_lost() -> None:
-    late = handed_over().add(4, "consumed", B, 15, 19).add(5, "consumed", B, 10, 12).add(6, "consumed", B, 12, 14)
+    late = handed_over(15).add(4, "consumed", B, 15, 19).add(5, "consumed", B, 10, 12).add(6, "consumed", B, 12, 14)
     assert [one for one in late.found({0: 20}) if one[0] == "lost"] == []
-    assert handed_over().add(4, "consumed", B, 15, 19).add(5, "consumed", B, 11, 12).found({0: 20}) == [
+    assert handed_over(15).add(4, "consumed", B, 15, 19).add(5, "consumed", B, 11, 12).found({0: 20}) == [
         ("lost", A, 1),
         ("lost", A, 2),
     ]
@@ -213,13 +192,13 @@ def test_a_stall_of_the_machine_is_no_silence_and_excuses_a_commit_that_it_may_h
     silent.happenings.append(Happening(20_000_000, "silence", A, first=1_000_000))
     assert [one.promise for one in Judge(silent.happenings, []).verdict({}).findings] == ["hang"]
     assert not Judge(silent.happenings, [], [(5_000_000, 10_000_000)]).verdict({}).findings
-    doubled = handed_over().add(4, "consumed", B, 8, 19)
-    assert not Judge(doubled.happenings, [], [(500_000, 1_800_000)]).verdict({}).findings
-    assert Judge(doubled.happenings, [], [(1_000_000, 1_800_000)]).verdict({}).findings
+    doubled = handed_over(8).add(4, "consumed", B, 8, 19)
+    assert not Judge(doubled.happenings, doubled.log, [(500_000, 1_800_000)]).verdict({}).findings
+    assert Judge(doubled.happenings, doubled.log, [(1_000_000, 1_800_000)]).verdict({}).findings
 
 
 def test_another_coordinator_is_trouble_for_everybody() -> None:
-    story = handed_over().add(4, "consumed", B, 8, 19)
+    story = handed_over(8).add(4, "consumed", B, 8, 19)
     story.log.append(Happening(1_500_000, "loaded"))
     assert story.found({0: 20}) == []
     fenced = Story().add(1, "started", A).add(2, "fenced", A)

@@ -29,6 +29,8 @@ def test_the_reference_keeps_its_promises_beside_other_clients_under_faults(seed
     (tmp_path / "report.html").write_text(html(outcome, f"seed {seed}"), encoding="utf-8")
     assert of_reference(outcome) == [], "\n".join(lines(outcome, str(tmp_path)))
     assert sum(outcome.verdict.processed.values()) >= outcome.records > 5_000
+    commits = {one.partitions[0]: one.last for one in outcome.happenings if one.kind == "committed"}
+    assert sum(commits.values()) == outcome.records, "all was processed and all have closed: the ends are committed"
 
 
 @pytest.mark.nightly
@@ -40,4 +42,7 @@ def test_M8_a_reference_that_gives_partitions_up_without_a_commit_is_found_to_do
     with Run(draw(7, ("reference", "reference", "reference"), 15_000), tmp_path) as run:
         outcome = run.execute()
     assert outcome.plan.rebalance == "cooperative"
-    assert "doubled" in {one.promise for one in of_reference(outcome)}, "\n".join(lines(outcome, str(tmp_path)))
+    doubled = [one.text for one in of_reference(outcome) if one.promise == "doubled"]
+    told = "\n".join(lines(outcome, str(tmp_path)))
+    assert doubled, told
+    assert all(" had processed up to " in text and " and committed was " in text for text in doubled), told
