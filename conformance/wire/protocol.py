@@ -40,6 +40,7 @@ FEATURES: Final = {
     "pause": "pausing and resuming partitions",
     "wakeup": "another thread ends the call in progress, or else the next one",
     "callback_commit": "a callback may commit, and wait for it",
+    "raising_listener": "a callback may raise: the rebalance goes on all the same",
 }
 """What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it.
 """
@@ -104,7 +105,7 @@ class Configure(Command, frozen=True, tag="configure"):
     more: dict[str, str] = msgspec.field(default_factory=dict)
     """Further settings by the names of Kafka's consumer, such as metadata.max.age.ms."""
     in_callback: dict[str, str] = msgspec.field(default_factory=dict)
-    """What a callback of this name does when it has waited, if it names partitions: "commit"."""
+    """What a callback of this name does when it has waited, if it names partitions: "commit"; "raise", once."""
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):
@@ -219,9 +220,10 @@ class PartitionsLost(CallbackStarted, frozen=True, tag="partitions_lost"):
 
 
 class CallbackReturned(Event, frozen=True, tag="callback_returned"):
-    """The listener's callback has ended."""
+    """The listener's callback has ended; `raised`: by raising, as the kit had asked."""
 
     callback: CallbackName
+    raised: bool = False
 
 
 class PollStarted(Event, frozen=True, tag="poll_started"):

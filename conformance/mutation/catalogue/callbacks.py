@@ -124,7 +124,7 @@ def an_exception_of_the_listener_stops_the_rebalance(seam: Seam) -> None:
             self._driver.submit(PartitionsRevoked())
 
 
-@mutant("C4-swallowed", "C4", Callbacks._run)
+@mutant("C4-swallowed", "C4", Callbacks._run, scenarios="callback-raises")
 def what_the_listener_raises_is_lost(original: Method, self: Callbacks, call: Method, partitions: object) -> None:
     """An exception of the listener is dropped."""
     count = len(self._errors)

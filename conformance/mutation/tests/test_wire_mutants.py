@@ -65,6 +65,7 @@ ONE_EACH_STORY = {
     "BUG-73": "wakeup-of-a-member/closing",
     "BUG-53": "commit-while-rebalancing/joining",
     "BUG-49": "commit-in-a-callback/revoked",
+    "C4-swallowed": "callback-raises/revoked",
 }
 """The same for the other scenarios."""
 

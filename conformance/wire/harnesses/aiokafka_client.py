@@ -38,6 +38,7 @@ class AioKafka(Harness):
         "seek",
         "pause",
         "callback_commit",
+        "raising_listener",
     )
 
     def __init__(self) -> None:
@@ -135,9 +136,9 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka sh
     async def _callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         self._harness.callback_begins(name, partitions)
         await asyncio.sleep(self._harness.callback_s)
-        if self._harness.commits_in(name, partitions):
+        if self._harness.does_in(name, partitions, "commit"):
             await self._harness.tell_commit_in_loop()
-        self._harness.callback_ends(name)
+        self._harness.callback_ends(name, raises=self._harness.does_in(name, partitions, "raise"))
 
 
 if __name__ == "__main__":

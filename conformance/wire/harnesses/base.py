@@ -43,6 +43,10 @@ class Unsupported(Exception):
     """The client does not offer what a command asks for: the process ends with exit code 127."""
 
 
+class ListenerFailure(Exception):
+    """What a callback raises because the kit wants it to."""
+
+
 class ToFillIn(Exception):
     """What a method of a skeleton raises until it is filled in: the kit says what it is to do, and where it stands."""
 
@@ -178,13 +182,13 @@ class Harness(ABC):
     def _whole_callback(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         self.callback_begins(name, partitions)
         time.sleep(self.callback_s)
-        if self.commits_in(name, partitions):
+        if self.does_in(name, partitions, "commit"):
             self.tell_commit()
-        self.callback_ends(name)
+        self.callback_ends(name, raises=self.does_in(name, partitions, "raise"))
 
-    def commits_in(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> bool:
-        """Whether this callback is to commit before it returns."""
-        return bool(list(partitions)) and self.in_callback.get(name) == "commit"
+    def does_in(self, name: CallbackName, partitions: Iterable[AnyPartition], what: str) -> bool:
+        """Whether this callback is to commit, or to raise, before it returns."""
+        return bool(list(partitions)) and self.in_callback.get(name) == what
 
     def callback_begins(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
         """The listener has been called."""
@@ -199,9 +203,12 @@ class Harness(ABC):
             )
         )
 
-    def callback_ends(self, name: CallbackName) -> None:
-        """The listener returns."""
-        self.output.say(protocol.CallbackReturned(callback=name))
+    def callback_ends(self, name: CallbackName, *, raises: bool = False) -> None:
+        """The listener returns, or raises, the first time that it is to. Raises ListenerFailure."""
+        self.output.say(protocol.CallbackReturned(callback=name, raised=raises))
+        if raises:
+            self.in_callback = {}
+            raise ListenerFailure(f"{name} raises this, as the kit asked")
 
     def error(self, error: BaseException, call: str | None = None) -> None:
         """Something was raised, or reported by the client."""

@@ -40,6 +40,7 @@ class ConfluentKafka(Harness):
         "seek",
         "pause",
         "callback_commit",
+        "raising_listener",
     )
 
     def version(self) -> str:

@@ -37,6 +37,7 @@ class KafkaPython(Harness):
         "static",
         "seek",
         "pause",
+        "raising_listener",
     )
 
     def configure(self, command: protocol.Configure) -> None:

@@ -1,4 +1,4 @@
-"""wakeup() and commit() at each point of a member's way, and commits inside its callbacks."""
+"""wakeup() and commit() at each point of a member's way, and callbacks that commit or raise."""
 
 from __future__ import annotations
 
@@ -154,5 +154,42 @@ def commit_in_a_callback(context: ScenarioContext) -> None:
     context.stable_member()
     announced_round(context)
     context.expect_heartbeats(rule="H3", since=context.now(), for_ms=450)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 C3 C4 M7 O1 O3 O4 L1 L2 L5 W1",
+    source="KAFKA-9620 (PR 8187); KAFKA-16933 (PR 16272); ConsumerCoordinator.onJoinPrepare, onJoinComplete",
+    needs="raising_listener listener",
+    variants=(
+        Variant("assigned", point="assigned", in_callback=(("partitions_assigned", "raise"),)),
+        Variant("revoked", point="revoked", in_callback=(("partitions_revoked", "raise"),)),
+        Variant("lost", point="lost", in_callback=(("partitions_lost", "raise"), ("partitions_revoked", "raise"))),
+        Variant("closing", point="closing", in_callback=(("partitions_revoked", "raise"),), not_judged="O4"),
+    ),
+    timeout_ms=6_000,
+    quick=False,
+)
+def callback_raises(context: ScenarioContext) -> None:
+    """A callback raises: poll() says so to the application, and the rebalance goes on, as does close().
+
+    The next poll finds a member that goes on where it was: the partitions are assigned once, from their committed
+    offsets, and no record is left out. (A client without a callback for lost partitions raises in revoked.)
+    """
+    point = context.variant.point
+    context.stable_member()
+    since = context.now()
+    if point == "lost":
+        context.broker.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
+        joined = context.expect_answer("JoinGroup", "NONE", rule="C4", since=since)
+        synced = context.expect_answer("SyncGroup", "NONE", rule="C4", since=joined)
+        context.expect_assigned(rule="S3", since=joined)
+    elif point != "closing":
+        synced = announced_round(context)
+    if point != "closing":
+        context.broker.append_records()
+        context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
+        context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)

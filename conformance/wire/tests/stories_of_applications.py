@@ -7,7 +7,7 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.tests.stories import BOTH, WireRun, cooperative_rebalance, first_round
+from groupspec.conformance.wire.tests.stories import BOTH, WireRun, cooperative_rebalance, eager_rebalance, first_round
 from groupspec.conformance.wire.tests.stories_of_leaders import Row, command, without
 
 Spoil = Callable[[WireRun], None]
@@ -86,6 +86,15 @@ def woken() -> WireRun:
     return story
 
 
+def raising() -> WireRun:
+    """An eager rebalance, and at 645 the revoked callback raises: so does the poll, and the round goes on."""
+    story = eager_rebalance()
+    without(lambda e: e.kind == "callback_returned" and e.at_us == 645_000)(story)
+    story.event(645, protocol.CallbackReturned(callback="partitions_revoked", raised=True))
+    story.event(646, protocol.ErrorRaised(error="ListenerFailure", call="poll"))
+    return story
+
+
 def error(story: WireRun, at_ms: float, call: str) -> None:
     """A call is ended by a wakeup."""
     story.event(at_ms, protocol.ErrorRaised(error="WakeupException", call=call, woken=True))
@@ -113,6 +122,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ("O5", "fetched while it is paused", paused, lambda s: s.fetch(300, {BOTH[0]: 6})),
     ("O5", "returned while it is paused", paused, lambda s: s.records(300, BOTH[0], 6, 7)),
     ("O2", "fetched after the round that retained it", paused_over_a_round, lambda s: s.fetch(1_200, {BOTH[0]: 6})),
+    ("C4", "nobody gets what a callback raised", raising, without(lambda e: e.kind == "error")),
+    ("C4", "the member never joins again", raising, without(lambda e: e.source == "wire" and e.at_us > 645_000)),
     ("T4", "no call is ended", woken, without(lambda e: e.kind == "error")),
     ("T4", "two calls are ended", woken, lambda s: error(s, 1_250, "poll")),
     ("T4", "close() is woken", woken, lambda s: error(s, 3_005, "close")),

@@ -14,7 +14,8 @@ export type Feature =
   | "seek"
   | "pause"
   | "wakeup"
-  | "callback_commit";
+  | "callback_commit"
+  | "raising_listener";
 
 /** What configure says, besides what it is called. */
 export interface Settings {
@@ -35,8 +36,8 @@ export interface Settings {
   callback_ms: number;
   /** By the names of Kafka's consumer. */
   more: Record<string, string>;
-  /** What a callback does when it has waited, by its name; only for clients with the feature callback_commit. */
-  in_callback: Record<string, "commit">;
+  /** What a callback does when it has waited, by its name; only for clients with such a feature. */
+  in_callback: Record<string, "commit" | "raise">;
 }
 
 export interface Partition {

@@ -33,6 +33,7 @@ class MyHarness(base.Harness):
         # "pause",  # pausing and resuming partitions
         # "wakeup",  # another thread ends the call in progress, or else the next one
         # "callback_commit",  # a callback may commit, and wait for it
+        # "raising_listener",  # a callback may raise: the rebalance goes on all the same
     )
 
     def configure(self, command: protocol.Configure) -> None:

@@ -22,6 +22,7 @@ const FEATURES: &[&str] = &[
     // "pause",            // pausing and resuming partitions
     // "wakeup",           // another thread ends the call in progress, or else the next one
     // "callback_commit",  // a callback may commit, and wait for it
+    // "raising_listener", // a callback may raise: the rebalance goes on all the same
 ];
 
 /// What it keeps between two commands: the client, an Option that is None until it is made.

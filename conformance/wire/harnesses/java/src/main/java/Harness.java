@@ -27,7 +27,8 @@ import org.apache.kafka.common.utils.AppInfoParser;
 public final class Harness implements Protocol.Client {
     private static final List<String> FEATURES = List.of(
             "eager", "cooperative", "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull",
-            "poll_interval", "auto_commit", "static", "seek", "pause", "wakeup", "callback_commit");
+            "poll_interval", "auto_commit", "static", "seek", "pause", "wakeup", "callback_commit",
+            "raising_listener");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private KafkaConsumer<byte[], byte[]> consumer;

@@ -88,6 +88,13 @@ public final class Protocol {
         }
     }
 
+    /** What a callback throws because the kit wants it to. */
+    public static final class ListenerFailure extends RuntimeException {
+        ListenerFailure(String reason) {
+            super(reason);
+        }
+    }
+
     private static final int EXIT_UNSUPPORTED = 127;
     private static final long GRACE_MS = 5_000;
     /** After a poll that threw: one that always throws at once would flood the kit. */
@@ -146,6 +153,7 @@ public final class Protocol {
     /**
      * A call of the listener: it says so, takes as long as the kit wants it to take, and says that it returns. `name` is
      * partitions_assigned, partitions_revoked or partitions_lost; `owned` what the client says that it owns, or null.
+     * Throws ListenerFailure where the kit wants a callback to throw.
      */
     public static void callback(String name, Collection<Partition> partitions, Collection<Partition> owned) {
         synchronized (CALLBACK) {
@@ -154,10 +162,16 @@ public final class Protocol {
                     .with("application_thread", Thread.currentThread() == application && inACall)
                     .with("owned", owned).say();
             pause(callbackMs);
-            if (!partitions.isEmpty() && inCallback.has(name)) {
+            String what = partitions.isEmpty() || !inCallback.has(name) ? "" : inCallback.get(name).getAsString();
+            if (what.equals("commit")) {
                 running.commit();
             }
-            new Event("callback_returned").with("callback", name).say();
+            boolean raises = what.equals("raise");
+            new Event("callback_returned").with("callback", name).with("raised", raises).say();
+            if (raises) {
+                inCallback = new JsonObject();
+                throw new ListenerFailure(name + " throws this, as the kit asked");
+            }
         }
     }
 
