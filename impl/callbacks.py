@@ -68,7 +68,10 @@ class Callbacks:
         callback = self._subscription.start_callback()
         if callback is None:
             return
-        self._driver.submit(events.CallbackStarted())
+        try:
+            self._driver.submit(events.CallbackStarted())
+        except Exception as error:  # of the network, which the heartbeat design serves here: the callback is due still
+            self.add(error)
         lost = callback.kind is CallbackKind.LOST
         run = self.listener.on_partitions_lost if lost else self.listener.on_partitions_revoked
         told = self._subscription.told_of(callback.partitions)

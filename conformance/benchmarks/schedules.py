@@ -13,7 +13,8 @@ from typing import Final
 from groupspec.conformance.benchmarks.figures import Figure
 from groupspec.conformance.garbage import one_by_one
 from groupspec.conformance.schedules.campaign import play, strategy
-from groupspec.conformance.schedules.scenario import COOPERATIVE, TOPICS, Scenario, draw
+from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.scenario import COOPERATIVE, TOPICS, Scenario
 from groupspec.conformance.simulation.campaign import run_seed
 from groupspec.conformance.simulation.run import Driver
 from groupspec.impl.scheduling import run

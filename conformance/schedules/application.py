@@ -21,11 +21,12 @@ from typing import Final
 
 from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
 from groupspec.conformance.schedules.ledger import Ledger
+from groupspec.conformance.schedules.looking import Looking
 from groupspec.conformance.schedules.outcomes import CallbackRaised, Outcomes
 from groupspec.conformance.schedules.questions import CALL_MS, Questions
 from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import LOOK_MS, Requests
-from groupspec.conformance.schedules.scenario import LATENCY_MS, REFUSED, TOPICS, Scenario
+from groupspec.conformance.schedules.scenario import LATENCY_MS, LOOKS, REFUSED, TOPICS, Scenario
 from groupspec.impl.consumer import CLOSE_TIMEOUT_MS, Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, NoOffsetForPartitionError
 from groupspec.impl.core.messages import TopicPartition
@@ -80,6 +81,7 @@ class Application:
         self._consumer: Consumer | None = None
         self.ledger = Ledger(scenario, group)
         self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
+        self._looking = Looking(scenario, group, self.ledger, self._questions)
         self._reading = Reading(runtime, scenario, transport, requests, self.ledger, self._outcomes, self._questions)
         self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
@@ -322,6 +324,8 @@ class Application:
                 due = rounds.joins + (not (self._requests.in_round() or self._runtime.timers_race))
                 consumer.enforce_rebalance()
                 rounds.due = max(rounds.due, due)
+            case _ if name in LOOKS:
+                self._looking.ask(consumer, name)
             case _:
                 self._questions.ask(consumer, name, partitions)
 

@@ -9,10 +9,11 @@ from typing import Final
 
 from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.schedules.application import Application
+from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
 from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
-from groupspec.conformance.schedules.scenario import Scenario, draw
+from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.scheduling import Outcome, ScheduledRuntime, replay, run, shortened, watched

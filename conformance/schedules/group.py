@@ -7,7 +7,7 @@ order. What must hold of a request's contents is checked here, when it arrives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, Final
@@ -50,6 +50,9 @@ FIRST_COMMITTED: Final = 10
 RESETS: Final = {"earliest": 3, "latest": 90}
 ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
 """By the timestamps of ListOffsets."""
+
+MOMENTS: Final = {1_000: 40, 10**12: -1}
+"""Times, and the offset of the first record that is not older; -1: there is none."""
 
 SLOW_MS: Final = 2_500
 
@@ -155,6 +158,7 @@ class RacingGroup:
         answered: Every offset to begin at that was ever answered.
         commits: Every commit of a partition, in their order.
         requests: How many came in all.
+        asked: Partitions and timestamps that the application has asked about, or sought.
     """
 
     def __init__(self, runtime: Runtime, scenario: Scenario, transport: RacingTransport) -> None:
@@ -184,6 +188,7 @@ class RacingGroup:
         self.may_commit: Callable[[TopicPartition, int, int], bool] = lambda _, __, ___: True
         self.hears: Callable[[str], None] = lambda _: None
         self.requests = 0
+        self.asked: set[tuple[TopicPartition, int]] = set()
         transport.serve = self.serve
 
     def serve(self, sent: SendRequest) -> Response | None:
@@ -236,8 +241,8 @@ class RacingGroup:
                 return self.logs.compared(request, sent.node)
             case OffsetFetchRequest(partitions=partitions):
                 return self._committed(sent.request_id, partitions)
-            case ListOffsetsRequest(timestamps=timestamps):
-                return self._listed(sent.request_id, timestamps)
+            case ListOffsetsRequest() as request:
+                return self._listed(request, sent)
             case OffsetCommitRequest() as request:
                 self._commit(request)
         answer = self._coordinator.answer(sent.request)
@@ -302,15 +307,30 @@ class RacingGroup:
         """What is committed for it."""
         return self.committed.get(partition, None if partition.partition in self._scenario.fresh else FIRST_COMMITTED)
 
-    def _listed(self, request_id: int, timestamps: Mapping[TopicPartition, int]) -> Response:
-        found = {partition: ENDS[timestamp] for partition, timestamp in timestamps.items()}
-        for partition, offset in found.items():
-            assert partition.partition in self._scenario.fresh, (
-                f"{partition} is reset although an offset is committed (rule O1)"
-            )
-            assert offset == RESETS.get(self._scenario.reset), f"{partition} is reset to the wrong end (rule O6)"
-            self._may_begin(request_id, partition, offset)
-        return ListOffsetsResponse({partition: ListedOffset(offset) for partition, offset in found.items()})
+    def count(self, topic: str) -> int:
+        """How many partitions it has."""
+        return self._topics[topic]
+
+    def _listed(self, request: ListOffsetsRequest, sent: SendRequest) -> Response:
+        epochs, refuses = request.leader_epochs, self.logs.refusal
+        errors = {tp: refuses(sent.node, epochs.get(tp, -1)) for tp in request.timestamps}
+        return ListOffsetsResponse(
+            {
+                tp: ListedOffset(-1, errors[tp]) if errors[tp] else self._listed_at(sent.request_id, tp, timestamp)
+                for tp, timestamp in request.timestamps.items()
+            }
+        )
+
+    def _listed_at(self, request_id: int, partition: TopicPartition, timestamp: int) -> ListedOffset:
+        if timestamp in MOMENTS:
+            return ListedOffset(MOMENTS[timestamp], timestamp_ms=timestamp)
+        offset, asked = ENDS[timestamp], (partition, timestamp) in self.asked
+        assert asked or partition.partition in self._scenario.fresh, (
+            f"{partition} is reset although an offset is committed (rule O1)"
+        )
+        assert asked or offset == RESETS.get(self._scenario.reset), f"{partition} is reset to the wrong end (rule O6)"
+        self._may_begin(request_id, partition, offset)
+        return ListedOffset(offset)
 
     def _may_begin(self, request_id: int, partition: TopicPartition, offset: int) -> None:
         self.answered.add((partition, offset))

@@ -75,6 +75,14 @@ class Ledger:
         self.sought.add(partition)
         self.begins_anew([partition])
 
+    def seeks_by_time(self, partition: TopicPartition) -> None:
+        """The application goes to an end of the log, wherever that is."""
+        self.next[partition] = None
+        self._epochs.pop(partition, None)
+        self.sought.add(partition)
+        self._group.given_up([partition])
+        self.begins_anew([partition])
+
     def take(self, records: Iterable[ConsumerRecord]) -> set[TopicPartition]:
         """What one poll() has returned; which partitions it is of. AssertionError if it must not come now."""
         read = set()

@@ -64,12 +64,17 @@ class HolesDecoder(PlainDecoder):
 
 
 class Logs:
-    """Of all partitions."""
+    """Of all partitions.
+
+    Attributes:
+        told_ends: Partition -> where it ends, as the answers to Fetch have said.
+    """
 
     def __init__(self, runtime: Runtime, scenario: Scenario) -> None:
         self._runtime = runtime
         self._scenario = scenario
         self._furthest: dict[TopicPartition, int] = {}  # behind the last record that was fetched
+        self.told_ends: dict[TopicPartition, set[int]] = {}
         self._parting: dict[TopicPartition, int] | None = None  # where the new leaders' logs differ, since they lead
 
     def epoch(self) -> int:
@@ -103,8 +108,9 @@ class Logs:
 
     def _fetched(self, partition: TopicPartition, at: int, node: str | int, epoch: int) -> FetchedPartition:
         assert epoch >= 0 or self.epoch() < 0, f"Fetch of {partition} without the leader epoch that Metadata has told"
-        if error := self._refusal(node, epoch):
+        if error := self.refusal(node, epoch):
             return FetchedPartition(b"", -1, error)
+        self.told_ends.setdefault(partition, set()).add(at + 10)
         if self.passes(at) > at:
             return FetchedPartition(b"%d\n" % at, at + 10)
         offsets = range(at, at + 1 + (self.passes(at + 1) == at + 1))
@@ -121,12 +127,13 @@ class Logs:
         """Where the epochs end that are asked about."""
         ends: dict[TopicPartition, EpochEnd] = {}
         for partition, epoch in request.epochs.items():
-            error = self._refusal(node, request.leader_epochs.get(partition, -1))
+            error = self.refusal(node, request.leader_epochs.get(partition, -1))
             end = self.parting(partition) if epoch < self.epoch() else 2 * FAR
             ends[partition] = EpochEnd(-1, -1, error) if error else EpochEnd(epoch, end)
         return OffsetForLeaderEpochResponse(ends)
 
-    def _refusal(self, node: str | int, epoch: int) -> ErrorCode:
+    def refusal(self, node: str | int, epoch: int) -> ErrorCode:
+        """Why this broker does not answer who takes it for the leader of this epoch."""
         present = self.epoch()
         if present < 0:
             return ErrorCode.NONE

@@ -17,7 +17,7 @@ from typing import Final
 
 from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
 from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, SEEKS, Scenario
 from groupspec.impl.consumer import WakeupError
 from groupspec.impl.core.errors import (
     CommitFailedError,
@@ -46,13 +46,18 @@ MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
     **dict.fromkeys(("pause", "pause one", "resume", "resume one"), (IllegalStateError,)),
     "unsubscribe": (KafkaTimeoutError, ConsumerClosedError),
     "group_metadata": WAITING,
+    **dict.fromkeys((*ASKS_LOG, *ASKS_TOPICS), WAITING),
+    **dict.fromkeys(("look", *SEEKS), (IllegalStateError,)),
     "enforce_rebalance": (ConsumerClosedError,),
     "subscribe again": (ConsumerClosedError,),
     "other topics": (ConsumerClosedError,),
 }
 """What each call may raise of its own. `IllegalStateError`: a partition that it names has been lost meanwhile."""
 
-WAITS_FOR_ANSWERS: Final = ("commit", "commit one", "commit nothing", "committed", "position", "unsubscribe")
+WAITS_FOR_ANSWERS: Final = (
+    *("commit", "commit one", "commit nothing", "committed", "position", "unsubscribe"),
+    *(*ASKS_LOG, *ASKS_TOPICS),
+)
 """The calls that need the network, or run callbacks; the others return at once."""
 
 OF_A_COMMIT: Final = (

@@ -111,6 +111,8 @@ class Reading:
         if not records and timeout_ms >= ENOUGH_MS and not in_callbacks_ms:
             starved = readable & self._readable()
             assert not starved, f"poll({timeout_ms}) brings nothing of {starved} (rules P4, Q4)"
+        most = self._scenario.at_most
+        assert len(records) <= most, f"poll() returns {len(records)} records of at most {most} (rule P4)"
         return self._ledger.take(records)
 
     def reacts(self, consumer: Consumer, problem: Exception) -> None:

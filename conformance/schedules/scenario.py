@@ -61,6 +61,12 @@ CALLS: Final = (
 )
 """What the application does besides poll() and work."""
 
+ASKS_LOG: Final = ("beginning_offsets", "end_offsets", "offsets_for_times")
+ASKS_TOPICS: Final = ("topics", "partitions_for_topic")
+SEEKS: Final = ("seek_to_beginning", "seek_to_end")
+LOOKS: Final = ("look", *ASKS_LOG, *ASKS_TOPICS, *SEEKS)
+"""Calls about the log, the topics and itself. `look`: at what the consumer tells without asking anybody."""
+
 MORE_IN_CALLBACKS: Final = ("other topics", "committed", "group_metadata")
 ASYNC: Final = ("commit_async", "commit_async that raises")
 
@@ -204,7 +210,7 @@ class Scenario:
     @property
     def seeks(self) -> bool:
         """Whether the application may go back."""
-        return "seek" in self.all_calls
+        return bool({"seek", *SEEKS} & self.all_calls)
 
     @property
     def commits_only_async(self) -> bool:

@@ -17,7 +17,8 @@ from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.answers import LEFT_OUT, NEVER, SLOW
 from groupspec.conformance.schedules.campaign import Failure, search
-from groupspec.conformance.schedules.scenario import Scenario, draw
+from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import protocol
 from groupspec.impl.core.commits import Commits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupspec.conformance.schedules.campaign import play, search, strategy
-from groupspec.conformance.schedules.scenario import draw
+from groupspec.conformance.schedules.further import draw
 from groupspec.impl.scheduling import replay, run
 from groupspec.impl.threads.designs import DESIGNS, Design
 

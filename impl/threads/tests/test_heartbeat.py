@@ -12,7 +12,15 @@ import pytest
 
 from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import GroupAuthorizationError, KafkaError
-from groupspec.impl.core.events import InputEvent, Output, ResponseReceived, SendRequest, TimerExpired
+from groupspec.impl.core.events import (
+    CallbackStarted,
+    InputEvent,
+    Output,
+    ResponseReceived,
+    SendRequest,
+    ServerEvent,
+    TimerExpired,
+)
 from groupspec.impl.core.messages import ErrorCode, HeartbeatRequest, HeartbeatResponse, OffsetAndMetadata
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.scripted import api_of
@@ -532,3 +540,22 @@ def test_nobody_is_in_the_network_after_its_end() -> None:
         driver._client.poll(1_000)
         driver._client.poll_no_wakeup()
         assert not entered
+
+
+def test_C1_a_callback_that_begins_as_the_network_fails_is_run_and_the_member_goes_on() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        submit = driven.driver.submit
+
+        def broken(event: ServerEvent) -> None:
+            submit(event)
+            if isinstance(event, CallbackStarted):
+                raise OSError("the network is gone")
+
+        driven.driver.submit = broken  # type: ignore[method-assign]
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        with pytest.raises(OSError, match="the network is gone"):
+            driven.poll()
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        driven.poll()
+        assert driven.is_waiting("JoinGroup")
