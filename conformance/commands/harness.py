@@ -66,7 +66,7 @@ def _show(checked: Checked) -> None:
             section = f"PROTOCOL.md, {result.check.section}"
             say(f"{'':<13}{'see:':<8}{section}", f"{'':<13}{'next:':<8}{result.check.advice}")
     if skipped := len(checked.results) - len(told):
-        outcome = Verdict.INCONCLUSIVE
+        outcome = next(each.verdict for each in checked.results if each not in told)
         text = f"{outcome.value:<13}{checked.stopped}: the other {skipped} checks judge nothing"
         results().print(text, style=STYLES[outcome], markup=False)
     if checked.to_fill_in:

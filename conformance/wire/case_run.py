@@ -22,7 +22,14 @@ from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History, Settings
 from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry, Log, raised, raised_by_harness, why_it_never_began
-from groupspec.conformance.wire.protocol import EXIT_UNSUPPORTED, FEATURES, misspelt_features
+from groupspec.conformance.wire.protocol import (
+    EXIT_UNSUPPORTED,
+    FEATURES,
+    OF_A_CLASSIC_GROUP,
+    ONLY_CONSUMER_PROTOCOL,
+    joins_no_classic_group,
+    misspelt_features,
+)
 from groupspec.conformance.wire.scenario_context import (
     REQUEST_TIMEOUT_MS,
     ClientContext,
@@ -118,9 +125,8 @@ def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]
         if problems := misspelt_features(context.features):
             features = f"{'; '.join(problems)}; there are {', '.join(FEATURES)}"
             return Outcome(inconclusive=f"the harness is wrong: {features}"), ""
-        if lacking := sorted(context.case.scenario.needs - context.features):
-            offered = "; ".join(f"{name}: {FEATURES[name]}" for name in lacking)
-            return Outcome(unsupported=f"the client does not offer the feature {offered}"), ""
+        if reason := _what_it_lacks(context):
+            return Outcome(unsupported=reason), ""
         context.case.scenario.story(context)
     except Missed as missed:
         if reason := why_it_never_began(context.log.as_it_came()):
@@ -140,6 +146,15 @@ def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]
     if own := raised_by_harness(context.log.as_it_came()):
         return Outcome(inconclusive=f"the harness is wrong: {own}"), trace
     return _how_the_process_ended(context, process) or outcome, trace
+
+
+def _what_it_lacks(context: ClientContext) -> str:
+    """What the scenario needs and the client does not offer; "" if it offers everything."""
+    lacking = sorted(context.case.scenario.needs - context.features)
+    if OF_A_CLASSIC_GROUP.intersection(lacking) and joins_no_classic_group(context.features):
+        return f"{ONLY_CONSUMER_PROTOCOL}; this scenario plays a classic group ({context.case.scenario.rebalance})"
+    offered = "; ".join(f"{name}: {FEATURES[name]}" for name in lacking)
+    return f"the client does not offer the feature {offered}" if lacking else ""
 
 
 def _what_polls_raised(log: Log, since_us: int) -> str:

@@ -51,6 +51,7 @@ class Build(Record, frozen=True):
         environment: What it needs besides.
         remedy: How to get the tool.
         harness: What the kit starts when it is built.
+        arguments: What it is started with.
         started_by: The program, found on the PATH, that runs it; "" if it runs by itself.
         leftovers: Folders that the build leaves and that running does not take: hundreds of megabytes.
     """
@@ -60,6 +61,7 @@ class Build(Record, frozen=True):
     command: tuple[str, ...]
     remedy: str
     harness: str
+    arguments: tuple[str, ...] = ()
     folder: str = ""
     sources: tuple[str, ...] = ()
     environment: dict[str, str] = {}
@@ -200,7 +202,8 @@ class ClientBuild:
     def _command(self, folder: Path) -> tuple[str, ...]:
         """What starts the harness that was built there."""
         harness = str(folder / self._how.harness)
-        return (self._tool(self._how.started_by), harness) if self._how.started_by else (harness,)
+        started = (self._tool(self._how.started_by), harness) if self._how.started_by else (harness,)
+        return (*started, *self._how.arguments)
 
     def _moved(self, folder: Path) -> None:
         """What is left to do when the build lies in its place: for most, nothing."""
@@ -257,7 +260,7 @@ class Java(ClientBuild):
         """By the JVM that it was built with, or, when that is gone, by another."""
         built_with = str(json.loads((folder / "java.json").read_text(encoding="utf-8"))["java"])
         java = built_with if Path(built_with).is_file() else str(java_home().home / "bin" / "java")
-        return (java, *self._FLAGS, archive, "-jar", str(folder / self._how.harness))
+        return (java, *self._FLAGS, archive, "-jar", str(folder / self._how.harness), *self._how.arguments)
 
     def _moved(self, folder: Path) -> None:
         """Class data sharing: without it, half a second of the client's first poll goes into loading classes.
@@ -302,7 +305,7 @@ def _what_went_wrong(output: str) -> str:
 
 def _builds(entry: Registered) -> Iterator[ClientBuild]:
     if entry.build is not None:
-        kind = Java if entry.name == "java" else ClientBuild
+        kind = Java if entry.build.folder == "java" else ClientBuild
         yield kind(entry.name, entry.build)
         for version in entry.other_versions:
             yield kind(f"{entry.name}@{version}", msgspec.structs.replace(entry.build, version=version))
@@ -316,7 +319,10 @@ BUILDS: Final = {build.name: build for entry in REGISTRY.values() for build in _
 
 
 def _one_run(command: Sequence[str]) -> None:
-    """A member joins, reads and closes: what a harness loads, it has loaded then."""
+    """A member joins, reads and closes: what a harness loads, it has loaded then.
+
+    A client whose group protocol the broker does not speak says so to the application, and reads nothing.
+    """
     configure = protocol.Configure(
         bootstrap="",
         group_id="training",
@@ -333,13 +339,13 @@ def _one_run(command: Sequence[str]) -> None:
         fetch_max_wait_ms=100,
         callback_ms=0,
     )
-    log = Log()
+    log, read, refused = Log(), is_event("records_consumed"), is_event("error")
     with ScriptedBroker(topics={"orders": 1}, lifetime_s=TRAINING_LIMIT_S) as broker:
         broker.append("orders", 0, [b"record"])
         with HarnessProcess(command, log) as process:
             process.send(msgspec.structs.replace(configure, bootstrap=broker.bootstrap))
             process.send(protocol.Subscribe(topics=["orders"]))
             process.send(protocol.Poll(poll_ms=50))
-            log.wait(is_event("records_consumed"), TRAINING_LIMIT_S)
+            log.wait(lambda entry: any(test(entry) for test in (read, refused)), TRAINING_LIMIT_S)
             process.send(protocol.Close())
             log.wait(lambda entry: entry.kind == "client_ended", TRAINING_LIMIT_S)

@@ -11,7 +11,7 @@ from them. PROTOCOL.md tells the same on one page, for people who write a harnes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -28,6 +28,7 @@ TO_FILL_IN: Final = "ToFillIn"
 FEATURES: Final = {
     "eager": "rebalances that give up everything first",
     "cooperative": "incremental rebalances (KIP-429)",
+    "consumer_protocol": "the consumer protocol (KIP-848, ConsumerGroupHeartbeat)",
     "listener": "callbacks for assigned and revoked partitions",
     "lost_callback": "a callback of its own for lost partitions",
     "listener_in_poll": "callbacks run on the application's thread, inside poll(), unsubscribe() and close()",
@@ -42,8 +43,16 @@ FEATURES: Final = {
     "callback_commit": "a callback may commit, and wait for it",
     "raising_listener": "a callback may raise: the rebalance goes on all the same",
 }
-"""What a client may offer beyond the group protocol. A rule that needs more than a client offers is UNSUPPORTED for it.
-"""
+"""What a client may offer: its group protocols, and more. A rule that needs more than a client offers is UNSUPPORTED
+for it."""
+OF_A_CLASSIC_GROUP: Final = frozenset({"eager", "cooperative"})
+"""The features of which every member of a classic group has one."""
+ONLY_CONSUMER_PROTOCOL: Final = "the client's only group protocol is that of KIP-848 (ConsumerGroupHeartbeat)"
+
+
+def joins_no_classic_group(features: Collection[str]) -> bool:
+    """Whether a client has the consumer protocol, and no other."""
+    return "consumer_protocol" in features and OF_A_CLASSIC_GROUP.isdisjoint(features)
 
 
 def misspelt_features(names: Iterable[str]) -> list[str]:

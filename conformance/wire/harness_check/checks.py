@@ -118,13 +118,16 @@ def commands_raise_nothing(sessions: Sessions) -> Iterator[str]:
 
 
 @check(
-    "features", "Features", "spell features as PROTOCOL.md does; a client has eager, cooperative, or both", timed=False
+    "features",
+    "Features",
+    "spell features as PROTOCOL.md does; a client has eager, cooperative or consumer_protocol",
+    timed=False,
 )
 def features_are_known(sessions: Sessions) -> Iterator[str]:
-    """Every feature is one that the protocol has, and eager or cooperative is among them."""
+    """Every feature is one that the protocol has, and a group protocol is among them."""
     features = sessions["reads"].features
     yield from protocol.misspelt_features(features)
-    if not features & {"eager", "cooperative"}:
+    if features.isdisjoint(protocol.OF_A_CLASSIC_GROUP) and not protocol.joins_no_classic_group(features):
         yield "neither eager nor cooperative is offered: no scenario could be run"
 
 

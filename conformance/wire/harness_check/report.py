@@ -9,8 +9,8 @@ from typing import Final
 
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_check.checks import CHECKS, Check, NoOccasion, NotOffered
-from groupspec.conformance.wire.harness_check.sessions import OF_A_SKELETON, STORIES, Session, Story, run_story
-from groupspec.conformance.wire.protocol import StartupComplete
+from groupspec.conformance.wire.harness_check.sessions import OF_ITSELF, STORIES, Session, Story, run_story
+from groupspec.conformance.wire.protocol import ONLY_CONSUMER_PROTOCOL, StartupComplete, joins_no_classic_group
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Verdict
 
@@ -22,6 +22,7 @@ NOT_STARTED: Final = "the harness did not say startup_complete"
 NO_PROTOCOL: Final = "the harness offers neither eager nor cooperative"
 DID_NOTHING: Final = "the harness never said that it had done a command"
 NOT_WHOLE: Final = "functions of the harness are still to be filled in"
+NOT_PLAYED: Final = f"{ONLY_CONSUMER_PROTOCOL}, which the kit's broker does not speak"
 OF_THE_PROTOCOL: Final = ("startup", "features", "stdout", "command_done", "clock", "end of stdin")
 """What a harness gets right, or wrong, without a client."""
 JUDGED_FIRST: Final = {
@@ -29,8 +30,11 @@ JUDGED_FIRST: Final = {
     NO_PROTOCOL: ("startup", "features"),
     DID_NOTHING: ("startup", "features", "stdout", "command_done"),
     NOT_WHOLE: OF_THE_PROTOCOL,
+    NOT_PLAYED: (*OF_THE_PROTOCOL, "close"),
 }
 """By why the other stories were not told: what is judged nevertheless."""
+UNJUDGED: Final = {NOT_PLAYED: Verdict.UNSUPPORTED}
+"""By the same: what the others are then, if not INCONCLUSIVE."""
 JUDGED_OF_ERRORS: Final = ("startup", "commands")
 """The same, where something raised."""
 
@@ -89,8 +93,8 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
             with ThreadPoolExecutor(JOBS) as pool:
                 told_beside = pool.map(tell, others, [STORIES[name] for name in others])
                 sessions |= dict(zip(others, told_beside, strict=True))
-        elif stopped == NOT_WHOLE:
-            sessions = {name: tell(name, story) for name, story in OF_A_SKELETON.items()}
+        elif stopped in (NOT_WHOLE, NOT_PLAYED):
+            sessions = {name: tell(name, story) for name, story in OF_ITSELF.items()}
         else:
             sessions |= dict.fromkeys(others, sessions[first])
         stalls_us = [end - start for start, end in clock.stalls_us()]
@@ -112,8 +116,8 @@ def _why_stopped(first: Session) -> str:
     """Why the other stories are not told after this one; "" if they are."""
     if first.not_started:
         return NOT_STARTED
-    if not first.has_protocol:
-        return NO_PROTOCOL
+    if not first.joins:
+        return NOT_PLAYED if joins_no_classic_group(first.features) else NO_PROTOCOL
     if first.did_nothing:
         return DID_NOTHING
     return NOT_WHOLE if first.never_began and first.to_fill_in else first.never_began
@@ -121,7 +125,7 @@ def _why_stopped(first: Session) -> str:
 
 def _result(check: Check, sessions: Mapping[str, Session], still_ms: float, stopped: str) -> Result:
     if stopped and check.id not in JUDGED_FIRST.get(stopped, JUDGED_OF_ERRORS):
-        return Result(check, Verdict.INCONCLUSIVE, (stopped,))
+        return Result(check, UNJUDGED.get(stopped, Verdict.INCONCLUSIVE), (stopped,))
     try:
         found = tuple(dict.fromkeys(check.find(sessions)))
     except NotOffered as reason:

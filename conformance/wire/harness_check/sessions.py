@@ -124,9 +124,9 @@ class Session:
         return not self.told(protocol.StartupComplete)
 
     @property
-    def has_protocol(self) -> bool:
-        """Whether the client offers a rebalance protocol."""
-        return not self.features.isdisjoint(("eager", "cooperative"))
+    def joins(self) -> bool:
+        """Whether the client joins the groups that the kit's broker has: classic ones."""
+        return not self.features.isdisjoint(protocol.OF_A_CLASSIC_GROUP)
 
     @property
     def not_offered(self) -> bool:
@@ -312,8 +312,9 @@ STORIES: Final[Mapping[str, Story]] = {
     "refused": is_refused,
     "end of stdin": loses_the_kit,
 }
-OF_A_SKELETON: Final[Mapping[str, Story]] = {"reads": asks_for_everything, "end of stdin": Session.end_input}
-"""What is told of a harness in which something is still to be filled in that the others begin with."""
+OF_ITSELF: Final[Mapping[str, Story]] = {"reads": asks_for_everything, "end of stdin": Session.end_input}
+"""What is told of a harness whose client cannot join: its group protocol is not played, or something that the others
+begin with is still to be filled in."""
 
 
 def run_story(client: Client, name: str, story: Story) -> Session:
@@ -331,11 +332,9 @@ def run_story(client: Client, name: str, story: Story) -> Session:
             with suppress(CannotGoOn):
                 if hello is not None and isinstance(hello.event, protocol.StartupComplete):
                     said_us, session.features = hello.at_us, frozenset(hello.event.features)
-                    if not session.has_protocol:
-                        raise CannotGoOn
                     rebalance = _rebalance(session.features, name)
                     session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
-                    story(session)
+                    (story if session.joins or story in OF_ITSELF.values() else Session.close)(session)
                 log.wait(lambda entry: entry.kind == "client_ended", ENDS_WITHIN_S)
             session.ended_in_time = log.ended is not None  # leaving the block ends it in any case
             session.ending = process.ending

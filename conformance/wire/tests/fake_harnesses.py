@@ -77,3 +77,15 @@ ANOTHER_VERSION: Final = python(
     HELLO + "say(name='startup_complete', client='f', version='1', protocol=7)\ntime.sleep(600)"
 )
 DOES_NOTHING: Final = python(OBEDIENT)
+KIP_848_ONLY: Final = python(
+    GREETING.replace('"eager"', '"consumer_protocol"')
+    + """
+for line in sys.stdin:
+    command = json.loads(line)["command"]
+    if command == "close":
+        say(name="shutdown_requested")
+        say(name="shutdown_complete")
+        sys.exit(0)
+    say(name="command_done", command=command)
+"""
+)

@@ -219,6 +219,15 @@ def test_a_scenario_that_needs_more_than_the_client_offers_is_unsupported() -> N
 
 
 @pytest.mark.realtime
+def test_no_scenario_binds_a_client_whose_only_group_protocol_is_that_of_kip_848_and_it_is_told_so() -> None:
+    for scenario in ("rebalance-eager", "rebalance-cooperative"):
+        result = run(fake.KIP_848_ONLY, scenario)
+        assert verdicts(result) == {Verdict.UNSUPPORTED}
+        assert "KIP-848" in result.judgements["J2"].reason
+        assert "plays a classic group" in result.judgements["J2"].reason
+
+
+@pytest.mark.realtime
 def test_a_client_that_dies_fails_the_rule_that_waited_for_it() -> None:
     result = run(fake.DIES_WHEN_POLLED)
     assert result.judgements["J2"].verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE)

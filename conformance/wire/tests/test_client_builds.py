@@ -175,9 +175,13 @@ ALONE = "kafka-go"
 """What cannot lead a group that has another member (docket, J2): it is judged where there is none."""
 
 
+KIP_848 = "java-async"
+"""Its groups are none that the kit's broker has."""
+
+
 @pytest.mark.tools
 @pytest.mark.realtime
-@pytest.mark.parametrize("name", BUILT_FIRST)
+@pytest.mark.parametrize("name", [each for each in BUILT_FIRST if each.id != KIP_848])
 def test_the_client_joins_reads_and_heartbeats(name: str) -> None:
     BUILDS[name].install()
     scenario = "rebalance-eager" if name == ALONE else "first-join"
@@ -201,6 +205,17 @@ def test_an_older_join_group_is_not_asked_for_a_member_id() -> None:
         "JoinGroup before version 4: KIP-394"
     )
     assert row.docket is not None
+
+
+@pytest.mark.tools
+@pytest.mark.realtime
+def test_of_javas_client_with_the_consumer_protocol_no_classic_rule_is_judged_and_none_hangs() -> None:
+    BUILDS[KIP_848].install()
+    cases = [Case(SCENARIOS[name], PLAIN) for name in ("rebalance-eager", "rebalance-cooperative")]
+    [judged_client] = run_campaign([find_client(KIP_848)], cases, jobs=2).clients
+    assert judged_client.version.split()[0] == BUILDS[KIP_848].version
+    assert set(judged_client.verdicts()) == {Verdict.UNSUPPORTED}
+    assert all("KIP-848" in row.judgement.reason for row in judged_client.rows)
 
 
 @pytest.mark.exhaustive

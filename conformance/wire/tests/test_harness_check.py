@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,6 +57,22 @@ def test_of_a_harness_that_does_not_start_nothing_else_is_judged(capsys: pytest.
     assert f"the harness did not say startup_complete: the other {len(CHECKS) - 1} checks judge nothing" in told
     assert "can't open file" in told
     assert (told.count("PASS"), told.count("FAIL  ")) == (0, 1)
+
+
+def test_a_harness_of_a_client_that_joins_no_classic_group_is_judged_as_far_as_it_can_be(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["harness", "check", f"cmd:{shlex.join(fake.KIP_848_ONLY)}"]) == EXIT_OK
+    told = capsys.readouterr().out
+    for judged in ("startup", "features", "stdout", "command_done", "clock", "close", "end of stdin"):
+        assert re.search(rf"(?m)^PASS +{judged} ", told), judged
+    assert re.search(r"(?m)^UNSUPPORTED +the client's only group protocol is that of KIP-848 .* the other \d+ ch", told)
+
+
+def test_of_a_harness_that_joins_no_classic_group_what_it_gets_wrong_is_found() -> None:
+    *python, source = fake.KIP_848_ONLY
+    deaf = source.replace('say(name="command_done", command=command)', "")
+    assert set(wrong(check_harness(Client("cmd:deaf", (*python, deaf))))) == {"command_done"}
 
 
 MISSPELT = Broken("a misspelt name", "def configure(self, command):\n    self.consumer = Consumr()", "commands", "")

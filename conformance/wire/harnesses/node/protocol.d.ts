@@ -3,6 +3,7 @@
 export type Feature =
   | "eager"
   | "cooperative"
+  | "consumer_protocol"
   | "listener"
   | "lost_callback"
   | "listener_in_poll"

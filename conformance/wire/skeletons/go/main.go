@@ -13,19 +13,20 @@ var features = []string{
 	"eager", // rebalances that give up everything first; a client has this, "cooperative", or both
 	"pull",  // records are taken by a poll with a timeout; without it: see CarryOut
 	// Take the slashes away from what is there.
-	// "cooperative",      // incremental rebalances (KIP-429)
-	// "listener",         // callbacks for assigned and revoked partitions
-	// "lost_callback",    // a callback of its own for lost partitions
-	// "listener_in_poll", // callbacks run on the application's thread, inside poll(), unsubscribe() and close()
-	// "join_needs_poll",  // nothing joins before the first poll()
-	// "poll_interval",    // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
-	// "auto_commit",      // positions are committed by the client itself
-	// "static",           // static members (KIP-345): the setting group.instance.id
-	// "seek",             // reading on from another offset, asked for between two polls
-	// "pause",            // pausing and resuming partitions
-	// "wakeup",           // another thread ends the call in progress, or else the next one
-	// "callback_commit",  // a callback may commit, and wait for it
-	// "raising_listener", // a callback may raise: the rebalance goes on all the same
+	// "cooperative",       // incremental rebalances (KIP-429)
+	// "consumer_protocol", // the consumer protocol (KIP-848, ConsumerGroupHeartbeat)
+	// "listener",          // callbacks for assigned and revoked partitions
+	// "lost_callback",     // a callback of its own for lost partitions
+	// "listener_in_poll",  // callbacks run on the application's thread, inside poll(), unsubscribe() and close()
+	// "join_needs_poll",   // nothing joins before the first poll()
+	// "poll_interval",     // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
+	// "auto_commit",       // positions are committed by the client itself
+	// "static",            // static members (KIP-345): the setting group.instance.id
+	// "seek",              // reading on from another offset, asked for between two polls
+	// "pause",             // pausing and resuming partitions
+	// "wakeup",            // another thread ends the call in progress, or else the next one
+	// "callback_commit",   // a callback may commit, and wait for it
+	// "raising_listener",  // a callback may raise: the rebalance goes on all the same
 }
 
 type harness struct {

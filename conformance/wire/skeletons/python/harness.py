@@ -22,6 +22,7 @@ class MyHarness(base.Harness):
         "pull",  # records are taken by a poll with a timeout
         # Take the first sign away from what is there.
         # "cooperative",  # incremental rebalances (KIP-429)
+        # "consumer_protocol",  # the consumer protocol (KIP-848, ConsumerGroupHeartbeat)
         # "listener",  # callbacks for assigned and revoked partitions
         # "lost_callback",  # a callback of its own for lost partitions
         # "listener_in_poll",  # callbacks run on the application's thread, inside poll(), unsubscribe() and close()

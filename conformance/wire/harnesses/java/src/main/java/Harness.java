@@ -11,6 +11,7 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
+import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.RangeAssignor;
@@ -20,38 +21,44 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
- * The harness of Kafka's own Java client, with the classic group protocol (KafkaConsumer over ClassicKafkaConsumer).
+ * The harness of Kafka's own Java client: with the classic group protocol (KafkaConsumer over ClassicKafkaConsumer) as
+ * "java", and, started with the argument "consumer", with that of KIP-848 (over AsyncKafkaConsumer) as "java-async".
  *
  * The client calls the listener on the application's thread, inside poll, unsubscribe and close.
  */
 public final class Harness implements Protocol.Client {
-    private static final List<String> FEATURES = List.of(
-            "eager", "cooperative", "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull",
-            "poll_interval", "auto_commit", "static", "seek", "pause", "wakeup", "callback_commit",
-            "raising_listener");
+    private static final List<String> CLASSIC = List.of("eager", "cooperative");
+    private static final List<String> KIP_848 = List.of("consumer_protocol");
+    private static final List<String> EITHER = List.of(
+            "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit",
+            "static", "seek", "pause", "wakeup", "callback_commit", "raising_listener");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
+    private final GroupProtocol protocol;
     private KafkaConsumer<byte[], byte[]> consumer;
 
+    private Harness(GroupProtocol protocol) {
+        this.protocol = protocol;
+    }
+
     public static void main(String[] arguments) {
-        Protocol.run("java", AppInfoParser.getVersion(), FEATURES, new Harness());
+        GroupProtocol protocol = GroupProtocol.of(arguments.length == 0 ? "classic" : arguments[0]);
+        boolean classic = protocol == GroupProtocol.CLASSIC;
+        List<String> features = new ArrayList<>(classic ? CLASSIC : KIP_848);
+        features.addAll(EITHER);
+        Protocol.run(classic ? "java" : "java-async", AppInfoParser.getVersion(), features, new Harness(protocol));
     }
 
     @Override
     public void configure(JsonObject settings) {
-        boolean cooperative = settings.get("rebalance").getAsString().equals("cooperative");
         Properties config = new Properties();
-        config.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, "classic");
-        config.put(ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
-                (cooperative ? CooperativeStickyAssignor.class : RangeAssignor.class).getName());
+        config.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, protocol.name());
         config.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
         config.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
         Map<String, String> names = new HashMap<>();
         names.put("bootstrap", ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG);
         names.put("group_id", ConsumerConfig.GROUP_ID_CONFIG);
         names.put("client_id", ConsumerConfig.CLIENT_ID_CONFIG);
-        names.put("session_timeout_ms", ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG);
-        names.put("heartbeat_interval_ms", ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG);
         names.put("max_poll_interval_ms", ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG);
         names.put("request_timeout_ms", ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG);
         names.put("retry_backoff_ms", ConsumerConfig.RETRY_BACKOFF_MS_CONFIG);
@@ -59,6 +66,13 @@ public final class Harness implements Protocol.Client {
         names.put("auto_commit_interval_ms", ConsumerConfig.AUTO_COMMIT_INTERVAL_MS_CONFIG);
         names.put("auto_offset_reset", ConsumerConfig.AUTO_OFFSET_RESET_CONFIG);
         names.put("fetch_max_wait_ms", ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG);
+        if (protocol == GroupProtocol.CLASSIC) { // in the other it is the broker that has these, and sets them
+            boolean cooperative = settings.get("rebalance").getAsString().equals("cooperative");
+            config.put(ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
+                    (cooperative ? CooperativeStickyAssignor.class : RangeAssignor.class).getName());
+            names.put("session_timeout_ms", ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG);
+            names.put("heartbeat_interval_ms", ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG);
+        }
         names.forEach((field, key) -> config.put(key, settings.get(field).getAsString()));
         settings.getAsJsonObject("more").entrySet().forEach(
                 one -> config.put(one.getKey(), one.getValue().getAsString()));
