@@ -69,7 +69,10 @@ def test_a_harness_of_a_client_that_joins_no_classic_group_is_judged_as_far_as_i
     assert re.search(r"(?m)^UNSUPPORTED +the client's only group protocol is that of KIP-848 .* the other \d+ ch", told)
 
 
-def test_of_a_harness_that_joins_no_classic_group_what_it_gets_wrong_is_found() -> None:
+def test_of_a_harness_that_joins_no_classic_group_what_it_gets_wrong_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "WITHIN_S", 0.2)
     *python, source = fake.KIP_848_ONLY
     deaf = source.replace('say(name="command_done", command=command)', "")
     assert set(wrong(check_harness(Client("cmd:deaf", (*python, deaf))))) == {"command_done"}
