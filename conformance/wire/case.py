@@ -73,6 +73,8 @@ class Scenario:
     timeout_ms: int = SMALL_TIMEOUT_MS
     heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS
     quick: bool = True
+    members: int = 1
+    """How many processes of the client are in the group; one of them is judged."""
     doc: str = field(default="")
     unseen: tuple[tuple[str, str], ...] = ()
     """Rules that cannot be judged here, each with the reason."""

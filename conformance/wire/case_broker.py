@@ -18,6 +18,7 @@ from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.impl.broker.actions import Action, Hold, Match, Reply, ReplyAfter
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
+from groupspec.impl.broker.one_client import ONE_CLIENT
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.core.messages import TopicPartition
 
@@ -28,6 +29,9 @@ RECORDS: Final = 6
 NODES: Final = 2
 NEWEST: Final[Mapping[str, int]] = {}
 """No API ends at an older version than the broker's newest."""
+NOBODY: Final[Mapping[str, Log]] = {}
+SEVERAL_CLIENTS: Final = ONE_CLIENT
+"""The group's settings: they are as short as for one client."""
 COMMITTED: Final = {TopicPartition("orders", 0): 3, TopicPartition("orders", 2): 3}
 LIFETIME_S: Final = 120.0
 SAME_IN_BOTH_LOGS: Final = {each.name for each in fields(WireEvent)} & {each.name for each in fields(Entry)}
@@ -41,11 +45,16 @@ class NoOccasion(Exception):
 class CaseBroker:
     """A scripted broker that writes what happens to the log, for a client of one topic. A context manager."""
 
-    def __init__(self, log: Log, topic: str, version_caps: Mapping[str, int] = NEWEST) -> None:
+    def __init__(
+        self, log: Log, topic: str, version_caps: Mapping[str, int] = NEWEST, beside: Mapping[str, Log] = NOBODY
+    ) -> None:
+        """`beside`: the logs of other clients, by their client ids; the groups have any number of members then."""
         self._log = log
+        self._beside = beside
         self._topic = topic
         topics = TOPICS | OFFSETS_TOPIC
-        self._broker = ScriptedBroker(NODES, topics, version_caps=version_caps, lifetime_s=LIFETIME_S)
+        groups = SEVERAL_CLIENTS if beside else None
+        self._broker = ScriptedBroker(NODES, topics, version_caps=version_caps, lifetime_s=LIFETIME_S, groups=groups)
 
     def __enter__(self) -> CaseBroker:
         self._broker.log.listen(self._take)
@@ -81,7 +90,9 @@ class CaseBroker:
 
     def _take(self, event: WireEvent) -> None:
         same = {name: getattr(event, name) for name in SAME_IN_BOTH_LOGS}
-        self._log.append(Entry(source="wire", **same))
+        whose = [self._beside[event.client_id]] if event.client_id in self._beside else [self._log]
+        for log in whose if event.client_id else (self._log, *self._beside.values()):
+            log.append(Entry(source="wire", **same))
 
     def _note(self, what: str) -> None:
         self._log.note("note", what)

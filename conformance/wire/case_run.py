@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -36,11 +37,14 @@ from groupspec.conformance.wire.scenario_context import (
     Missed,
     NotStarted,
     ScenarioContext,
+    Surroundings,
 )
 from groupspec.conformance.wire.stalls import StallClock, Wait, WaitClock, together
 from groupspec.conformance.wire.verdicts import Judgement, Verdict
 
 TRIES: Final = 3
+BESIDE: Final = "beside"
+"""The client id of the member that is not judged."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,14 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
     waits_us: Sequence[Wait] = ()
     stalls_us: Sequence[tuple[int, int]] = ()
     try:
-        with CaseBroker(log, case.variant.topic, dict(case.variant.version_caps)) as broker:
-            with HarnessProcess(client.command, log) as process, WaitClock(process.pid) as waits:
-                context = ScenarioContext(case, broker, process, log)
+        beside = {BESIDE: Log()} if case.scenario.members > 1 else {}
+        with CaseBroker(log, case.variant.topic, dict(case.variant.version_caps), beside) as broker:
+            with (
+                HarnessProcess(client.command, log) as process,
+                WaitClock(process.pid) as waits,
+                _beside(client, case, broker, beside) as other,
+            ):
+                context = ScenarioContext(case, broker, process, log, other)
                 outcome, trace = tell(context, process)
             waits_us, stalls_us, stderr = waits.waits_us(), broker.stalls_us(), process.stderr_tail()
             outcome = replace(outcome, inconclusive=outcome.inconclusive or broker.problem())
@@ -115,6 +124,17 @@ def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
         started_us=started_us,
         stderr="\n".join(filter(None, (stderr, trace))),
     )
+
+
+@contextmanager
+def _beside(client: Client, case: Case, broker: CaseBroker, logs: Mapping[str, Log]) -> Iterator[ClientContext | None]:
+    """The other member of a case that has two, in a process of its own; None of the others."""
+    if not logs:
+        yield None
+        return
+    with HarnessProcess(client.command, logs[BESIDE]) as process:
+        around = Surroundings(broker.bootstrap, case.variant.topic, client_id=BESIDE)
+        yield ClientContext(case, around, process, logs[BESIDE])
 
 
 def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]:

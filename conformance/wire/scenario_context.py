@@ -16,6 +16,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import CLOSE_WITHIN_MS, Case
 from groupspec.conformance.wire.case_broker import GROUP, CaseBroker, NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
+from groupspec.conformance.wire.history import names
 from groupspec.conformance.wire.log import (
     Entry,
     Log,
@@ -31,7 +32,8 @@ from groupspec.conformance.wire.log import (
     raised_by_harness,
 )
 from groupspec.impl.broker.log import WireEvent
-from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.broker.phantom import partitions_in
+from groupspec.impl.core.messages import SyncGroupResponse, TopicPartition
 
 CLIENT_ID: Final = "under-test"
 WITHIN_MS: Final = 8_000
@@ -313,13 +315,58 @@ class ClientContext:
             raise Missed(rule, f"{what} did not come{why}", waits_from_us)
         return entry
 
+    def joins(self) -> None:
+        """It subscribes, polls, and is a member."""
+        self.subscribe()
+        self.poll()
+        synced = self.expect_answer("SyncGroup", "NONE", rule="J2")
+        self.expect_heartbeats(rule="H3", since=synced, for_ms=250)
+
+    def share(self) -> frozenset[str]:
+        """What the last round gave it."""
+        syncs = [entry.message for entry in self.log.as_it_came() if _is_answer("SyncGroup", "NONE")(entry)]
+        last = syncs[-1] if syncs else None
+        return names(partitions_in(last.assignment)) if isinstance(last, SyncGroupResponse) else frozenset()
+
 
 class ScenarioContext(ClientContext):
-    """One run of one case against a scripted broker."""
+    """One run of one case against a scripted broker.
 
-    def __init__(self, case: Case, broker: CaseBroker, client: HarnessProcess, log: Log) -> None:
+    `other`: of a case with two members, the one that is not judged.
+    """
+
+    def __init__(
+        self, case: Case, broker: CaseBroker, client: HarnessProcess, log: Log, other: ClientContext | None = None
+    ) -> None:
         super().__init__(case, Surroundings(broker.bootstrap, case.variant.topic, within_ms=WITHIN_MS), client, log)
         self.broker = broker
+        self._other = other
+
+    @property
+    def other(self) -> ClientContext:
+        """The other member: another process of the same client."""
+        assert self._other is not None, f"{self.case.id} has one member"
+        return self._other
+
+    def started(self) -> None:
+        """Wait for the harnesses. Raises NotStarted."""
+        super().started()
+        if self._other is not None:
+            self._other.started()
+
+    def expect_share(self, partitions: frozenset[str], *, rule: str, since: Entry) -> None:
+        """A round gives it exactly these."""
+        self._expect(f"a share of {len(partitions)} partitions", lambda _: self.share() == partitions, rule, since)
+
+    def expect_shares(self, *, rule: str, since: Entry) -> None:
+        """Both have a part of the topic, and between them every partition once."""
+        everything = self.broker.partitions()
+
+        def is_shared(_: Entry) -> bool:
+            mine, others = self.share(), self.other.share()
+            return bool(mine and others) and not mine & others and mine | others == everything
+
+        self._expect("a share of the topic for each member", is_shared, rule, since)
 
     def stable_member(self) -> None:
         """A client that has joined, was assigned all partitions, has read from each, and heartbeats."""

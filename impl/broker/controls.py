@@ -106,7 +106,7 @@ class Controls(Script):
         """Positions of a group that has no member yet."""
         positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
         with self._lock:
-            self._one_client().commit(OffsetCommitRequest(group_id, -1, "", None, positions), self.log.now_ms())
+            self._cluster.groups.commit(OffsetCommitRequest(group_id, -1, "", None, positions), self.log.now_ms())
 
     def announce_rebalance(self, group_id: str) -> None:
         """Answer heartbeats with REBALANCE_IN_PROGRESS until the client has joined."""

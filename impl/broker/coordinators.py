@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from groupspec.impl.coordinator.context import (
     Answered,
@@ -28,6 +29,9 @@ from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest, OffsetC
 
 Answers = Mapping[Handle, GroupResponse]
 """What is answered now, by the request's handle."""
+NOBODYS: Final = 0
+"""The handle of a request whose answer nobody awaits."""
+OFFSET_COMMIT_VERSION: Final = 3
 
 
 class Coordinators:
@@ -69,6 +73,10 @@ class Coordinators:
             request = replace(request, offsets=known)
         coordinator = self._nodes[node - 1]
         return self._settle(coordinator, coordinator.handle(handle, request, caller, now_ms), now_ms)
+
+    def commit(self, request: OffsetCommitRequest, now_ms: int) -> None:
+        """Positions of a group without members, which no client sends."""
+        Coordinators.ask(self, NOBODYS, request, self._node, Caller(OFFSET_COMMIT_VERSION, ""), now_ms)
 
     def advance(self, now_ms: int) -> Answers:
         """Time has passed."""

@@ -117,10 +117,6 @@ class OneClient(Coordinators):
         client = None if group is None else client_of(group, phantom.member_id if phantom is not None else "")
         return () if client is None else partitions_in(client.assignment)
 
-    def commit(self, request: messages.OffsetCommitRequest, now_ms: int) -> None:
-        """Positions of a group without members."""
-        self._send(request, CALLER, now_ms)
-
     # Inside ----------------------------------------------------------------------------------------------------------
 
     def _send(self, request: GroupRequest, caller: Caller, now_ms: int) -> Answers:

@@ -279,7 +279,7 @@ class _Fenced(Exception):
     """Stands for the error that the application is told."""
 
 
-@mutant("X2-fenced-in-silence", "X2", Context.report, scenarios="static-fenced")
+@mutant("X2-fenced-in-silence", "X2", Context.report, scenarios="static-fenced static-restart")
 def a_fenced_member_is_not_told(original: Method, self: Context, error: Exception) -> None:
     """FENCED_INSTANCE_ID ends the membership, and is not raised to the application."""
     if "Fenced" not in type(error).__name__:
@@ -345,7 +345,7 @@ def who_gave_up_does_not_join_again(self: Membership, assigned: object) -> None:
     self.rejoin_needed = False
 
 
-@mutant("K1-claims-nothing", "K1", Joining._metadata, scenarios="rebalance-cooperative")
+@mutant("K1-claims-nothing", "K1", Joining._metadata, scenarios="rebalance-cooperative two-members-cooperative")
 def a_rejoin_claims_nothing(original: Method, self: Joining, assignor: object) -> object:
     """JoinGroup does not say what the member owns."""
     with Seam() as seam:

@@ -143,7 +143,7 @@ def commit_callbacks_wait_for_the_next_poll(original: Method, self: Consumer, *a
         return original(self, *arguments)
 
 
-@mutant("BUG-52", "M7", Positions.to_commit)
+@mutant("BUG-52", "M7", Positions.to_commit, scenarios="two-members")
 def what_was_stored_survives_the_revocation(original: Method, self: Positions) -> dict[object, object]:
     """An automatic commit covers what was consumed of partitions that have gone since."""
     stored = self.__dict__.setdefault("_stored", {})

@@ -66,6 +66,9 @@ ONE_EACH_STORY = {
     "BUG-53": "commit-while-rebalancing/joining",
     "BUG-49": "commit-in-a-callback/revoked",
     "C4-swallowed": "callback-raises/revoked",
+    "BUG-52": "two-members/leads",
+    "K1-claims-nothing": "two-members-cooperative/leads",
+    "X2-fenced-in-silence": "static-restart/replaced",
 }
 """The same for the other scenarios."""
 

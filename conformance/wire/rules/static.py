@@ -19,11 +19,20 @@ RAISED_WITHIN_MS: Final = 1_000
 
 @checks("X1")
 def the_instance_id_is_in_every_request(history: History) -> Iterator[Finding]:
-    """In each group request whose version has a place for it; not in a commit without identity."""
+    """In each group request; not in a commit without identity.
+
+    Versions that have a place for it came to all of them at once (KIP-345), so who has joined with it has no excuse in
+    an older version of another one: Java refuses to send that (HeartbeatRequest.json, a field that is not ignorable).
+    """
     if not (expected := history.settings.instance_id):
         return
+    joins = history.of("JoinGroup")
+    is_static = any(join.request.version >= FROM_VERSION["JoinGroup"] for join in joins)
     for exchange in history.of(*FROM_VERSION):
         if exchange.request.version < FROM_VERSION[exchange.api]:
+            if is_static:
+                what = f"{exchange.api} v{exchange.request.version} has no place for the instance id, JoinGroup had it"
+                yield broken(what, exchange.sent_us)
             continue
         sent = getattr(exchange.request.message, "group_instance_id", None)
         bare = exchange.api == "OffsetCommit" and without_identity(exchange)

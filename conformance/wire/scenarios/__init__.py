@@ -43,6 +43,7 @@ FAMILIES: Final = (
     "reading",
     "positions",
     "calls",
+    "together",
     "brokers",
 )
 """The modules, in the order in which their scenarios are listed."""

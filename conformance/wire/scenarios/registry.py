@@ -28,6 +28,7 @@ def scenario(
     retry_backoff_ms: int = 100,
     timeout_ms: int = SMALL_TIMEOUT_MS,
     quick: bool = True,
+    members: int = 1,
 ) -> Callable[[Story], Story]:
     """Registers a scenario; its id is the function's name with dashes.
 
@@ -40,6 +41,7 @@ def scenario(
         retry_backoff_ms: As the client is told.
         timeout_ms: Session timeout and poll interval.
         quick: Whether it belongs to the profile `quick`; else to `full` only.
+        members: 2 if another process of the same client is in the group, `context.other`.
     """
 
     def register(story: Story) -> Story:
@@ -58,6 +60,7 @@ def scenario(
             retry_backoff_ms=retry_backoff_ms,
             timeout_ms=timeout_ms,
             quick=quick,
+            members=members,
             doc=story.__doc__ or "",
         )
         return story

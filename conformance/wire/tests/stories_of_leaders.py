@@ -61,6 +61,14 @@ def without(test: Callable[[Entry], bool]) -> Callable[[WireRun], None]:
     return spoil
 
 
+def joined_with_it(story: WireRun, version: int) -> None:
+    """JoinGroup is of this version, and has the instance id."""
+    for number, entry in enumerate(story.entries):
+        if isinstance(entry.message, JoinGroupRequest):
+            message = replace(entry.message, group_instance_id=INSTANCE)
+            story.entries[number] = replace(entry, message=message, version=version)
+
+
 def static_close() -> WireRun:
     """A static member is closed at 1000."""
     story = WireRun()
@@ -194,6 +202,7 @@ def refused_commit() -> WireRun:
 Row = tuple[str, str, Callable[[], WireRun], Callable[[WireRun], None]]
 ROWS: Final[tuple[Row, ...]] = (
     ("X1", "a heartbeat without the instance id", fenced, lambda s: static(s, 550, None)),
+    ("X1", "a version that has no place for it", fenced, lambda s: joined_with_it(s, 5)),
     ("X2", "joined again with the instance id", fenced, lambda s: s.join(900, 2, member_id="")),
     ("X2", "nothing is raised", fenced, without(lambda e: e.kind == "error")),
     ("L1", "a static member leaves", static_close, lambda s: s.leave(1_010)),
