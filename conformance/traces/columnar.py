@@ -225,11 +225,15 @@ def judge(  # type: ignore[no-untyped-def]
             if e == Event.HEARTBEAT_ANSWERED:
                 r.quiet_at = now
                 r.hole_quiet = 0
-            # while a JoinGroup or SyncGroup is out, its own answer says whether this is a member, and no commit's
+            # A commit that is refused ends the generation that it was sent in, also while a JoinGroup is out: Kafka
+            # ConsumerCoordinator, OffsetCommitResponseHandler, spares who has another one by now (generationUnchanged)
+            # and prepares the next. The reference leaves both to the answer of its JoinGroup or SyncGroup, as its table
+            # does (a commit's answer is late there); who does so on the wire may use its member id again.
             in_round = e == Event.COMMIT_ANSWERED and (r.join_out == YES or r.sync_out == YES)
+            spared = in_round and (r.source == _REFERENCE or g != r.generation)
             mine = g == r.generation or g == NO_GENERATION
-            if expelled and mine and said_late[i] != YES and not in_round:
-                registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID)
+            if expelled and mine and said_late[i] != YES and not spared:
+                registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID and not in_round)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES
             elif error[i] == 0 and 0 <= g == r.generation and r.answered[api] == r.asked[api]:
@@ -333,8 +337,9 @@ def judge(  # type: ignore[no-untyped-def]
                 if e == Event.LOST or (r.configured == YES and r.eager == YES):
                     registers.release_all(r)
 
-        # An id that was given up, or that the coordinator does not know
-        used = r.gone_id != 0 and member_id[i] == r.gone_id and api >= 0 and not answer and e != Event.LEAVE_SENT
+        # An id that was given up, or that the coordinator does not know; FindCoordinator carries none
+        carries = api >= 0 and not answer and e not in (Event.LEAVE_SENT, Event.LOOKUP_SENT)
+        used = carries and r.gone_id != 0 and member_id[i] == r.gone_id
         if used and found == excused and (r.source == _REFERENCE or now > r.lost_at + IN_FLIGHT_US):
             found = _find(findings, found, i, Rule.MEMBER_ID, 0, 0, -1, state)
 

@@ -355,8 +355,11 @@ class ReferenceMember:
 
     def _on_commit_answered(self) -> None:
         self._answered("commit")
-        if YES not in (self.join_out, self.sync_out) or self.line.error not in _EXPELLED:
-            self._maybe_expelled()
+        in_round = YES in (self.join_out, self.sync_out)
+        # Java's commit handler spares who has another generation by now; the reference, everybody in a round
+        spared = in_round and (self.source == "reference" or self.line.generation != self.generation)
+        if not spared or self.line.error not in _EXPELLED:
+            self._maybe_expelled(keeps_id=in_round)
         self._note_accepted("commit", self.commit_at)
 
     def _on_leave_sent(self) -> None:
@@ -428,17 +431,17 @@ class ReferenceMember:
     def _succeeded(self) -> bool:
         return self.line.error in (None, "NONE")
 
-    def _maybe_expelled(self) -> None:
+    def _maybe_expelled(self, *, keeps_id: bool = False) -> None:
         mine = self.line.generation in (self.generation, NO_GENERATION) and not self.is_said_late
         if self.line.error in _EXPELLED and mine:
-            self._be_expelled()
+            self._be_expelled(keeps_id=keeps_id)
         elif self.line.error == "REBALANCE_IN_PROGRESS":
             self.announced = YES
 
-    def _be_expelled(self) -> None:
+    def _be_expelled(self, *, keeps_id: bool = False) -> None:
         if self.generation >= 0 and self.asked_to_leave == NO:
             self.lost, self.lost_at = YES, self.now
-        self._lose_identity(id_too=self.line.error == "UNKNOWN_MEMBER_ID")
+        self._lose_identity(id_too=self.line.error == "UNKNOWN_MEMBER_ID" and not keeps_id)
 
     def _lose_identity(self, *, id_too: bool) -> None:
         self.generation = self.generation_before = self.joined = NO_GENERATION
@@ -457,8 +460,8 @@ class ReferenceMember:
     def _check_gone_id(self) -> None:
         """An id that was given up, or that the coordinator does not know, is used again."""
         line = self.line
-        request = line.event.endswith("_sent") and line.event != "leave_sent"
-        used = request and bool(self.gone_id) and line.member_id == self.gone_id
+        carries = line.event.endswith("_sent") and line.event not in ("leave_sent", "lookup_sent")
+        used = carries and bool(self.gone_id) and line.member_id == self.gone_id
         if used and not set(self.broken).difference(_NOT_ACTIONS) and self._loss_has_arrived():
             self._report("T-MEMBER-ID")
 

@@ -95,6 +95,25 @@ def test_an_error_that_came_too_late_expels_nobody(error: str, is_late: bool) ->
     assert bool(judge_plainly(trace)) is not is_late
 
 
+def test_M1_a_lookup_carries_no_member_id_so_none_that_was_given_up() -> None:
+    """Who has left looks up the coordinator: a trace from the wire has the last id there, as nothing tells it went."""
+    (trace,) = sample("stalled")
+    left = next(i for i, line in enumerate(trace) if line.event == "leave_sent")
+    place = next(i for i, line in enumerate(trace) if i > left and line.event == "join_sent")
+    again = msgspec.structs.replace(trace[place], member_id=trace[left].member_id)
+    asked = [msgspec.structs.replace(again, event="lookup_sent")]
+    answered = [msgspec.structs.replace(again, event="lookup_answered", error="NONE")]
+
+    def found(lines: list[TraceLine]) -> list[str]:
+        numbered = [msgspec.structs.replace(line, seq=seq) for seq, line in enumerate(lines)]
+        violations = judge_plainly(numbered)
+        assert judge_compiled(in_order(numbered)) == violations
+        return rules(violations)
+
+    assert found([*trace[:place], *asked, *answered, *trace[place:]]) == []
+    assert found([*trace[:place], again, *trace[place + 1 :]]) == ["T-MEMBER-ID"]
+
+
 @pytest.mark.parametrize("error", ["NONE", "REBALANCE_IN_PROGRESS"])
 def test_who_was_never_heard_in_a_generation_does_not_know_when_it_ended(error: str) -> None:
     """Its process may have stood still with JoinGroup's answer in its socket; a SyncGroup that is accepted tells."""
