@@ -7,6 +7,7 @@ is left out; the checker knows that this source does not show it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -102,7 +103,7 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
     for entry in entries:
         event = None
         if entry.kind == "command":
-            unsubscribes = '"unsubscribe"' in entry.text
+            unsubscribes = json.loads(entry.text)["command"] == "unsubscribe"
         elif unsubscribes and is_request("LeaveGroup")(entry):
             unsubscribes = False
             yield _event(entry.at_us, "unsubscribed"), entry

@@ -62,3 +62,9 @@ def test_kit_and_trace_check_agree_on_the_runs_of_python_clients_off_the_path(tm
 def test_kit_and_trace_check_agree_on_the_runs_of_built_clients(tmp_path: Path) -> None:
     """Not those in Rust, which take minutes to build."""
     agree(installed([name for name in BUILDS if name not in IN_RUST]), tmp_path)
+
+
+@pytest.mark.realtime
+@pytest.mark.nightly
+def test_kit_and_trace_check_agree_on_the_runs_of_clients_in_rust(tmp_path: Path) -> None:
+    agree(installed(sorted(IN_RUST)), tmp_path)

@@ -1,0 +1,63 @@
+"""What a trace from the wire tells: that the application unsubscribes, and under which identity who has left asks."""
+
+from __future__ import annotations
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.case import Case
+from groupspec.conformance.wire.case_run import CaseResult
+from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.judging import Outcome
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.scenarios import SCENARIOS
+from groupspec.conformance.wire.tests.agreement import found_in_trace
+from groupspec.conformance.wire.tests.stories import WireRun, expiry
+from groupspec.conformance.wire.to_trace import trace_events
+
+UNSUBSCRIBE, SUBSCRIBE = protocol.Unsubscribe(), protocol.Subscribe(topics=["unsubscribe"])
+
+
+def result_of(story: WireRun) -> CaseResult:
+    """The run as the kit has it."""
+    scenario = next(each for each in SCENARIOS.values() if each.rebalance == "eager")
+    case = Case(scenario, scenario.variants[0])
+    return CaseResult(Client("a client", ("true",)), case, "fake", "1", story.history(), Outcome(), {}, 2.0)
+
+
+def told(*commands: protocol.AnyCommand) -> CaseResult:
+    """The first JoinGroup with a member id is unanswered when the kit gives these commands; the client leaves."""
+    story = WireRun()
+    story.event(0, protocol.CommandDone(command="subscribe"))
+    story.polls(1, 600)
+    story.lookup(2)
+    story.join(5, -1, member_id="", error="MEMBER_ID_REQUIRED")
+    story.join(8, 1, ms=700)
+    for place, command in enumerate(commands):
+        text = protocol.encode(command).decode()
+        story.entries.append(Entry(600_000 + place * 1_000, "kit", "command", text))
+    story.leave(610)
+    return result_of(story)
+
+
+def test_L2_who_is_told_to_unsubscribe_has_asked_for_its_leave_group() -> None:
+    result = told(UNSUBSCRIBE)
+    names = [event.event for event in trace_events(result)]
+    assert names.count("unsubscribed") == 1
+    assert names[names.index("unsubscribed") + 1] == "leave_sent"
+    assert found_in_trace(result) == []
+
+
+def test_a_leave_group_that_nobody_asked_for_is_found() -> None:
+    for result in (told(), told(SUBSCRIBE)):
+        assert "unsubscribed" not in [event.event for event in trace_events(result)]
+        assert [one.rule for one in found_in_trace(result)] == ["T-ILLEGAL-TRANSITION"]
+
+
+def test_what_the_application_asks_for_later_goes_before_what_it_asked_for_first() -> None:
+    assert "unsubscribed" not in [event.event for event in trace_events(told(UNSUBSCRIBE, SUBSCRIBE))]
+
+
+def test_M1_who_has_left_and_looks_its_coordinator_up_carries_no_member_id() -> None:
+    """As krafka does: kit and trace have said otherwise."""
+    story = expiry()
+    story.lookup(3_505)
+    assert found_in_trace(result_of(story)) == []
