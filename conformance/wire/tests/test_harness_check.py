@@ -16,7 +16,9 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, Client, find_client
 from groupspec.conformance.wire.harness_check import CHECKS, Checked, check_harness, report, sessions
-from groupspec.conformance.wire.protocol import COMMANDS, FEATURES, misspelt_features, name_of
+from groupspec.conformance.wire.harness_check.checks import raised_by_close
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.protocol import COMMANDS, FEATURES, ErrorRaised, misspelt_features, name_of
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import BROKEN, Broken, harness
 from groupspec.conformance.wire.tests.building import BUILT_FIRST
@@ -76,6 +78,29 @@ def test_of_a_harness_that_joins_no_classic_group_what_it_gets_wrong_is_found(
     *python, source = fake.KIP_848_ONLY
     deaf = source.replace('say(name="command_done", command=command)', "")
     assert set(wrong(check_harness(Client("cmd:deaf", (*python, deaf))))) == {"command_done"}
+
+
+REFUSED = Entry(0, "wire", "response", api="JoinGroup", error="GROUP_AUTHORIZATION_FAILED")
+
+
+def error(call: str, name: str = "GroupAuthorizationError") -> Entry:
+    return Entry(0, "client", "error", event=ErrorRaised(error=name, message="no", call=call))
+
+
+@pytest.mark.parametrize(
+    ("came", "count"),
+    [
+        ([REFUSED, error("poll"), REFUSED, error("close")], 0),
+        ([REFUSED, error("poll"), REFUSED, error("close"), error("close")], 1),
+        ([REFUSED, error("poll"), error("close")], 1),
+        ([REFUSED, error("poll"), REFUSED, error("poll"), error("close")], 1),
+        ([REFUSED, error("poll"), REFUSED, error("close", "TypeError")], 1),
+        ([error("close")], 1),
+    ],
+    ids=["not told by a poll", "twice", "told", "both told", "another error", "no refusal"],
+)
+def test_close_may_raise_a_refusal_that_no_poll_has_told_and_nothing_else(came: list[Entry], count: int) -> None:
+    assert len(raised_by_close(came)) == count
 
 
 MISSPELT = Broken("a misspelt name", "def configure(self, command):\n    self.consumer = Consumr()", "commands", "")
