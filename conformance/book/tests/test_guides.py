@@ -20,6 +20,7 @@ from groupspec.conformance.book import api_pages, guides
 from groupspec.conformance.book.guides import FILES
 from groupspec.conformance.book.tests.pages import ReadPage
 from groupspec.conformance.tests.repository import ROOT
+from groupspec.conformance.wire.live.tests.cluster import cluster
 from groupspec.impl.broker.server import ScriptedBroker
 
 MY_CLIENT = """
@@ -37,9 +38,12 @@ class Consumer(Reference):
 MAY_FAIL = {
     "groupspec conform aiokafka --scenario member-unknown/slow-callback --report out": 1,
     "groupspec harness check 'cmd:python harness/harness.py'": 4,
+    "groupspec conform --record localhost:9092 --listen 9192 --seconds 120": 4,  # nobody connects here
 }
-NOT_TRIED = re.compile(r"\.\[|/var/log|localhost:9092|^(?:python3|\. |make |kafka-)")
-"""Installing, which tests of the wheel and CI do, and what needs a cluster of the reader's."""
+NOT_TRIED = re.compile(r"\.\[|/var/log|conform 'cmd:.*' --record localhost:9092|^(?:python3|\. |make |kafka-)")
+"""Installing, which tests of the wheel and CI do, and what needs a cluster of the reader's: its logs, Kafka's own
+tools, and a broker that makes topics, at which `real_broker/tests/test_recording.py` tries the same.
+"""
 
 
 def commands(file: Path) -> list[str]:
@@ -105,10 +109,20 @@ def test_every_command_of_the_guides_does_what_it_says(file: Path, tmp_path: Pat
     for line in commands(file):
         if NOT_TRIED.search(line):
             continue
-        run = subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, check=False
-        )
+        with cluster(nodes=1) as broker:
+            here = line.replace("localhost:9092", broker.bootstrap).replace("9192 --seconds 120", "0 --seconds 1")
+            run = subprocess.run(
+                ["bash", "-c", here], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, check=False
+            )
         assert run.returncode == MAY_FAIL.get(line, 0), f"{line}\n{run.stdout.decode()}\n{run.stderr.decode()}"
+
+
+def test_what_needs_a_cluster_is_all_that_is_not_tried() -> None:
+    lines = [line for file in FILES for line in commands(file) if "localhost:9092" in line]
+    assert [line for line in lines if NOT_TRIED.search(line)] == [
+        "groupspec conform 'cmd:python my_harness.py' --record localhost:9092 --report real"
+    ]
+    assert set(MAY_FAIL) <= {line for file in FILES for line in commands(file)}
 
 
 def test_the_listener_of_the_guide_writes_a_trace_and_a_callback_that_is_left_out_is_found(
