@@ -162,3 +162,5 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
         during = history.between(join.sent_us, end - history.slack_us, "OffsetCommit")
         if during:
             yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)
+        elif asked_for(history):
+            yield held("no OffsetCommit between JoinGroup and the answer to SyncGroup", join.sent_us)

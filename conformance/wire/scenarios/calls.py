@@ -101,7 +101,7 @@ def wakeup_of_a_member(context: ScenarioContext) -> None:
     rebalance="cooperative",
     needs="pull",
     variants=(
-        Variant("stable", point="", auto_commit=False, not_judged="M2"),
+        Variant("stable", point="", auto_commit=False, not_judged="M2 K4"),
         Variant("joining", point="JoinGroup", auto_commit=False, not_judged="M2"),
         Variant("syncing", point="SyncGroup", auto_commit=False, not_judged="M2"),
     ),

@@ -226,6 +226,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M5", "the same commit twice", stories.eager_rebalance, lambda s: s.commit(620, 1, {BOTH[0]: 6})),
     ("M7", "a partition that is not held", stories.cooperative_rebalance, lambda s: s.commit(1_500, 3, {BOTH[1]: 6})),
     ("M7", "between JoinGroup and SyncGroup", stories.eager_rebalance, lambda s: s.commit(800, 1, {BOTH[0]: 6})),
+    ("M7", "in mid-round, though the application asks for it", stories.eager_rebalance,
+     both(lambda s: s.commit(800, 1, {BOTH[0]: 6}), lambda s: s.event(805, protocol.OffsetsCommitted(success=True)))),
     ("O1", "another offset than the committed one", stories.eager_rebalance, lambda s: s.fetch(22, {BOTH[0]: 0})),
     ("O1", "the committed offset is not asked for", stories.eager_rebalance, drop("OffsetFetch", 0, 500)),
     ("O2", "looked up again", stories.cooperative_rebalance, lambda s: s.committed(1_000, {BOTH[0]: 6})),
@@ -387,6 +389,12 @@ def test_what_correct_clients_do_breaks_no_rule(
     change(story)
     judgement = judge(rule, story.history())
     assert judgement.verdict not in BROKEN, f"{what}: {judgement.reason}"
+
+
+def test_M7_an_application_that_commits_between_rounds_is_occasion_enough() -> None:
+    story = stories.eager_rebalance()
+    story.event(1_505, protocol.OffsetsCommitted(success=True))
+    assert judge("M7", story.history()).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("good", GOOD, ids=lambda good: good.__name__)
