@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.case import INSTANCE_ID, Case
@@ -45,6 +45,13 @@ from groupspec.conformance.wire.verdicts import Judgement, Verdict
 TRIES: Final = 3
 BESIDE: Final = "beside"
 """The client id of the member that is not judged."""
+
+
+class Clock(Protocol):
+    """Says when the kit stood still; see `StallClock`."""
+
+    def stalls_us(self, since_us: int = 0, /) -> Sequence[tuple[int, int]]:
+        """Start and end of each stall so far that ended at or after that time."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +87,14 @@ def run_case(client: Client, case: Case, clock: StallClock) -> CaseResult:
     Never raises for anything that the client or its harness does. Raises what too little memory raised: see `endings`.
     """
     for _ in range(TRIES):
-        result = _run_once(client, case, clock)
+        result = run_once(client, case, clock)
         if not any(each.verdict is Verdict.INCONCLUSIVE and each.timed for each in result.judgements.values()):
             break
     return result
 
 
-def _run_once(client: Client, case: Case, clock: StallClock) -> CaseResult:
+def run_once(client: Client, case: Case, clock: Clock) -> CaseResult:
+    """Runs the case once; raises what `run_case` does."""
     begun = time.monotonic()
     log = Log()
     started_us = log.note("note", f"{case.id} against {client.name}").at_us

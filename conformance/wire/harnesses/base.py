@@ -16,7 +16,7 @@ import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
@@ -51,6 +51,13 @@ class ToFillIn(Exception):
     """What a method of a skeleton raises until it is filled in: the kit says what it is to do, and where it stands."""
 
 
+class Sink(Protocol):
+    """Where events go."""
+
+    def say(self, event: Event) -> None:
+        """An event, which happens now; from any thread."""
+
+
 class Output:
     """The only writer to the protocol's stdout; any thread may use it."""
 
@@ -62,12 +69,13 @@ class Output:
     def say(self, event: Event) -> None:
         """One line, stamped now."""
         with self._lock:
-            line = protocol.encode(_stamped(event)) + b"\n"
+            line = protocol.encode(stamped(event)) + b"\n"
             while line:
                 line = line[os.write(self._descriptor, line) :]
 
 
-def _stamped(event: Event) -> Event:
+def stamped(event: Event) -> Event:
+    """The event with the time of now."""
     return msgspec.structs.replace(event, at_us=time.monotonic_ns() // 1000)
 
 
@@ -97,8 +105,8 @@ class Harness(ABC):
     consumer: Any
     woken_by: tuple[type[BaseException], ...] = ()
 
-    def __init__(self) -> None:
-        self.output = Output()
+    def __init__(self, output: Sink | None = None) -> None:
+        self.output = output or Output()
         self.callback_s = 0.0
         self.in_callback: Mapping[str, str] = {}
         self._application_thread = threading.get_ident()
@@ -238,14 +246,17 @@ class Harness(ABC):
 
     # The loop --------------------------------------------------------------------------------------------------------
 
-    def _read_commands(self, commands: queue.Queue[protocol.AnyCommand | None]) -> None:
-        """Reads stdin to its end. A line that is no command is the kit's mistake: say it and stop."""
+    def commands(self) -> Iterator[protocol.AnyCommand]:
+        """Those of stdin, to its end. A line that is no command is the kit's mistake: say it and stop."""
         for line in sys.stdin.buffer:
             try:
-                command = protocol.decode_command(line)
+                yield protocol.decode_command(line)
             except protocol.BrokenLine as problem:
                 print(f"harness: not a command: {problem}", file=sys.stderr)
-                break
+                return
+
+    def _read_commands(self, commands: queue.Queue[protocol.AnyCommand | None]) -> None:
+        for command in self.commands():
             if isinstance(command, protocol.Wakeup):
                 self._wake()
             else:
