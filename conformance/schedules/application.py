@@ -151,7 +151,7 @@ class Application:
         ConsumerCoordinator.onJoinPrepare, which revokes what is unsubscribed by the time that its one commit is done).
         """
         scenario = self._scenario
-        kept = scenario.timers_race or scenario.commits_fail or self._closed_meanwhile or scenario.elects_ms
+        kept = scenario.timers_race or scenario.commits_fail or self._closed_meanwhile or scenario.logs_change
         if not self._reading.is_under_way or not scenario.auto_commit or kept:
             return
         chosen_late = self._chosen_ms >= self._requests.committed_ms
@@ -352,7 +352,8 @@ class Application:
             "block that raises": lambda: consumer.__exit__(BlockRaised, BlockRaised(), None),
         }
         ending = self._scenario.ending
-        if ending == "block that raises" and self._scenario.commits_only_by_itself:
+        by_itself = self._scenario.commits_only_by_itself and not self._scenario.remakes  # which moves it back
+        if ending == "block that raises" and by_itself:
             self.ledger.processed = self._reading.before | {tp: self.ledger.next[tp] for tp in self.ledger.sought}
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
         joins = self._requests.rounds.joins
@@ -383,7 +384,7 @@ class Application:
         """What close() has to commit: all that was returned, where nothing keeps it from it."""
         scenario = self._scenario
         kept = scenario.timers_race or scenario.has_faults or scenario.commits_fail or scenario.is_closed_by_others
-        kept |= (scenario.static and scenario.works_long) or scenario.elects_ms > 0
+        kept |= (scenario.static and scenario.works_long) or scenario.logs_change
         if kept or not scenario.auto_commit or (self._requests.rounds.share is None and not scenario.manual):
             return {}
         return {
@@ -445,7 +446,7 @@ class Application:
 
     def _uncommitted(self, known: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
         """What an automatic commit should have covered by now, since there was a poll() after it."""
-        if not self._scenario.auto_commit or self._scenario.elects_ms:
+        if not self._scenario.auto_commit or self._scenario.logs_change:
             return {}
         left = {tp: at for tp, at in known.items() if tp in self.ledger.owned and at <= (self.ledger.next[tp] or -1)}
         return {tp: at for tp, at in left.items() if (self._group.known(tp) or -1) < at}

@@ -12,7 +12,8 @@ from random import Random
 from typing import Final
 
 from groupspec.conformance.schedules import scenario
-from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, SEEKS, Scenario
+from groupspec.conformance.schedules.answers import SLOW
+from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, LATENCY_MS, SEEKS, Scenario
 
 ASKS_MOST: Final = 3
 """Further calls of one application."""
@@ -23,6 +24,8 @@ def draw(seed: int) -> Scenario:
     drawn, random = scenario.draw(seed), Random(f"further {seed}")
     if random.random() < 0.25:
         drawn = _asking(drawn, random)
+    if random.random() < 0.1 and not (drawn.unreadable or drawn.holes or drawn.reset == "none"):
+        drawn = _electing(drawn, random)
     return drawn
 
 
@@ -36,3 +39,20 @@ def _asking(drawn: Scenario, random: Random) -> Scenario:
     for _ in range(random.randint(1, ASKS_MOST)):
         calls.insert(random.randint(1, len(calls)), random.choice(possible))
     return replace(drawn, calls=tuple(calls))
+
+
+def _electing(drawn: Scenario, random: Random) -> Scenario:
+    """Leaders change, or a topic is made anew, while it reads; or while it goes elsewhere as logs are compared."""
+    elects_ms = random.choice((1_000, 1_500, 3_000, 5_000, 9_000))
+    calls = tuple(call for call in drawn.calls if call not in SEEKS)
+    elected = replace(drawn, calls=calls, last_calls=(), elects_ms=elects_ms, loses=random.choice((0, 0, 2, 5)))
+    if random.random() < 0.5:
+        return replace(elected, remakes=random.random() < 0.7)
+    slow = {"OffsetForLeaderEpoch": (SLOW,) * random.randint(0, 3)}
+    return replace(
+        elected,
+        calls=(*elected.calls, *(("poll", "seek") * random.randint(2, 6))),
+        answers=elected.answers | slow,
+        latency_ms=LATENCY_MS,
+        poll_ms=LATENCY_MS,
+    )

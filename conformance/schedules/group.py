@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 
 from groupspec.conformance.schedules.another import Another
 from groupspec.conformance.schedules.answers import CUT, LEFT_OUT, LOST, MOVED, NEVER, ONE, SLOW
-from groupspec.conformance.schedules.logs import Logs
+from groupspec.conformance.schedules.logs import RESETS, Logs
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import PARTITIONS, TOPICS, Scenario
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
@@ -47,7 +47,6 @@ from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
 
 FIRST_COMMITTED: Final = 10
-RESETS: Final = {"earliest": 3, "latest": 90}
 ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
 """By the timestamps of ListOffsets."""
 
@@ -313,7 +312,7 @@ class RacingGroup:
 
     def _listed(self, request: ListOffsetsRequest, sent: SendRequest) -> Response:
         epochs, refuses = request.leader_epochs, self.logs.refusal
-        errors = {tp: refuses(sent.node, epochs.get(tp, -1)) for tp in request.timestamps}
+        errors = {tp: refuses(tp, sent.node, epochs.get(tp, -1)) for tp in request.timestamps}
         return ListOffsetsResponse(
             {
                 tp: ListedOffset(-1, errors[tp]) if errors[tp] else self._listed_at(sent.request_id, tp, timestamp)
@@ -325,9 +324,8 @@ class RacingGroup:
         if timestamp in MOMENTS:
             return ListedOffset(MOMENTS[timestamp], timestamp_ms=timestamp)
         offset, asked = ENDS[timestamp], (partition, timestamp) in self.asked
-        assert asked or partition.partition in self._scenario.fresh, (
-            f"{partition} is reset although an offset is committed (rule O1)"
-        )
+        may_be_reset = partition.partition in self._scenario.fresh or bool(self.logs.anew(partition))
+        assert asked or may_be_reset, f"{partition} is reset although an offset is committed (rule O1)"
         assert asked or offset == RESETS.get(self._scenario.reset), f"{partition} is reset to the wrong end (rule O6)"
         self._may_begin(request_id, partition, offset)
         return ListedOffset(offset)
@@ -344,7 +342,7 @@ class RacingGroup:
                 f"{partition} is committed at {wanted.offset}, which the application has never reached (rule M4)"
             )
             self.committed[partition], self.notes[partition] = wanted.offset, wanted.metadata
-            self.epochs[partition] = wanted.leader_epoch
+            self.epochs[partition] = -1 if self._scenario.remakes else wanted.leader_epoch
             self.commits.append((partition, wanted.offset))
 
     def _commit_others(self, request: OffsetCommitRequest, error: ErrorCode) -> Response:

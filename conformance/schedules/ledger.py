@@ -130,15 +130,17 @@ class Ledger:
         if self._scenario.is_closed_by_others:
             return  # a callback of the thread that closes may ask while poll() returns; or it comes after position()
         known = self.next.get(partition)
-        possible = self._group.starts.get(partition, set()) if known is None else {known}
+        possible = set(self._group.starts.get(partition, ())) if known is None else {known}
         possible |= {min(offset, self._group.logs.parting(partition)) for offset in possible}
+        possible |= self._group.logs.anew(partition)
         possible |= {self._group.logs.passes(offset) for offset in possible}
         assert found in possible, f"position() says {found} for {partition}, where it is one of {possible} (rule O1)"
 
     def _may_commit(self, partition: TopicPartition, offset: int, epoch: int) -> bool:
         written = self._written.get((partition, offset), epoch)
         by_itself = not ({"seek", "commit one"} & self._scenario.all_calls or self._scenario.is_closed_by_others)
-        assert epoch == written or not by_itself, f"{partition} is committed with leader epoch {epoch}, not {written}"
+        is_judged = by_itself and not self._scenario.remakes
+        assert epoch == written or not is_judged, f"{partition} is committed with leader epoch {epoch}, not {written}"
         passes = self._group.logs.passes
         if self.processed is not None and passes(self.processed.get(partition) or offset) < offset:
             return False

@@ -2,6 +2,9 @@
 
 The new leaders' logs are those of the old ones up to some offset; from there on they have other records, of the next
 leader epoch. So a reader that is further goes back to that offset, or it would skip records.
+
+Or the first topic is deleted and created anew: it has another id, and its leader epochs begin at 0 (KAFKA-12257). Who
+has read of it begins where its reset policy says; the offsets that are committed stay, but their epochs say nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace as with_changes
 
-from groupspec.conformance.schedules.scenario import UNREADABLE, Scenario
+from groupspec.conformance.schedules.scenario import TOPICS, UNREADABLE, Scenario
 from groupspec.impl.core.messages import (
     EpochEnd,
     ErrorCode,
@@ -22,6 +25,7 @@ from groupspec.impl.core.messages import (
     MetadataResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    TopicMetadata,
     TopicPartition,
 )
 from groupspec.impl.records import Decoded
@@ -33,6 +37,9 @@ UNREADABLE_EACH: Final = 6
 
 HOLE_EACH: Final = 5
 """Of so many offsets of a partition one is that of a batch without a record, if there are some."""
+
+RESETS: Final = {"earliest": 3, "latest": 90}
+"""Where each reset policy has a partition begin."""
 
 FAR: Final = 1_000_000
 """An offset that nobody reaches."""
@@ -77,13 +84,23 @@ class Logs:
         self.told_ends: dict[TopicPartition, set[int]] = {}
         self._parting: dict[TopicPartition, int] | None = None  # where the new leaders' logs differ, since they lead
 
-    def epoch(self) -> int:
+    def epoch(self, topic: str) -> int:
         """Of the present leaders; -1: nobody speaks of epochs."""
-        if not self._scenario.elects_ms:
+        scenario = self._scenario
+        if not scenario.elects_ms:
             return -1
-        if self._parting is None and self._scenario.elects_ms <= self._runtime.now_ms():
-            self._parting = {tp: max(0, at - self._scenario.loses) for tp, at in self._furthest.items()}
-        return 0 if self._parting is None else 1
+        if self._parting is None and scenario.elects_ms <= self._runtime.now_ms():
+            loses, lost = scenario.loses, {} if scenario.remakes else self._furthest
+            self._parting = {tp: max(0, at - loses) for tp, at in lost.items()}
+        has_changed = self._parting is not None
+        return int(not self._is_anew(topic)) if scenario.remakes else int(has_changed)
+
+    def _is_anew(self, topic: str) -> bool:
+        return self._scenario.remakes and topic == TOPICS[0] and self._parting is not None
+
+    def anew(self, partition: TopicPartition) -> set[int]:
+        """Where reading begins in a topic that was made anew; nowhere, if it was not."""
+        return {RESETS[self._scenario.reset]} if self._is_anew(partition.topic) else set()
 
     def parting(self, partition: TopicPartition) -> int:
         """From where on the present leader has other records than the one before it."""
@@ -91,6 +108,8 @@ class Logs:
 
     def goes_on(self, partition: TopicPartition, position: int, before: int, epoch: int) -> int:
         """Where the next record of this epoch must be for who has read up to here, the last one of the epoch before."""
+        if 0 <= epoch < before:  # of another topic with the same name
+            return RESETS[self._scenario.reset]
         return min(position, self.parting(partition)) if 0 <= before < epoch else position
 
     def passes(self, position: int) -> int:
@@ -107,8 +126,9 @@ class Logs:
         )
 
     def _fetched(self, partition: TopicPartition, at: int, node: str | int, epoch: int) -> FetchedPartition:
-        assert epoch >= 0 or self.epoch() < 0, f"Fetch of {partition} without the leader epoch that Metadata has told"
-        if error := self.refusal(node, epoch):
+        told = self.epoch(partition.topic)
+        assert epoch >= 0 or told < 0, f"Fetch of {partition} without the leader epoch that Metadata has told"
+        if error := self.refusal(partition, node, epoch):
             return FetchedPartition(b"", -1, error)
         self.told_ends.setdefault(partition, set()).add(at + 10)
         if self.passes(at) > at:
@@ -119,7 +139,8 @@ class Logs:
 
     def _record(self, partition: TopicPartition, offset: int) -> bytes:
         if self._scenario.elects_ms:
-            return b"%d:record of %d\n" % (offset, self.parting(partition) <= offset)
+            epoch = self.epoch(partition.topic) if self._scenario.remakes else int(self.parting(partition) <= offset)
+            return b"%d:record of %d\n" % (offset, epoch)
         unreadable = self._scenario.unreadable and offset % UNREADABLE_EACH == 1
         return b"%d:%b\n" % (offset, UNREADABLE if unreadable else b"record")
 
@@ -127,14 +148,15 @@ class Logs:
         """Where the epochs end that are asked about."""
         ends: dict[TopicPartition, EpochEnd] = {}
         for partition, epoch in request.epochs.items():
-            error = self.refusal(node, request.leader_epochs.get(partition, -1))
-            end = self.parting(partition) if epoch < self.epoch() else 2 * FAR
-            ends[partition] = EpochEnd(-1, -1, error) if error else EpochEnd(epoch, end)
+            error = self.refusal(partition, node, request.leader_epochs.get(partition, -1))
+            present = self.epoch(partition.topic)
+            end = self.parting(partition) if epoch < present else 2 * FAR
+            ends[partition] = EpochEnd(-1, -1, error) if error or epoch > present else EpochEnd(epoch, end)
         return OffsetForLeaderEpochResponse(ends)
 
-    def refusal(self, node: str | int, epoch: int) -> ErrorCode:
+    def refusal(self, partition: TopicPartition, node: str | int, epoch: int) -> ErrorCode:
         """Why this broker does not answer who takes it for the leader of this epoch."""
-        present = self.epoch()
+        present = self.epoch(partition.topic)
         if present < 0:
             return ErrorCode.NONE
         if node != 1 + present:
@@ -143,14 +165,15 @@ class Logs:
 
     def led(self, metadata: MetadataResponse) -> MetadataResponse:
         """The same with the present leaders."""
-        epoch = self.epoch()
+        return replace(metadata, topics=tuple(self._led(topic) for topic in metadata.topics))
+
+    def _led(self, topic: TopicMetadata) -> TopicMetadata:
+        epoch = self.epoch(topic.topic)
         if epoch < 0:
-            return metadata
-        topics = (
-            replace(topic, partitions=tuple(replace(p, leader=1 + epoch, leader_epoch=epoch) for p in topic.partitions))
-            for topic in metadata.topics
-        )
-        return replace(metadata, topics=tuple(topics))
+            return topic
+        partitions = tuple(replace(p, leader=1 + epoch, leader_epoch=epoch) for p in topic.partitions)
+        name = f"{topic.topic} {'anew' if self._is_anew(topic.topic) else ''}"
+        return replace(topic, partitions=partitions, topic_id=name.encode().ljust(16))
 
 
 _WRONG: Final[Sequence[ErrorCode]] = (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH)

@@ -130,6 +130,7 @@ class Scenario:
         manual: Whether it chooses its partitions by hand, instead of a subscription.
         elects_ms: When all partitions get other leaders; 0: never, and nobody speaks of leader epochs.
         loses: How many of the records that were fetched last they lack.
+        remakes: Whether then the first topic is deleted and created anew instead, and its leader epochs begin anew.
         unreadable: Whether the application cannot read some of the records.
         deserializing_ms: How long it takes over each record.
         last_calls: What it does just before it closes the consumer.
@@ -164,6 +165,7 @@ class Scenario:
     manual: bool = False
     elects_ms: int = 0
     loses: int = 0
+    remakes: bool = False
     unreadable: bool = False
     deserializing_ms: int = 0
     last_calls: tuple[str, ...] = ()
@@ -230,6 +232,11 @@ class Scenario:
         return bool({"work too long", "work for a while"} & self.all_calls)
 
     @property
+    def logs_change(self) -> bool:
+        """Whether records that were read may be gone, or others stand in their places."""
+        return self.elects_ms > 0 and (self.remakes or self.loses > 0)
+
+    @property
     def has_faults(self) -> bool:
         """Whether anything fails, rebalances apart."""
         return bool(self.breaks) or any(set(errors) - NO_FAULTS for errors in self.answers.values())
@@ -267,7 +274,8 @@ class Scenario:
         another = "it has led before" if self.returns else another
         leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
-        elects = f"; new leaders at {self.elects_ms} ms, without {self.loses} records" if self.elects_ms else ""
+        change = f"{TOPICS[0]} made anew" if self.remakes else f"new leaders, without {self.loses} records,"
+        elects = f"; {change} at {self.elects_ms} ms" if self.elects_ms else ""
         kinds = f"{', some cannot be read' * self.unreadable}{', and batches without one' * self.holes}"
         records = f"{self.deserializing_ms} ms for each{kinds}"
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)

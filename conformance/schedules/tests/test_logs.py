@@ -1,0 +1,76 @@
+"""Logs that change under a reader: who overlooks it reads what it should not, or nothing any more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import count, islice
+
+import pytest
+
+from groupspec.conformance.mutation.mutant import Seam
+from groupspec.conformance.schedules.campaign import search
+from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicMetadata, TopicPartition
+from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.partition_state import PartitionState, Position, Shared
+from groupspec.impl.core.positions import Positions
+
+WITHIN = 300
+"""Schedules of scenarios that can show it."""
+
+Committed = dict[TopicPartition, OffsetAndMetadata]
+
+
+def _takes_it_for_the_old_one(take: Callable[..., None], self: Metadata, topic: TopicMetadata) -> None:
+    self._ids[topic.topic] = topic.topic_id
+    take(self, topic)
+
+
+def _whatever_the_position_is(
+    at: Callable[..., PartitionState | None], self: Shared, partition: TopicPartition, position: Position
+) -> PartitionState | None:
+    p = self.partitions.get(partition)
+    return at(self, partition, position) or (p if p is not None and p.position is not None else None)
+
+
+def _only_with_epochs(to_commit: Callable[[Positions], Committed], self: Positions) -> Committed:
+    return {partition: place for partition, place in to_commit(self).items() if place.leader_epoch >= 0}
+
+
+BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]] = {
+    "a topic made anew": (
+        lambda seam: seam.replace(Metadata._take, _takes_it_for_the_old_one),
+        lambda drawn: drawn.remakes,
+        "nothing comes of|not known after",
+    ),
+    "a comparison for another position": (
+        lambda seam: seam.replace(Shared.at, _whatever_the_position_is),
+        lambda drawn: "OffsetForLeaderEpoch" in drawn.answers and drawn.loses > 0,
+        "rule O2|not known after",
+    ),
+    "a position without an epoch": (
+        lambda seam: seam.replace(Positions.to_commit, _only_with_epochs),
+        lambda drawn: drawn.elects_ms > 0 and not drawn.logs_change and drawn.auto_commit and drawn.seeks,
+        "rule M5|rule M8|rules C3, M8|rule L5",
+    ),
+}
+"""What is broken -> how, which scenarios can show it, and what is told then."""
+
+
+SLOWLY_SHOWN = "a comparison for another position"
+
+
+@pytest.mark.parametrize(
+    "broken", [pytest.param(one, marks=[pytest.mark.exhaustive] * (one == SLOWLY_SHOWN)) for one in BROKEN]
+)
+def test_who_overlooks_that_the_logs_have_changed_is_found_out(broken: str) -> None:
+    change, can_show, told = BROKEN[broken]
+    numbers = (number for number in count(1) if can_show(draw(number)))
+    with Seam() as seam:
+        change(seam)
+        failures = (search(1, number, shrink=False) for number in islice(numbers, WITHIN))
+        failure = next(filter(None, failures), None)
+    assert failure is not None, f"not found in {WITHIN} schedules"
+    assert re.search(told, str(failure.outcome.error)), failure
