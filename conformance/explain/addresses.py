@@ -10,6 +10,7 @@ _PLACES: Final = {
     "check": "checks.html#{}",
     "claim": "properties.html#{}",
     "condition": "request_handling.html#{}",
+    "defect": "defect-{}.html",
     "difference": "differences.html#{}",
     "finding": "finding-{}.html",
     "machine": "machine-{}.html",

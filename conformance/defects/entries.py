@@ -1,0 +1,54 @@
+"""The list of the defects: `defects.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from groupspec.spec.datafile import Record, read_entries
+
+
+class Defect(Record, frozen=True):
+    """One defect of a released client.
+
+    Attributes:
+        id: Lower case with hyphens; its folder has underscores instead.
+        client: A built-in client's name.
+        version: Of that client: the one that its page is about.
+        rule: The rule that it breaks.
+        title: One line.
+        costs: What it costs a user, in a few words.
+        kit: A case of the wire kit in which the rule is broken, as the docket has it; empty if a stress run found it.
+        known: The entry of `stress/known.toml` that is about it, too; empty if there is none.
+        searched: How the client's tracker was searched, when, and what was found.
+    """
+
+    id: str
+    client: str
+    version: str
+    rule: str
+    title: str
+    costs: str
+    searched: str
+    kit: str = ""
+    known: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where its page and its reproduction are."""
+        return Path(__file__).with_name(self.id.replace("-", "_"))
+
+    @property
+    def page(self) -> Path:
+        """The report."""
+        return self.folder / "README.md"
+
+    @property
+    def script(self) -> Path:
+        """The reproduction: `python reproduce.py HOST:PORT` ends with 1 while the defect is there, and with 0 after."""
+        return self.folder / "reproduce.py"
+
+
+DEFECTS: Final[Mapping[str, Defect]] = read_entries(Path(__file__).with_name("defects.toml"), Defect)
+"""Each by its id."""
