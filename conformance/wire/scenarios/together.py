@@ -79,7 +79,7 @@ def two_members_cooperative(context: ScenarioContext) -> None:
     source="KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin; KAFKA-16169",
     needs="static",
     variants=(
-        Variant("replaced", point="replaced", more=INSTANCE, not_judged="O1 O4"),
+        Variant("replaced", point="replaced", more=INSTANCE, not_judged="M1 M7 O1 O4"),
         Variant("replaces", point="replaces", more=INSTANCE, not_judged="X2"),
     ),
     timeout_ms=6_000,
