@@ -35,6 +35,8 @@ class Variant:
     point: str = ""
     """Where on the way the story takes its turn, of a scenario that has it at several points."""
     topic: str = "orders"
+    pattern: str = ""
+    """What is subscribed to in place of the topic: all that match."""
     auto_commit_interval_ms: int = 60_000
     more: tuple[tuple[str, str], ...] = ()
     """Further settings, by the names of Kafka's consumer."""

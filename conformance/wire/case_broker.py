@@ -181,6 +181,11 @@ class CaseBroker:
         for number in range(before, partitions):
             self._broker.append(self._topic, number, [b"record"] * RECORDS)
 
+    def add_topic(self, topic: str) -> None:
+        """There is another topic from now on, with one partition and six records."""
+        self._broker.set_partitions(topic, 1)
+        self._broker.append(topic, 0, [b"record"] * RECORDS)
+
     def elect(self, partition: int, end: int | None = None) -> None:
         """The other node leads this partition from now on; `end`: where its log ends, if it is short."""
         led = 1 + partition % NODES

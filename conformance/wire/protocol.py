@@ -41,6 +41,7 @@ FEATURES: Final = {
     "pause": "pausing and resuming partitions",
     "wakeup": "another thread ends the call in progress, or else the next one",
     "callback_commit": "a callback may commit, and wait for it",
+    "pattern": "subscriptions by a regular expression",
     "raising_listener": "a callback may raise: the rebalance goes on all the same",
 }
 """What a client may offer: its group protocols, and more. A rule that needs more than a client offers is UNSUPPORTED
@@ -118,9 +119,10 @@ class Configure(Command, frozen=True, tag="configure"):
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):
-    """Subscribe to these topics, with a listener."""
+    """Subscribe to these topics, with a listener; with a `pattern` to all that match it, and to no others."""
 
     topics: list[str]
+    pattern: str = ""
 
 
 class Poll(Command, frozen=True, tag="poll"):

@@ -124,7 +124,8 @@ class ClientContext:
                 **self.case.scenario.timeouts,
             )
         )
-        self._command(protocol.Subscribe(topics=[self.around.topic]))
+        pattern = self.variant.pattern
+        self._command(protocol.Subscribe(topics=[] if pattern else [self.around.topic], pattern=pattern))
 
     def poll(self, poll_ms: int | None = None, times: int = 0) -> None:
         """Poll for ever, or that many times, with this timeout or the variant's."""

@@ -82,10 +82,14 @@ def encode_response(api_key: int, version: int, correlation_id: int, body: Field
 
 
 def decode_request(api_key: int, version: int, data: bytes) -> Struct:
-    """The body of a request, which must end where the bytes end. Raises MalformedMessage."""
+    """The body of a request. Raises MalformedMessage.
+
+    What comes behind its last field is not looked at, as in Kafka (AbstractRequest.parseRequest): librdkafka's Metadata
+    for all topics has three bytes more than it should.
+    """
     payload = load_request_schema(api_key, version)
     _, start = _decode(payload.__header_schema__, data, 0)
-    return _decode_to_end(payload, data, start)
+    return _decode(payload, data, start)[0]
 
 
 def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int, int]:

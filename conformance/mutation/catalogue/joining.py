@@ -152,6 +152,13 @@ def what_changes_during_the_round_is_missed(self: Joining, response: object) -> 
         self._membership.rejoin_again = False
 
 
+@mutant("J8-listed-once", "J8", SubscriptionState.list_topics, scenarios="topic-matches")
+def a_topic_that_comes_later_is_not_found(original: Method, self: SubscriptionState, names: object) -> None:
+    """Which topics match a pattern is found out once, when the application subscribes."""
+    if not self._shared.listed:
+        original(self, names)
+
+
 # Synchronising -------------------------------------------------------------------------------------------------------
 
 

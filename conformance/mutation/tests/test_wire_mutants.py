@@ -67,6 +67,7 @@ ONE_EACH_STORY = {
     "BUG-49": "commit-in-a-callback/revoked",
     "C4-swallowed": "callback-raises/revoked",
     "BUG-52": "two-members/leads",
+    "J8-listed-once": "topic-matches",
     "K1-claims-nothing": "two-members-cooperative/leads",
     "X2-fenced-in-silence": "static-restart/replaced",
 }

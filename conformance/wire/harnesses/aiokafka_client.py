@@ -39,6 +39,7 @@ class AioKafka(Harness):
         "pause",
         "callback_commit",
         "raising_listener",
+        "pattern",
     )
 
     def __init__(self) -> None:
@@ -64,6 +65,10 @@ class AioKafka(Harness):
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener."""
         self._in_loop(lambda: self.consumer.subscribe(topics, listener=_Listener(self)))
+
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        """The same to all topics that match."""
+        self._in_loop(lambda: self.consumer.subscribe(pattern=pattern, listener=_Listener(self)))
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""

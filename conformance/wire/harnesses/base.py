@@ -134,6 +134,10 @@ class Harness(ABC):
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener that calls `assigned`, `revoked` and `lost`."""
 
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        """The same to all topics that match a regular expression."""
+        raise Unsupported("the command subscribe with a pattern")
+
     @abstractmethod
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll; the offsets of the records that it returned."""
@@ -301,6 +305,8 @@ class Harness(ABC):
                 case protocol.Configure():
                     self.callback_s, self.in_callback = command.callback_ms / 1000, command.in_callback
                     self.configure(command)
+                case protocol.Subscribe() if command.pattern:
+                    self.subscribe_to_pattern(command.pattern)
                 case protocol.Subscribe():
                     self.subscribe(command.topics)
                 case protocol.Poll():

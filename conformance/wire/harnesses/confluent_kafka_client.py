@@ -41,6 +41,7 @@ class ConfluentKafka(Harness):
         "pause",
         "callback_commit",
         "raising_listener",
+        "pattern",
     )
 
     def version(self) -> str:
@@ -68,6 +69,10 @@ class ConfluentKafka(Harness):
             on_revoke=lambda _, partitions: self.revoked(partitions),
             on_lost=lambda _, partitions: self.lost(partitions),
         )
+
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        """The same to all topics that match: to librdkafka what begins with a ^."""
+        self.subscribe([pattern])
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""

@@ -38,6 +38,7 @@ class KafkaPython(Harness):
         "seek",
         "pause",
         "raising_listener",
+        "pattern",
     )
 
     def configure(self, command: protocol.Configure) -> None:
@@ -48,6 +49,10 @@ class KafkaPython(Harness):
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener."""
         self.consumer.subscribe(topics, listener=_Listener(self))
+
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        """The same to all topics that match."""
+        self.consumer.subscribe(pattern=pattern, listener=_Listener(self))
 
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""

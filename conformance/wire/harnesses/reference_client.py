@@ -41,6 +41,10 @@ class Reference(Harness):
         """Subscribe, with a listener."""
         self.consumer.subscribe(topics, Listener(self))
 
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        """The same to all topics that match."""
+        self.consumer.subscribe(listener=Listener(self), pattern=pattern)
+
     def poll(self, poll_ms: int) -> Mapping[AnyPartition, Sequence[int]]:
         """One poll."""
         records: dict[AnyPartition, list[int]] = {}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, names, subscription_of
+from groupspec.conformance.wire.protocol import Subscribe
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain, within
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, MetadataResponse, SyncGroupRequest
 from groupspec.impl.core.protocol import (
@@ -54,14 +56,37 @@ def the_leader_watches_the_topics(history: History) -> Iterator[Finding]:
         at_us = next(grown, None)
         if at_us is None:
             continue
-        again = history.first("JoinGroup", sync.sent_us)
-        if again is not None:
-            since_us = min(at_us, again.sent_us)
-            reason = "JoinGroup after Metadata had told of new partitions"
-            yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
-        elif history.took_ms(at_us, history.until_close_us) > REJOINS_WITHIN_MS:
-            reason = "Metadata told the leader of new partitions, and it did not join again"
-            yield in_vain(reason, at_us, history.until_close_us)
+        yield from joined_again(history, sync, at_us, "new partitions")
+
+
+@checks("J8")
+def the_leader_watches_for_topics_that_match(history: History) -> Iterator[Finding]:
+    """The same of a topic that matches the pattern which the application subscribed to."""
+    patterns = [command.pattern for _, command in history.commands(Subscribe) if command.pattern]
+    if not patterns:
+        return
+    for join, _, sync in rounds_led(history):
+        subscription = subscription_of(join.asked(JoinGroupRequest))
+        if subscription is None:
+            continue
+        for exchange in history.of("Metadata"):
+            answer = exchange.answered(MetadataResponse)
+            there = () if answer is None else (t.topic for t in answer.topics if t.error.name == "NONE")
+            more = [topic for topic in there if re.match(patterns[-1], topic) and topic not in subscription.topics]
+            if more and sync.sent_us < exchange.told_us < history.until_close_us:
+                yield from joined_again(history, sync, exchange.told_us, f"{more[0]}, which matches")
+                break
+
+
+def joined_again(history: History, sync: Exchange, at_us: int, what: str) -> Iterator[Finding]:
+    """Whether the leader of this round, which was told of something at that time, has joined again soon."""
+    again = history.first("JoinGroup", sync.sent_us)
+    if again is not None:
+        reason = f"JoinGroup after Metadata had told of {what}"
+        yield within(history, min(at_us, again.sent_us), again.sent_us, REJOINS_WITHIN_MS, reason)
+    elif history.took_ms(at_us, history.until_close_us) > REJOINS_WITHIN_MS:
+        reason = f"Metadata told the leader of {what}, and it did not join again"
+        yield in_vain(reason, at_us, history.until_close_us)
 
 
 @checks("K3", rebalance="cooperative")

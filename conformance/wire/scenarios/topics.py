@@ -12,6 +12,7 @@ from groupspec.impl.broker.actions import Hold
 
 LOOKS_OFTEN: Final = (("metadata.max.age.ms", "300"),)
 GROWN: Final = 6
+PATTERN: Final = "^orders.*"
 REACHED_WITHIN_S: Final = 6.0
 
 
@@ -47,6 +48,31 @@ def topic_grows(context: ScenarioContext) -> None:
 def topic_grows_cooperative(context: ScenarioContext) -> None:
     """The same under the cooperative protocol: what the member has it keeps, and reads on meanwhile."""
     _grows(context)
+
+
+@scenario(
+    rules="D4 J1 J2 J8 J10 S2 S3 H3 C1 C3 M1 M7 O1 O3 O4 O5 O6 W1",
+    source="ConsumerCoordinator.updatePatternSubscription; KafkaConsumer.subscribe (pattern)",
+    needs="pattern",
+    variants=(Variant(more=LOOKS_OFTEN, pattern=PATTERN),),
+    timeout_ms=3_000,
+    quick=False,
+)
+def topic_matches(context: ScenarioContext) -> None:
+    """The client subscribes by a pattern, and a topic comes that matches it: it is noticed, assigned, and read.
+
+    It joins again by itself, with the longer subscription, and goes on with the topic that it had.
+    """
+    context.stable_member()
+    since = context.now()
+    context.broker.add_topic("orders-more")
+    joined = context.expect_request("JoinGroup", rule="J8", since=since)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_records_of(["orders-more-0"], rule="O1", since=joined)
+    context.broker.append_records()
+    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
+    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
+    context.close()
 
 
 @scenario(

@@ -146,10 +146,11 @@ def long_join() -> WireRun:
     return story
 
 
-def metadata(story: WireRun, at_ms: float, partitions: int) -> None:
-    """Metadata of the topic."""
+def metadata(story: WireRun, at_ms: float, partitions: int, *more: str) -> None:
+    """Metadata of the topic, and of more of one partition each."""
     parts = tuple(PartitionMetadata(number, 1) for number in range(partitions))
-    answer = MetadataResponse((Broker(1, "127.0.0.1", 9001),), (TopicMetadata("orders", parts),))
+    topics = TopicMetadata("orders", parts), *(TopicMetadata(topic, parts[:1]) for topic in more)
+    answer = MetadataResponse((Broker(1, "127.0.0.1", 9001),), topics)
     story.exchange(at_ms, "Metadata", MetadataRequest(("orders",)), answer)
 
 
@@ -164,6 +165,16 @@ def grown() -> WireRun:
     story.join(620, 2)
     story.sync(625, 2)
     story.close(4_000, 10)
+    return story
+
+
+def matched() -> WireRun:
+    """The application subscribes by a pattern; from 600 on there is another topic that matches, and it joins again."""
+    story = grown()
+    without(lambda e: e.api == "Metadata")(story)
+    command(story, 0, protocol.Subscribe(topics=[], pattern="^orders.*"))
+    metadata(story, 0.5, 2, "payments")
+    metadata(story, 600, 2, "payments", "orders-more")
     return story
 
 
@@ -220,6 +231,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ("J5", "hung up after the request timeout", long_join,
      lambda s: s.entries.append(Entry(2_100_000, "wire", "disconnect", node=1, connection=1))),
     ("J8", "new partitions are not noticed", grown,
+     without(lambda e: e.at_us >= 605_000 and e.source == "wire")),
+    ("J8", "a topic that matches is not noticed", matched,
      without(lambda e: e.at_us >= 605_000 and e.source == "wire")),
     ("K3", "what another one owns by a later generation is kept", lambda: claims(BOTH[1:]),
      lambda s: s.entries.__setitem__(slice(None), claims().entries)),

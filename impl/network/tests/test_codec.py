@@ -251,7 +251,12 @@ def test_noise_is_read_or_refused_and_nothing_else_happens(api_version: tuple[st
             assert str(refusal)  # noqa: PT017  (either outcome is right)
 
 
-def test_bytes_after_the_end_are_refused() -> None:
+def test_bytes_after_the_end_of_a_request_are_left_alone() -> None:
+    encoded = encode_request(MetadataRequest(None), 13, 7, "client")
+    assert decode_request(encoded + bytes(3)) == decode_request(encoded)
+
+
+def test_bytes_after_the_end_of_an_answer_are_refused() -> None:
     encoded = encode_response(HeartbeatResponse(ErrorCode.NONE), 4, 7)
     with pytest.raises(MalformedMessage, match=r"ends at byte \d+, but \d+ bytes came"):
         decode_response("Heartbeat", 4, encoded + b"!")

@@ -16,6 +16,7 @@ export type Feature =
   | "pause"
   | "wakeup"
   | "callback_commit"
+  | "pattern"
   | "raising_listener";
 
 /** What configure says, besides what it is called. */

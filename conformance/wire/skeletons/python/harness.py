@@ -34,6 +34,7 @@ class MyHarness(base.Harness):
         # "pause",  # pausing and resuming partitions
         # "wakeup",  # another thread ends the call in progress, or else the next one
         # "callback_commit",  # a callback may commit, and wait for it
+        # "pattern",  # subscriptions by a regular expression
         # "raising_listener",  # a callback may raise: the rebalance goes on all the same
     )
 

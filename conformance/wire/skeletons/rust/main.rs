@@ -23,6 +23,7 @@ const FEATURES: &[&str] = &[
     // "pause",             // pausing and resuming partitions
     // "wakeup",            // another thread ends the call in progress, or else the next one
     // "callback_commit",   // a callback may commit, and wait for it
+    // "pattern",          // subscriptions by a regular expression
     // "raising_listener",  // a callback may raise: the rebalance goes on all the same
 ];
 

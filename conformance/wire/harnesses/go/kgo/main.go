@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"groupspec/harnesses/protocol"
@@ -17,7 +18,10 @@ import (
 // Not seek: SetOffsets is to be used only while no rebalance can come, says its documentation.
 var features = []string{
 	"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit", "pause", "callback_commit",
+	"pattern",
 }
+
+const metadataMinAge = 100 * time.Millisecond // it may not be above the other one
 
 type harness struct {
 	settings *protocol.Command
@@ -35,7 +39,7 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 	case "configure":
 		h.settings = c // kgo's client joins as soon as there is one, so it is made by subscribe
 	case "subscribe":
-		return h.subscribe(c.Topics)
+		return h.subscribe(c)
 	case "commit":
 		h.commit()
 	case "pause":
@@ -50,8 +54,11 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 	return nil
 }
 
-func (h *harness) subscribe(topics []string) error {
-	s := h.settings
+func (h *harness) subscribe(c *protocol.Command) error {
+	s, topics := h.settings, c.Topics
+	if c.Pattern != "" {
+		topics = []string{c.Pattern}
+	}
 	balancer := kgo.RangeBalancer()
 	if s.Rebalance == "cooperative" {
 		balancer = kgo.CooperativeStickyBalancer()
@@ -76,6 +83,12 @@ func (h *harness) subscribe(topics []string) error {
 		kgo.OnPartitionsAssigned(h.assigned),
 		kgo.OnPartitionsRevoked(h.revoked),
 		kgo.OnPartitionsLost(h.lost),
+	}
+	if c.Pattern != "" {
+		options = append(options, kgo.ConsumeRegex())
+	}
+	if age, err := strconv.Atoi(s.More["metadata.max.age.ms"]); err == nil {
+		options = append(options, kgo.MetadataMaxAge(protocol.Milliseconds(age)), kgo.MetadataMinAge(metadataMinAge))
 	}
 	if s.AutoCommit {
 		options = append(options, kgo.AutoCommitInterval(protocol.Milliseconds(s.AutoCommitIntervalMs)))

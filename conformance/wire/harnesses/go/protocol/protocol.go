@@ -43,6 +43,7 @@ type Command struct {
 	InCallback           map[string]string `json:"in_callback"`
 
 	Topics     []string    // subscribe
+	Pattern    string      // subscribe: in place of topics, if it is not empty
 	PollMs     int         `json:"poll_ms"` // poll
 	Times      int         // poll
 	Topic      string      // seek

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -31,7 +32,7 @@ public final class Harness implements Protocol.Client {
     private static final List<String> KIP_848 = List.of("consumer_protocol");
     private static final List<String> EITHER = List.of(
             "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit",
-            "static", "seek", "pause", "wakeup", "callback_commit", "raising_listener");
+            "static", "seek", "pause", "wakeup", "callback_commit", "pattern", "raising_listener");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final GroupProtocol protocol;
@@ -81,7 +82,16 @@ public final class Harness implements Protocol.Client {
 
     @Override
     public void subscribe(List<String> topics) {
-        consumer.subscribe(topics, new ConsumerRebalanceListener() {
+        consumer.subscribe(topics, listener());
+    }
+
+    @Override
+    public void subscribeToPattern(String pattern) {
+        consumer.subscribe(Pattern.compile(pattern), listener());
+    }
+
+    private ConsumerRebalanceListener listener() {
+        return new ConsumerRebalanceListener() {
             @Override
             public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
                 callback("partitions_assigned", partitions);
@@ -96,7 +106,7 @@ public final class Harness implements Protocol.Client {
             public void onPartitionsLost(Collection<TopicPartition> partitions) {
                 callback("partitions_lost", partitions);
             }
-        });
+        };
     }
 
     @Override

@@ -27,6 +27,11 @@ public final class Protocol {
         /** Subscribe with a listener that calls {@link Protocol#callback}; do not poll yet. */
         void subscribe(List<String> topics) throws Exception;
 
+        /** The same to all topics that match a regular expression. */
+        default void subscribeToPattern(String pattern) throws Exception {
+            throw new Unsupported("the command subscribe with a pattern");
+        }
+
         /** Poll once; what records it returned. */
         List<Range> poll(Duration timeout) throws Exception;
 
@@ -249,7 +254,12 @@ public final class Protocol {
                 case "subscribe" -> {
                     List<String> topics = new ArrayList<>();
                     command.getAsJsonArray("topics").forEach(topic -> topics.add(topic.getAsString()));
-                    client.subscribe(topics);
+                    String pattern = command.has("pattern") ? command.get("pattern").getAsString() : "";
+                    if (pattern.isEmpty()) {
+                        client.subscribe(topics);
+                    } else {
+                        client.subscribeToPattern(pattern);
+                    }
                 }
                 case "poll" -> {
                     polling = true;

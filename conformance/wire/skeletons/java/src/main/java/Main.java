@@ -23,6 +23,7 @@ public final class Main implements Protocol.Client {
             // "pause",             // pausing and resuming partitions
             // "wakeup",            // another thread ends the call in progress, or else the next one
             // "callback_commit",   // a callback may commit, and wait for it
+            // "pattern",          // subscriptions by a regular expression
             // "raising_listener",  // a callback may raise: the rebalance goes on all the same
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
