@@ -215,6 +215,7 @@ def gather(out: Path, steps: Sequence[Step]) -> Results:
         title="The demo",
         conform=result("wire", Conform),
         runs_folder=out / "wire",
+        page_folder=out,
         generated={driver: suite for driver, suite in suites.items() if suite is not None},
         trace_check=result("traces", TraceCheck),
         why=result("log", Why),

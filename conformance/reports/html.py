@@ -1,16 +1,19 @@
 """The HTML report: one file, with everything in it, for a browser, a phone, a printer, or an attachment to a ticket.
 
 Nothing is loaded from anywhere: styles, pictures and the few lines of script are inside. Without the script everything
-can still be read; it only saves a jump to the evidence of a finding.
+can still be read; it only saves a jump to the evidence of a finding. The reproduction of each FAIL lies beside the page,
+and is linked.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -32,7 +35,8 @@ from groupspec.conformance.reports.verdicts import (
     slug,
     totals,
 )
-from groupspec.conformance.wire.verdicts import VERDICTS
+from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
+from groupspec.conformance.wire.verdicts import VERDICTS, Verdict
 from groupspec.spec.rules import RULES
 
 MAX_LOG_LINES = 400
@@ -47,6 +51,7 @@ class Results:
         title: The page's heading.
         conform: The verdicts.
         runs_folder: Where the wire kit wrote its logs and diagrams: what the rows' `folder` is relative to.
+        page_folder: Where the page is put, for links to what lies below `runs_folder`; None: it has none.
         generated: Driver to its run of the generated suite.
         trace_check: What the recorded traces broke.
         why: A log, explained.
@@ -59,6 +64,7 @@ class Results:
     title: str
     conform: Conform | None = None
     runs_folder: Path = Path()
+    page_folder: Path | None = None
     generated: dict[str, Generated] = field(default_factory=dict)
     trace_check: TraceCheck | None = None
     why: Why | None = None
@@ -87,6 +93,7 @@ def report_html(results: Results) -> str:
             crashes={client.name: client.crashes for client in judged.clients if client.crashes},
             runs=runs(lines, partial(_evidence, results.runs_folder)),
             position=partial(_position, results.runs_folder),
+            reproduction=partial(_reproduction, results),
             pictures=machine_pictures(results.generated),
             traces=by_kind(results.trace_check) if results.trace_check else {},
             css=Markup(template_text("base.css", "report.css")),
@@ -99,7 +106,9 @@ def conform_page(folder: Path) -> str:
     """The page of one `groupspec conform --report FOLDER`, which has written its results there."""
     conform = read(folder / "conform.json", Conform)
     names = " and ".join(client.name for client in conform.clients)
-    return report_html(Results(f"Conformance of {names or 'no client'}", conform=conform, runs_folder=folder))
+    return report_html(
+        Results(f"Conformance of {names or 'no client'}", conform=conform, runs_folder=folder, page_folder=folder)
+    )
 
 
 def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
@@ -126,6 +135,14 @@ def _position(folder: Path, row: VerdictRow) -> Position | None:
     if row.trace_seq is None or not row.folder:
         return None
     return position(folder / row.folder / "trace.ndjson", row.trace_seq)
+
+
+def _reproduction(results: Results, row: VerdictRow) -> str:
+    """The address, from the page, of what runs a FAIL again without the kit; "" if that was not written."""
+    place = results.runs_folder / row.folder / REPRODUCTION
+    if row.verdict != Verdict.FAIL.value or not row.folder or results.page_folder is None or not place.is_dir():
+        return ""
+    return f"{quote(Path(os.path.relpath(place, results.page_folder)).as_posix())}/"
 
 
 def _environment() -> Environment:

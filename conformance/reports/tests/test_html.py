@@ -21,7 +21,7 @@ from groupspec.conformance.reports.position import position, rows_of
 from groupspec.conformance.reports.templating import template_text
 from groupspec.conformance.reports.tests import samples
 from groupspec.conformance.reports.verdicts import cell, findings, matrix
-from groupspec.conformance.wire.campaign import judged_again
+from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.recording import judge_recording, load
 from groupspec.conformance.wire.rules import CHECKERS
 
@@ -135,6 +135,25 @@ def test_a_stall_is_one_finding_and_what_it_broke_besides_stands_below_it(tmp_pa
     page = Page(report_html(Results("Stall", conform=run, runs_folder=tmp_path)))
     assert "The same stall shows besides as" in page.text
     assert all(link[1:] in page.ids for link in page.links)
+
+
+def test_every_fail_leads_to_its_reproduction_where_one_was_written(tmp_path: Path) -> None:
+    rows = (
+        samples.row("P4", "FAIL"),
+        msgspec.structs.replace(samples.row("K1", "FAIL", "a symptom"), symptom_of="P4"),
+        samples.row("P4", "FAIL", "a symptom"),
+        samples.row("J1", "FAIL", "not-written"),
+        samples.row("H1", "DEVIATION"),
+    )
+    for scenario in ("rebalance-eager", "a symptom"):
+        (tmp_path / "wire" / "kafka-python" / scenario / "repro").mkdir(parents=True)
+    run = Conform((ClientVerdicts("c", "1", rows),), 1.0)
+    beside = Results("x", conform=run, runs_folder=tmp_path / "wire", page_folder=tmp_path)
+    links = [link for link in Page(report_html(beside)).links if not link.startswith("#")]
+    own, symptom = "wire/kafka-python/rebalance-eager/repro/", "wire/kafka-python/a%20symptom/repro/"
+    assert sorted(links) == [symptom, symptom, own], "P4 in both of its cases, and K1 below P4"
+    somewhere = Page(report_html(Results("x", conform=run, runs_folder=tmp_path / "wire")))
+    assert all(link.startswith("#") for link in somewhere.links)
 
 
 def test_a_finding_says_how_many_runs_showed_it_and_whether_it_flaps(tmp_path: Path) -> None:
