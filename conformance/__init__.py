@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from groupspec.conformance.traces.recorder import FileRecorder
     from groupspec.conformance.traces.why import Answer
     from groupspec.conformance.vectors.reading import VectorFile, read_vectors, vector_files
-    from groupspec.conformance.wire.campaign import Campaign
+    from groupspec.conformance.wire.results import Campaign
     from groupspec.conformance.wire.verdicts import Verdict
 
     __version__: str
@@ -39,7 +39,7 @@ __all__ = [
 
 _MODULES = {
     "Answer": "traces.why",
-    "Campaign": "wire.campaign",
+    "Campaign": "wire.results",
     "FileRecorder": "traces.recorder",
     "Problem": "errors",
     "UsageProblem": "errors",

@@ -18,8 +18,8 @@ from groupspec.conformance.outputs import writable_folder
 if TYPE_CHECKING:
     from groupspec.conformance.traces.engine import Verdict
     from groupspec.conformance.traces.why import Answer
-    from groupspec.conformance.wire.campaign import Campaign
     from groupspec.conformance.wire.case_run import CaseResult
+    from groupspec.conformance.wire.results import Campaign
 
 ADDRESS_SPACE = 256 << 20
 ADDRESS_SPACE_OF_RUN = 144 << 20

@@ -40,7 +40,7 @@ from groupspec.conformance.errors import UsageProblem, did_you_mean, require_kno
 
 if TYPE_CHECKING:
     from groupspec.conformance.vectors.reading import VectorFile, VectorStep
-    from groupspec.conformance.wire.campaign import ClientResult, Row
+    from groupspec.conformance.wire.results import ClientResult, Row
     from groupspec.spec.terms import Value
 
 CLIENT = "groupspec_client"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -14,12 +15,14 @@ import click
 from groupspec.conformance.commands._common import Steps, remark
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.outputs import writable_folder
-from groupspec.conformance.wire.campaign import Campaign, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import find_client
+from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.live.recorder import live
 from groupspec.conformance.wire.live.watching import watch
 from groupspec.conformance.wire.live_cases import REBALANCES
+from groupspec.conformance.wire.planning import is_unsure
+from groupspec.conformance.wire.results import Campaign
 from groupspec.impl.network.addresses import Address
 
 SECONDS: Final = 60
@@ -147,8 +150,14 @@ _OPTIONS: Final = (
 )
 
 
-def record(clients: Sequence[str], live_at: Live, repeat: int, report: Path | None, rules: frozenset[str]) -> Campaign:
-    """The verdicts on clients that live there, or that pass by; on these rules."""
+def record(
+    clients: Sequence[str], live_at: Live, repeat: int, report: Path | None, rules: frozenset[str], *, confirm: bool
+) -> Campaign:
+    """The verdicts on clients that live there, or that pass by; on these rules.
+
+    With `confirm` clients live again that broke one of them, until that is certain or flaps: asked for, and not the
+    default as it is for scripted runs, since a cluster is somebody's, and each life takes its time there.
+    """
     if live_at.port is not None and clients:
         raise UsageProblem(
             "--listen judges whoever connects, and starts no client", where=" ".join(clients), next_step="leave one out"
@@ -164,20 +173,29 @@ def record(clients: Sequence[str], live_at: Live, repeat: int, report: Path | No
     if live_at.port is not None:
         return _passers_by(live_at, live_at.port, report, rules)
     judged = [find_client(name) for name in dict.fromkeys(clients)]
-    jobs = [(client, rebalance) for client in judged for rebalance in REBALANCES for _ in range(repeat)]
+    jobs = deque((client, rebalance) for client in judged for rebalance in REBALANCES for _ in range(repeat))
     results: list[CaseResult] = []
     stopped, seconds = "", 0.0
     with Steps("recording", len(jobs)) as steps:
-        for client, rebalance in jobs:
+        while jobs and not stopped:
+            client, rebalance = jobs.popleft()
             recorded = live(client, rebalance, live_at.addresses, live_at.topic, live_at.command(client.name))
             results += recorded.results
             seconds += max(each.seconds for each in recorded.results)
             for left in recorded.left_behind:
                 remark(f"groupspec: left behind at {live_at.bootstrap}: {left}")
+            if confirm and (client, rebalance) not in jobs and _is_unsure(recorded.results, results, rules):
+                jobs.appendleft((client, rebalance))
+                steps.more(1)
             steps.done()
-            if stopped := recorded.stopped:
-                break
+            stopped = recorded.stopped
     return replace(judged_again(results, report, rules), seconds=seconds, repeat=repeat, stopped=stopped)
+
+
+def _is_unsure(latest: Sequence[CaseResult], every: Sequence[CaseResult], rules: frozenset[str]) -> bool:
+    """Whether another life of a client is due, since one of its members broke a rule, and not for certain yet."""
+    of_members = ([each for each in every if (each.client, each.case) == (one.client, one.case)] for one in latest)
+    return any(is_unsure(runs, rules) for runs in of_members)
 
 
 def _passers_by(live_at: Live, port: int, report: Path | None, rules: frozenset[str]) -> Campaign:

@@ -23,12 +23,14 @@ from groupspec.conformance.reports.comparison import Comparison, compare
 from groupspec.conformance.reports.github import workflow_commands
 from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.reports.reproduction_page import write_readmes
-from groupspec.conformance.wire.campaign import Campaign, as_json, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import BUILT_IN
 from groupspec.conformance.wire.console import show
+from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.recording import RECORDINGS, judge_recording, load, recordings_in
+from groupspec.conformance.wire.results import Campaign
+from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.rule_choice import chosen_rules
 from groupspec.conformance.wire.scenarios import FULL, PROFILES, QUICK, all_cases, scenarios
 from groupspec.conformance.wire.verdicts import rule_named
@@ -69,8 +71,10 @@ def _rule_names() -> list[str]:
 @click.option("--repeat", type=click.IntRange(1, 1000), default=1, help="Runs of each case.")
 @click.option(
     "--confirm/--no-confirm",
-    default=True,
-    help="Run a case again in which a rule was broken, until that is certain or flaps.",
+    default=None,
+    show_default="confirm; with --record: no-confirm",
+    help="Run a case again in which a rule was broken, until that is certain or flaps. With --record the two members "
+    "live again, on the cluster.",
 )
 @click.option("--seed", type=int, default=0, help="Draws the order of the runs.")
 @click.option(
@@ -125,7 +129,7 @@ def command(
     profile: str,
     jobs: int | None,
     repeat: int,
-    confirm: bool,
+    confirm: bool | None,
     seed: int,
     report: Path | None,
     sarif: Path | None,
@@ -165,6 +169,15 @@ def command(
         raise UsageProblem("no recorded run to judge", allowed=RECORDINGS, next_step="`groupspec conform --judge DIR`")
     if again and resume is not None:
         raise UsageProblem("--judge runs nothing that could be resumed", next_step="leave --resume out")
+    if confirm and (again or (live is not None and live.port is not None)):
+        raise UsageProblem(
+            "only what is run again can be confirmed: "
+            + ("--judge runs nothing" if again else "--listen starts no client, and what it saw pass by is gone"),
+            where="--confirm",
+            allowed="--confirm with clients that are started: scripted, or with --record CLIENT",
+            next_step="leave --confirm out"
+            + ("" if again else ", and record again: a breach that repeats is none of chance"),
+        )
     if not clients and live is None:
         raise UsageProblem(
             "no client to judge",
@@ -177,7 +190,7 @@ def command(
     if again:
         campaign = _judge_again(clients, report, rules)
     elif live is not None:
-        campaign = record(clients, live, repeat, report, rules)
+        campaign = record(clients, live, repeat, report, rules, confirm=bool(confirm))
     else:
         with Steps("judging", 0) as steps:
             watched = Watched(steps, rules - may_break)
@@ -187,7 +200,7 @@ def command(
                 profile=profile,
                 jobs=jobs,
                 repeat=repeat,
-                confirm=confirm,
+                confirm=confirm is not False,
                 seed=seed,
                 report=report,
                 rules=rules,

@@ -8,7 +8,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from groupspec.conformance.outputs import write_text
-from groupspec.conformance.wire.campaign import Campaign, ClientResult
+from groupspec.conformance.wire.results import Campaign, ClientResult
 from groupspec.conformance.wire.verdicts import JUDGED, Verdict
 
 _COLOURS: Final = {Verdict.PASS: "#1d6b41", Verdict.DEVIATION: "#8a5200", Verdict.FAIL: "#b01818"}

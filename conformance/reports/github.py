@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.reports.log_place import log_place
-from groupspec.conformance.wire.campaign import Campaign
 from groupspec.conformance.wire.console import groups
+from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 

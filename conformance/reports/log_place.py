@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from groupspec.conformance.wire.campaign import Row
+from groupspec.conformance.wire.results import Row
 
 
 @dataclass(frozen=True)

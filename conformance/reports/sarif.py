@@ -18,7 +18,7 @@ from typing import Final
 from groupspec.conformance.explain.sources import source
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.reports.log_place import log_place
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
+from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES, Rule
 

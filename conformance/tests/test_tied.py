@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance import tied
-from groupspec.conformance.wire.campaign import as_json, run_campaign
+from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import all_cases
 
 A_HARNESS = """\

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
 from groupspec.conformance.wire.protocol import FEATURES
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
+from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict
 from groupspec.spec.rules import RULES
 

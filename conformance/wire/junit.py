@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row
+from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES
 

@@ -9,10 +9,11 @@ import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.wire import scenario_context
-from groupspec.conformance.wire.campaign import ClientResult, run_campaign
+from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import run_case
 from groupspec.conformance.wire.clients import mutated
+from groupspec.conformance.wire.results import ClientResult
 from groupspec.conformance.wire.scenarios import FULL, PATH, SCENARIOS, all_cases, family_of
 from groupspec.conformance.wire.stalls import StallClock
 from groupspec.conformance.wire.verdicts import Judgement, Verdict

@@ -18,9 +18,10 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_USAGE
 from groupspec.conformance.reports.badge import badge
 from groupspec.conformance.reports.github import workflow_commands
 from groupspec.conformance.reports.sarif import sarif_text
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, judged_again
 from groupspec.conformance.wire.clients import Client
+from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.recording import judge_recording, load
+from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
 from groupspec.spec.rules import RULES

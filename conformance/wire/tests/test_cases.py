@@ -15,10 +15,11 @@ import pytest
 from groupspec.conformance.traces.schema import json_schema
 from groupspec.conformance.wire import campaign as campaign_module
 from groupspec.conformance.wire import scenario_context
-from groupspec.conformance.wire.campaign import Campaign, run_campaign
+from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client, find_client
+from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios import (
     PATH,

@@ -13,9 +13,9 @@ from rich.console import Console
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.wire.answers.family import answer_ids
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Crash, Row
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
+from groupspec.conformance.wire.results import Campaign, ClientResult, Crash, Row
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import Broken, harness
@@ -28,6 +28,7 @@ from groupspec.spec.rules import RULES
     [
         ([], "no client to judge"),
         (["--judge"], "no recorded run to judge"),
+        (["--judge", "out", "--confirm"], "--judge runs nothing"),
         (["acme"], "no client 'acme'"),
         (["reference", "--scenario", "second-join"], "no scenario 'second-join'"),
         (["reference", "--scenario", "first-join/poll-7"], "no scenario 'first-join/poll-7'"),

@@ -16,12 +16,13 @@ from groupspec.conformance.commands._common import results
 from groupspec.conformance.errors import EXIT_OK
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import docket
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, as_json
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.docket import Entry, entries, explanation
 from groupspec.conformance.wire.live_cases import LIVE_CASES
+from groupspec.conformance.wire.results import Campaign, ClientResult, Row
+from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import FULL, all_cases
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
 from groupspec.spec.rules import RULES

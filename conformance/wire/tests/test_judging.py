@@ -14,14 +14,15 @@ import pytest
 from rich.console import Console
 
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
-from groupspec.conformance.wire.campaign import Campaign, ClientResult, Row, judged_again
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
+from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome, judge_run, symptoms
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun

@@ -13,11 +13,13 @@ import pytest
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire import campaign as campaigns
-from groupspec.conformance.wire.campaign import Campaign, as_json, run_campaign
+from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.judging import judge_run
+from groupspec.conformance.wire.results import Campaign
+from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.tests.stories import BOTH
 from groupspec.conformance.wire.tests.test_judging import result_of, spoiled

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
-from groupspec.conformance.wire.campaign import judged_again
+from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.rule_choice import EVERY_RULE, chosen_rules, with_occasion
 from groupspec.conformance.wire.scenarios import all_cases

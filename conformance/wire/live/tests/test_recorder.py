@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,17 +10,21 @@ from pathlib import Path
 import pytest
 
 from groupspec.conformance.cli import main
+from groupspec.conformance.commands import _conform_record
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_USAGE
 from groupspec.conformance.real_broker.probe import free_ports
-from groupspec.conformance.wire.campaign import judged_again
-from groupspec.conformance.wire.case_run import CaseResult
-from groupspec.conformance.wire.clients import IN_PYTHON
+from groupspec.conformance.wire.case_run import CaseResult, settings_of
+from groupspec.conformance.wire.clients import IN_PYTHON, Client
+from groupspec.conformance.wire.gathering import judged_again
+from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live import life
-from groupspec.conformance.wire.live.recorder import live
+from groupspec.conformance.wire.live.recorder import Recorded, live
 from groupspec.conformance.wire.live.tests.cluster import TOPIC, addresses, cluster
 from groupspec.conformance.wire.live.watching import watch
+from groupspec.conformance.wire.live_cases import Rebalance, lived
 from groupspec.conformance.wire.recording import judge_recording, load
-from groupspec.conformance.wire.verdicts import BROKEN, Verdict
+from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Judgement, Verdict
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
 
@@ -116,6 +121,7 @@ def test_a_broker_that_dies_makes_it_inconclusive() -> None:
         (["reference", "--record", "127.0.0.1:9", "--listen", "0"], "starts no client"),
         (["reference", "--record", "127.0.0.1:9", "--scenario", "first-join"], "--record scripts nothing"),
         (["reference", "--record", "127.0.0.1:9", "--seconds", "3"], "no harness runs"),
+        (["--record", "127.0.0.1:9", "--listen", "0", "--confirm"], "what it saw pass by is gone"),
         (["reference", "--topic", "orders"], "--topic is about a broker that is recorded"),
     ],
 )
@@ -124,6 +130,51 @@ def test_what_cannot_be_recorded_is_refused(
 ) -> None:
     assert main(["conform", *arguments]) == EXIT_USAGE
     assert message in capsys.readouterr().err
+
+
+def lived_as(verdict: Verdict, client: Client, rebalance: Rebalance) -> Recorded:
+    """A life whose second member got this verdict on L1, and kept every other rule, as the first did."""
+    results = []
+    for case in lived(rebalance):
+        judgements = dict.fromkeys(case.rules, Judgement(Verdict.PASS, "kept"))
+        if case.variant.name == "second":
+            judgements["L1"] = Judgement(verdict, "as the test has it")
+        history = History((), settings_of(case, None))
+        results.append(CaseResult(client, case, "reference", "0.1.0", history, Outcome(), judgements, seconds=1.0))
+    return Recorded(results, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "later", "lives"),
+    [
+        ((), Verdict.FAIL, 1),
+        (("--confirm",), Verdict.FAIL, CERTAIN_RUNS),
+        (("--confirm",), Verdict.PASS, 2),
+        (("--confirm", "--rule", "J2"), Verdict.FAIL, 1),
+    ],
+    ids=["not asked for", "certain", "flaps", "another rule"],
+)
+def test_a_client_that_broke_a_rule_lives_again_if_that_is_asked_for(
+    options: tuple[str, ...], later: Verdict, lives: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eager; what lives by the cooperative protocol keeps every rule."""
+    made: list[Rebalance] = []
+
+    def live_(client: Client, rebalance: Rebalance, *_: object) -> Recorded:
+        made.append(rebalance)
+        broke = Verdict.FAIL if made.count("eager") == 1 else later
+        return lived_as(broke if rebalance == "eager" else Verdict.PASS, client, rebalance)
+
+    monkeypatch.setattr(_conform_record, "live", live_)
+    file = tmp_path / "out.json"
+    main(["conform", "reference", "--record", "127.0.0.1:9", *options, "--json", str(file)])
+    assert made == ["eager"] * lives + ["cooperative"]
+    rows = json.loads(file.read_text(encoding="utf-8"))["clients"][0]["results"]
+    found = [
+        each for each in rows if (each["rule"], each["scenario"], each["variant"]) == ("L1", "live-eager", "second")
+    ]
+    told = [(each["runs"], each["certain"], each["flaps"]) for each in found]
+    assert told == ([] if "--rule" in options else [(lives, lives == CERTAIN_RUNS, later is Verdict.PASS)])
 
 
 def test_a_broker_that_makes_no_topics_and_a_topic_that_is_not_there_are_told(
