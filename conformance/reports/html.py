@@ -1,8 +1,8 @@
 """The HTML report: one file, with everything in it, for a browser, a phone, a printer, or an attachment to a ticket.
 
 Nothing is loaded from anywhere: styles, pictures and the few lines of script are inside. Without the script everything
-can still be read; it only saves a jump to the evidence of a finding. The reproduction of each FAIL lies beside the page,
-and is linked.
+can still be read; it only saves a jump to the evidence of a finding. The reproduction of each FAIL lies beside the
+page, and is linked.
 """
 
 from __future__ import annotations
