@@ -118,19 +118,37 @@ def run_once(client: Client, case: Case, clock: Clock) -> CaseResult:
         if is_out_of_memory(problem):
             raise
         outcome = replace(outcome, inconclusive=f"the kit could not start: {problem}")
-    every_stall_us = together(clock.stalls_us(started_us), stalls_us)
-    history = History(log.in_order(), settings_of(case, context), every_stall_us, waits_us)
+    stalls_us = together(clock.stalls_us(started_us), stalls_us)
+    history = History(log.in_order(), settings_of(case, context), stalls_us, waits_us)
+    seconds = time.monotonic() - begun
+    return judged(client, case, context, history, outcome, seconds, started_us, stderr, trace)
+
+
+def judged(
+    client: Client,
+    case: Case,
+    context: ClientContext | None,
+    history: History,
+    outcome: Outcome,
+    seconds: float,
+    started_us: int,
+    *said: str,
+    again: str = "",
+) -> CaseResult:
+    """The result of a run: `said` on stderr by the harness, and by the kit if it failed."""
+    name, version = ("", "") if context is None else context.identity
     return CaseResult(
         client=client,
         case=case,
-        client_name=context.identity[0] if context else "",
-        client_version=context.identity[1] if context else "",
+        client_name=name,
+        client_version=version,
         history=history,
         outcome=outcome,
         judgements=judge_case(case, history, outcome),
-        seconds=time.monotonic() - begun,
+        seconds=seconds,
         started_us=started_us,
-        stderr="\n".join(filter(None, (stderr, trace))),
+        stderr="\n".join(filter(None, said)),
+        again=again,
     )
 
 

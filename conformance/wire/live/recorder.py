@@ -11,11 +11,11 @@ from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.case import Case
-from groupspec.conformance.wire.case_run import CaseResult, settings_of, tell
+from groupspec.conformance.wire.case_run import CaseResult, judged, settings_of, tell
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History
-from groupspec.conformance.wire.judging import Outcome, judge_case
+from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live.admin import PREFIX, Admin, Topic
 from groupspec.conformance.wire.live.life import LIFE_WITHIN_S, WITHIN_MS, Member, Points, Stage
 from groupspec.conformance.wire.live.tap import Tap
@@ -129,21 +129,9 @@ def _one(life: _Life, case: Case, stage: Stage, log: Log, logs: Sequence[Log]) -
     if why := next((e.text for e in log.as_it_came() if e.kind == LOST), ""):
         outcome = Outcome(inconclusive=why)
     every_stall_us = together(life.clock.stalls_us(started_us), stalls_us)
-    name, version = ("", "") if member is None else member.identity
     history = History(log.in_order(), settings_of(case, member), every_stall_us, waits_us)
-    return CaseResult(
-        client=life.client,
-        case=case,
-        client_name=name,
-        client_version=version,
-        history=history,
-        outcome=outcome,
-        judgements=judge_case(case, history, outcome),
-        seconds=time.monotonic() - begun,
-        started_us=started_us,
-        stderr="\n".join(filter(None, (stderr, trace))),
-        again=life.command,
-    )
+    seconds = time.monotonic() - begun
+    return judged(life.client, case, member, history, outcome, seconds, started_us, stderr, trace, again=life.command)
 
 
 def end_all(logs: Sequence[Log], why: str) -> None:

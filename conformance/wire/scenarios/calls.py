@@ -8,7 +8,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import announced_round, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, hold, until_asked
 
 LONG_POLL_MS: Final = 3_000
 LATE_ANSWER_MS: Final = 300
@@ -48,8 +48,7 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=since)
     context.expect_assigned(rule="S3", since=synced)
     context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, synced)
 
 
 @scenario(
@@ -130,8 +129,7 @@ def commit_while_rebalancing(context: ScenarioContext) -> None:
     asked = context.commit()
     context.expect_answer("OffsetCommit", "NONE", rule="M1", since=asked)
     context.expect_done(protocol.Commit(), rule="M1", since=asked)
-    context.expect_heartbeats(rule="H3", since=asked, for_ms=450)
-    context.close()
+    beats_on(context, asked)
 
 
 @scenario(

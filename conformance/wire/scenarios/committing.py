@@ -7,6 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import reads_on
 
 INTERVAL_MS: Final = 300
 
@@ -35,10 +36,7 @@ def commit_refused(context: ScenarioContext) -> None:
     joined = context.expect_request("JoinGroup", rule="M2", since=refused)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     context.expect_assigned(rule="S3", since=joined)
-    context.broker.append_records()
-    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    reads_on(context, synced)
 
 
 @scenario(

@@ -7,6 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import beats_on
 
 STALE: Final = 0
 LATER: Final = 9
@@ -45,8 +46,7 @@ def leader_with_claims(context: ScenarioContext) -> None:
     announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3")
     joined = context.expect_request("JoinGroup", rule="H4", since=announced)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, synced)
 
 
 @scenario(

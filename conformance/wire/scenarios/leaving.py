@@ -7,12 +7,11 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import Entry, is_request
-from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.impl.broker.actions import CloseConnection, Hold, NeverReply
+from groupspec.conformance.wire.scenarios.steps import beats_on, hold, until_asked
+from groupspec.impl.broker.actions import CloseConnection, NeverReply
 
-REACHED_WITHIN_S: Final = 6.0
 LATE_ANSWER_MS: Final = 300
 SHORT_INTERVAL_MS: Final = 300
 PATIENT_CLOSE_MS: Final = 10_000
@@ -40,31 +39,31 @@ UNANSWERED: Final = (
 
 def _on_the_way(context: ScenarioContext) -> Callable[[], None]:
     """The client waits for the answer to a request that it sends by itself; what is returned has it answered."""
-    held = _held(context, context.variant.point)
+    held = hold(context, context.variant.point)
     before = context.now()
     context.subscribe()
     context.poll()
-    _reached(context, context.variant.point, before)
+    until_asked(context, context.variant.point, before)
     return held.release
 
 
 def _rejoining(context: ScenarioContext) -> Callable[[], None]:
     """The JoinGroup of a member that was told to rejoin."""
     context.stable_member()
-    held = _held(context, "JoinGroup")
+    held = hold(context, "JoinGroup")
     before = context.now()
     context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-    _reached(context, "JoinGroup", before)
+    until_asked(context, "JoinGroup", before)
     return held.release
 
 
 def _committing(context: ScenarioContext) -> Callable[[], None]:
     """A commit that its timer has sent."""
     context.stable_member()
-    held = _held(context, "OffsetCommit")
+    held = hold(context, "OffsetCommit")
     before = context.now()
     context.broker.append_records()
-    _reached(context, "OffsetCommit", before)
+    until_asked(context, "OffsetCommit", before)
     return held.release
 
 
@@ -81,7 +80,7 @@ def _silent(context: ScenarioContext) -> Callable[[], None]:
     before = context.now()
     for api in OF_GROUP:
         context.broker.do_always(api, NeverReply(), "it is never answered")
-    _reached(context, "Heartbeat", before)
+    until_asked(context, "Heartbeat", before)
     return _nothing
 
 
@@ -91,7 +90,7 @@ def _gone(context: ScenarioContext) -> Callable[[], None]:
     before = context.now()
     for api in OF_GROUP:
         context.broker.do_always(api, CloseConnection(), "the connection is closed")
-    _reached(context, "Heartbeat", before)
+    until_asked(context, "Heartbeat", before)
     return _nothing
 
 
@@ -102,19 +101,6 @@ _WAY: Final[Mapping[str, Callable[[ScenarioContext], Callable[[], None]]]] = {
     "silent": _silent,
     "gone": _gone,
 }
-
-
-def _held(context: ScenarioContext, api: str) -> Hold:
-    held = Hold()
-    context.broker.do_next(api, held, "it is answered later", lambda e: api != "JoinGroup" or of_member(e))
-    return held
-
-
-def _reached(context: ScenarioContext, api: str, since: Entry) -> None:
-    def is_held(entry: Entry) -> bool:
-        return is_request(api)(entry) and (api != "JoinGroup" or of_member(entry))
-
-    context.reached(is_held, api, REACHED_WITHIN_S, since=since)
 
 
 def _nothing() -> None:
@@ -180,5 +166,4 @@ def unsubscribe_on_the_way(context: ScenarioContext) -> None:
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
     context.expect_assigned(rule="S3", since=again)
     context.expect_records(rule="O1", since=again, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, synced)

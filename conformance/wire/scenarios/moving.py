@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import is_request
-from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import hold, reads_on, until_asked
 from groupspec.impl.broker.actions import Hold
 
 LOADS_FOR_MS: Final = 500
@@ -23,12 +23,12 @@ RULES: Final = "D1 D4 J1 J2 J4 S3 H3 C1 M7 O1 O3 O4 O5 W1"
 
 def _until_it_asks(context: ScenarioContext) -> Hold:
     """The client waits for the answer to the request of this point; what is returned lets it have it."""
-    point, held = context.variant.point, Hold()
+    point = context.variant.point
     api = "JoinGroup" if point == "rejoining" else point
     if point in ("rejoining", "OffsetCommit"):
         context.stable_member()
     before = context.now()
-    context.broker.do_next(api, held, "it is answered later", lambda e: api != "JoinGroup" or of_member(e))
+    held = hold(context, api)
     if point == "OffsetCommit":
         context.broker.append_records()
     elif point == "rejoining":
@@ -36,19 +36,8 @@ def _until_it_asks(context: ScenarioContext) -> Hold:
     else:
         context.subscribe()
         context.poll()
-    context.reached(
-        lambda e: is_request(api)(e) and (api != "JoinGroup" or of_member(e)), api, REACHED_WITHIN_S, since=before
-    )
+    until_asked(context, api, before)
     return held
-
-
-def _reads_on(context: ScenarioContext) -> None:
-    """Records that come now are read from every partition, and heartbeats run."""
-    since = context.now()
-    context.broker.append_records()
-    context.expect_records(rule="O1", since=since, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=since, for_ms=450)
-    context.close()
 
 
 @scenario(rules=RULES, source="KIP-62; CoordinatorRuntime.contextOrThrow", variants=POINTS, timeout_ms=6_000)
@@ -63,7 +52,7 @@ def coordinator_moves_twice(context: ScenarioContext) -> None:
     held.release()
     context.expect_answer("FindCoordinator", "NONE", rule="D1", since=moved)
     context.broker.move_coordinator(1)
-    _reads_on(context)
+    reads_on(context, context.now())
 
 
 @scenario(
@@ -85,4 +74,4 @@ def coordinator_loads(context: ScenarioContext) -> None:
     found = context.expect_answer("FindCoordinator", "NONE", rule="D1", since=moved)
     context.watch(LOADS_FOR_MS, "what is asked of a coordinator that is loading", since=found)
     context.broker.end_move()
-    _reads_on(context)
+    reads_on(context, context.now())

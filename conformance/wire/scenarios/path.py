@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupspec.conformance.wire.case import POLLS_AND_LATE_SYNC, Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import comes_back
 from groupspec.impl.coordinator.joining import MEMBER_ID_REQUIRED_FROM
 
 
@@ -117,12 +118,7 @@ def member_unknown(context: ScenarioContext) -> None:
     context.broker.answer_next("Heartbeat", "UNKNOWN_MEMBER_ID")
     expelled = context.expect_answer("Heartbeat", "UNKNOWN_MEMBER_ID", rule=context.judged("H2", "H3"))
     joined = context.expect_request("JoinGroup", rule="H4", since=expelled)
-    if context.offers("lost_callback"):
-        context.expect_event("partitions_lost", rule="C2", since=expelled)
-    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    context.expect_assigned(rule="S3", since=joined)
-    context.expect_heartbeats(rule="H3", since=synced)
-    context.close()
+    comes_back(context, joined, expelled, lost="C2", synced="J2")
 
 
 @scenario(
@@ -172,12 +168,7 @@ def poll_interval_exceeded(context: ScenarioContext) -> None:
     context.watch_for_request("Heartbeat", ms=300)
     context.poll()
     joined = context.expect_answer("JoinGroup", "NONE", rule="P3", since=left)
-    if context.offers("lost_callback"):
-        context.expect_event("partitions_lost", rule="P3", since=left)
-    synced = context.expect_answer("SyncGroup", "NONE", rule="P3", since=joined)
-    context.expect_assigned(rule="S3", since=joined)
-    context.expect_heartbeats(rule="H3", since=synced)
-    context.close()
+    comes_back(context, joined, left, lost="P3", synced="P3")
 
 
 @scenario(

@@ -7,7 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import announced_round, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, hold, until_asked
 from groupspec.impl.broker.actions import Hold
 from groupspec.impl.core.messages import ListOffsetsRequest, TopicPartition
 
@@ -43,8 +43,7 @@ def seek_while_rebalancing(context: ScenarioContext) -> None:
     context.expect_records_of([str(COMMITTED)], rule="O2", since=sought)
     context.broker.append_records()
     context.expect_records(rule="O4", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, synced)
 
 
 @scenario(
@@ -75,8 +74,7 @@ def seek_before_a_position(context: ScenarioContext) -> None:
     sought = context.seek(where, 2, rule="O5")
     held.release()
     context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=sought, for_ms=450)
-    context.close()
+    beats_on(context, sought)
 
 
 @scenario(
@@ -102,8 +100,7 @@ def pause_over_a_rebalance(context: ScenarioContext) -> None:
     context.resume(EVERY[:2], rule="O5")
     context.broker.append_records()
     context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, synced)
 
 
 @scenario(
@@ -138,5 +135,4 @@ def pause_over_a_rebalance_cooperative(context: ScenarioContext) -> None:
     context.expect_event("partitions_assigned", rule="S3", since=since, partition=taken)
     resumed = context.resume(EVERY, rule="O5")
     context.expect_records(rule="O2", since=since, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=resumed, for_ms=450)
-    context.close()
+    beats_on(context, resumed)

@@ -7,6 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import beats_on
 
 LONG_POLL_MS: Final = 3_000
 LATE_MS: Final = 700
@@ -32,8 +33,7 @@ def long_poll(context: ScenarioContext) -> None:
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2")
     context.expect_assigned(rule="S3", since=synced)
     context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, synced)
 
 
 @scenario(

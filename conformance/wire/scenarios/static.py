@@ -7,6 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import INSTANCE_ID, Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.registry import scenario
+from groupspec.conformance.wire.scenarios.steps import announced_round
 from groupspec.impl.broker.actions import Reply
 
 INSTANCE: Final = ((INSTANCE_ID, "instance-1"),)
@@ -27,11 +28,7 @@ def static_member(context: ScenarioContext) -> None:
     Its instance id is in every request, from the first JoinGroup on, which needs no member id (no MEMBER_ID_REQUIRED).
     """
     context.stable_member()
-    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-    announced = context.expect_answer("Heartbeat", "REBALANCE_IN_PROGRESS", rule="H3")
-    joined = context.expect_request("JoinGroup", rule="H4", since=announced)
-    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
-    context.expect_assigned(rule="S3", since=joined)
+    synced = announced_round(context)
     context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)

@@ -37,3 +37,26 @@ def announced_round(context: ScenarioContext) -> Entry:
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     context.expect_assigned(rule="S3", since=joined)
     return synced
+
+
+def comes_back(context: ScenarioContext, joined: Entry, since: Entry, *, lost: str, synced: str) -> None:
+    """Who lost its membership at `since` says so, by the rule `lost`, and is a member again, by the rule `synced`."""
+    if context.offers("lost_callback"):
+        context.expect_event("partitions_lost", rule=lost, since=since)
+    again = context.expect_answer("SyncGroup", "NONE", rule=synced, since=joined)
+    context.expect_assigned(rule="S3", since=joined)
+    context.expect_heartbeats(rule="H3", since=again)
+    context.close()
+
+
+def reads_on(context: ScenarioContext, since: Entry) -> None:
+    """Records that come now are read from every partition, and heartbeats run; then it is closed."""
+    context.broker.append_records()
+    context.expect_records(rule="O1", since=since, partitions=context.broker.partitions())
+    beats_on(context, since)
+
+
+def beats_on(context: ScenarioContext, since: Entry) -> None:
+    """Heartbeats run; then it is closed."""
+    context.expect_heartbeats(rule="H3", since=since, for_ms=450)
+    context.close()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import is_request
-from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.impl.broker.actions import Hold
+from groupspec.conformance.wire.scenarios.steps import beats_on, hold, reads_on, until_asked
 
 LOOKS_OFTEN: Final = (("metadata.max.age.ms", "300"),)
 GROWN: Final = 6
@@ -23,8 +22,7 @@ def _grows(context: ScenarioContext) -> None:
     joined = context.expect_request("JoinGroup", rule="J8", since=since)
     context.expect_assigned(rule="S3", since=joined)
     context.expect_records(rule="O1", since=joined, partitions=frozenset({"orders-4", "orders-5"}))
-    context.expect_heartbeats(rule="H3", since=joined, for_ms=450)
-    context.close()
+    beats_on(context, joined)
 
 
 @scenario(
@@ -69,10 +67,7 @@ def topic_matches(context: ScenarioContext) -> None:
     joined = context.expect_request("JoinGroup", rule="J8", since=since)
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
     context.expect_records_of(["orders-more-0"], rule="O1", since=joined)
-    context.broker.append_records()
-    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    reads_on(context, synced)
 
 
 @scenario(
@@ -127,20 +122,14 @@ def subscription_changes(context: ScenarioContext) -> None:
     if point == "stable":
         context.stable_member()
     else:
-        held = Hold()
-        any_of_them = point != "JoinGroup"
-        context.broker.do_next(point, held, "it is answered later", lambda e: any_of_them or of_member(e))
+        held = hold(context, point)
         context.subscribe()
         context.poll()
-        context.reached(
-            lambda e: is_request(point)(e) and (any_of_them or of_member(e)), point, REACHED_WITHIN_S, since=before
-        )
+        until_asked(context, point, before)
     changed = context.now()
     context.send_subscribe("one")
     if point != "stable":
         context.watch_for_request("JoinGroup", ms=300)
         held.release()
     context.expect_records(rule="S3", since=changed, partitions=frozenset({"one-0"}))
-    synced = context.now()
-    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
-    context.close()
+    beats_on(context, context.now())
