@@ -17,6 +17,7 @@ from groupspec.conformance.wire.harness_check.sessions import (
     CLIENT_ID,
     ENDS_WITHIN_S,
     SETTINGS,
+    SOUGHT,
     STARTS_WITHIN_S,
     Session,
 )
@@ -423,6 +424,50 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
         raise NoOccasion("nothing had been read before unsubscribe")
     if late:
         yield f"records came after unsubscribe was done: {late[0].text[:200]}"
+
+
+@check("wakeup", "Commands", "carry wakeup out on the thread that reads commands; say error with woken true")
+def wakeup_ends_a_call(sessions: Sessions) -> Iterator[str]:
+    """A wakeup ends one call, whose error says woken."""
+    session = _called(sessions, "wakeup", "woken")
+    woken = [each for each in session.told(protocol.ErrorRaised) if each.woken]
+    if len(woken) != 1:
+        yield f"one wakeup was asked for, and {len(woken)} calls were woken"
+
+
+@check("seek", "Commands", "set the client's position between two polls, then say command_done")
+def seek_is_carried_out(sessions: Sessions) -> Iterator[str]:
+    """After seek the partition is read from that offset on."""
+    session = _called(sessions, "seek", "sought")
+    since, until = session.sent["sought"], session.sent.get("paused", session.sent["close is sent"])
+    read = [part.min_offset for part in _read(session, since, until) if part.partition == 0]
+    if read[:1] != [SOUGHT]:
+        yield f"after seek to {SOUGHT} of orders-0 its records came from {read[0] if read else 'nowhere'} on"
+
+
+@check("pause", "Commands", "pause and resume the partitions, and go on polling meanwhile")
+def pause_is_carried_out(sessions: Sessions) -> Iterator[str]:
+    """Paused partitions bring no records until they are resumed, and then do."""
+    session = _called(sessions, "pause", "resumed")
+    paused_us, resumed_us = session.sent["paused"], session.sent["resumed"]
+    if read := _read(session, paused_us, resumed_us):
+        yield f"orders-{read[0].partition} was paused, and records came from {read[0].min_offset} on"
+    elif not _read(session, resumed_us, session.sent["close is sent"]):
+        yield "records were appended, all partitions resumed, and no record came"
+
+
+def _called(sessions: Sessions, feature: str, moment: str) -> Session:
+    """The session in which the application does this."""
+    _needs(sessions, feature)
+    session = sessions["calls"]
+    if not {moment, "close is sent"} <= session.sent.keys():
+        raise NoOccasion(NOT_SO_FAR + _stderr(session))
+    return session
+
+
+def _read(session: Session, since_us: int, until_us: int) -> list[protocol.ConsumedRange]:
+    read = (e for e in session.events(protocol.RecordsConsumed) if since_us < e.at_us < until_us)
+    return [part for e in read if isinstance(e.event, protocol.RecordsConsumed) for part in e.event.partitions]
 
 
 @check("errors", "Events", "say error for what a call raises, and for what the client reports")

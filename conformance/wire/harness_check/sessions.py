@@ -28,6 +28,7 @@ from groupspec.conformance.wire.log import (
     is_event,
     is_harness_error,
     is_request,
+    is_woken,
     raised_by_harness,
     why_it_never_began,
 )
@@ -40,6 +41,8 @@ ENDS_WITHIN_S: Final = 10.0
 QUIET_S: Final = 0.4
 """Long enough that a harness which goes on polling is seen polling."""
 LONG_POLL_MS: Final = 60_000
+SOUGHT: Final = 4
+"""Where a partition of which records 3 to 5 were read is read again."""
 CLIENT_ID: Final = "harness-check"
 SETTINGS: Final = protocol.Configure(
     bootstrap="",
@@ -279,6 +282,28 @@ def unsubscribes(session: Session) -> None:
     session.close()
 
 
+def wakes_seeks_and_pauses(session: Session) -> None:
+    """What of this it offers: a poll is woken, a partition read again, and all are paused while more records come."""
+    session.reads()
+    if "wakeup" in session.features:
+        session.wait(is_woken, session.have(protocol.Wakeup()))
+        session.mark("woken")
+    if "seek" in session.features:
+        sought = session.mark("sought")
+        session.have(protocol.Seek(topic="orders", partition=0, offset=SOUGHT))
+        session.wait(has_records("orders-0", RECORDS - 1), sought)
+    if "pause" in session.features:
+        partitions = [protocol.Partition("orders", number) for number in range(len(session.broker.partitions()))]
+        session.have(protocol.Pause(partitions=partitions))
+        session.mark("paused")
+        session.broker.append_records()
+        session.quiet("quiet")
+        resumed = session.mark("resumed")
+        session.have(protocol.Resume(partitions=partitions))
+        session.has_read(2 * RECORDS, resumed)
+    session.close()
+
+
 def is_refused(session: Session) -> None:
     """The broker refuses JoinGroup for good: the harness reports an error."""
     session.broker.answer_next("JoinGroup", "GROUP_AUTHORIZATION_FAILED", times=3)
@@ -309,6 +334,7 @@ STORIES: Final[Mapping[str, Story]] = {
     "auto-commit": commits_by_itself,
     "commit": commits,
     "unsubscribe": unsubscribes,
+    "calls": wakes_seeks_and_pauses,
     "refused": is_refused,
     "end of stdin": loses_the_kit,
 }

@@ -182,4 +182,8 @@ BROKEN: Final = (
         "stop_polling",
         "after stop_polling was done",
     ),
+    Broken("seek ignored", "def seek(self, partition, offset):\n    pass", "seek", "came from nowhere on"),
+    Broken("pause ignored", "def pause(self, partitions):\n    pass", "pause", "was paused, and records came"),
+    Broken("resume ignored", "def resume(self, partitions):\n    pass", "pause", "and no record came"),
+    Broken("wakeup ignored", "def wakeup(self):\n    pass", "wakeup", "and 0 calls were woken"),
 )
