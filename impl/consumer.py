@@ -236,6 +236,7 @@ class Consumer(PartitionCalls):
             self._call_guard.check_interrupted()
             self._callbacks.serve()
             self._callbacks.raise_first()
+            self._driver.ensure_running()  # if it was a callback that has been told of the thread's death
             self._call_guard.check_interrupted()
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")

@@ -14,7 +14,7 @@ Which records may come, and what may be committed, is in `ledger`; how calls end
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -78,11 +78,12 @@ class Application:
         self._has_unsubscribed = False  # and has not subscribed since
         self._wakeups_due = False  # another thread has called wakeup() before the last polls began
         self._rests, self._is_resting = 0, False
+        self._raced_ms = 0  # when timers have last raced: until then no thread may have taken what was said
         self._consumer: Consumer | None = None
         self.ledger = Ledger(scenario, group)
         self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
         self._looking = Looking(scenario, group, self.ledger, self._questions)
-        self._reading = Reading(runtime, scenario, transport, requests, self.ledger, self._outcomes, self._questions)
+        self._reading = Reading(runtime, scenario, requests, self.ledger, self._outcomes, self._questions)
         self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
         requests.owned = self.ledger.owned
@@ -113,7 +114,7 @@ class Application:
             self._expect_owned(partitions)
             self._expect_committed(partitions)
             try:
-                self._during_callback(partitions, may_time_out=True)
+                self._during_callback(partitions, may_time_out=False)
             finally:
                 self.ledger.forget(partitions)
                 self._reading.released_ms = self._runtime.now_ms()
@@ -129,7 +130,8 @@ class Application:
     def _expect_wanted(self, partitions: list[TopicPartition]) -> None:
         """An assignment that came after another subscription is of that one's topics."""
         foreign = {partition for partition in partitions if partition.topic not in self._topics}
-        before = self._requests.rounds.synced_ms <= self._chosen_ms + LOOK_MS or self._runtime.timers_race
+        settled_ms = max(self._chosen_ms, self._raced_ms) + LOOK_MS
+        before = self._requests.rounds.synced_ms <= settled_ms or self._runtime.timers_race
         assert not foreign or before, f"{foreign} are assigned, and nobody subscribes to them any more (rule J1)"
 
     def _expect_known(self, partitions: list[TopicPartition], how: str) -> None:
@@ -205,14 +207,15 @@ class Application:
             self._start_others(number)
             self._try(call)
         self._start_others(len(calls))
-        self._runtime.timers_race = False
+        if self._runtime.timers_race:
+            self._runtime.timers_race, self._raced_ms = False, self._runtime.now_ms()
         if not self._scenario.ends_early:
             self._try(lambda: self._read_all(consumer))
         for name in self._scenario.last_calls:
             self._try(partial(self._call, consumer, name))
-        before, closing_ms = len(self._outcomes.errors), self._runtime.now_ms()
+        before, living = len(self._outcomes.errors), self._runtime.alive()
         self._try(lambda: self._close(consumer))
-        self._expect_the_end(len(self._outcomes.errors) > before, closing_ms)
+        self._expect_the_end(len(self._outcomes.errors) > before, living)
 
     def _choose(self, consumer: Consumer) -> None:
         """Say what is to be read: topics, or partitions."""
@@ -268,11 +271,12 @@ class Application:
         except ConsumerClosedError:
             self.closed = True
             assert self._scenario.is_closed_by_others, "closed, and nobody has closed it"
-        except NoOffsetForPartitionError as error:
-            if self._consumer is not None:
-                self._try(partial(self._reading.reacts, self._consumer, error))
         except (KafkaError, CallbackRaised, CannotSend) as error:
-            self._outcomes.raises(error)
+            chooses = isinstance(error, NoOffsetForPartitionError) and self._requests.doing != "close"
+            if chooses and self._consumer is not None:
+                self._try(partial(self._reading.reacts, self._consumer, error))
+            else:
+                self._outcomes.raises(error)
 
     def _call(self, consumer: Consumer, name: str, partitions: list[TopicPartition] | None = None) -> None:
         if name.startswith(("poll", "work")):
@@ -337,9 +341,9 @@ class Application:
             with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
             self._requests.membership_ended()
-            self._requests.times.left_round()  # what was answered meanwhile is of that one, too
         finally:
             self._requests.doing = ""
+            self._requests.times.left_round()
             if self._scenario.manual:
                 self.ledger.forget(set(self.ledger.owned))  # without a callback
 
@@ -477,7 +481,7 @@ class Application:
         told = [error for error in errors if "FENCED_INSTANCE_ID" in str(error)]
         assert told or self._scenario.is_closed_by_others, f"fenced, and poll() says {errors} (rule X2)"
 
-    def _expect_the_end(self, close_raised: bool, closing_ms: int) -> None:
-        self._outcomes.expect_all(self._wakeups_due, close_raised, closing_ms)
+    def _expect_the_end(self, close_raised: bool, living: Collection[str]) -> None:
+        self._outcomes.expect_all(self._wakeups_due, close_raised, living)
         if not (self._scenario.is_closed_by_others or self._scenario.manual):
             assert not self.ledger.owned, f"closed, and {self.ledger.owned} were never revoked (rules C1, C7)"

@@ -13,6 +13,7 @@ from typing import Final
 
 from groupspec.conformance.schedules.answers import LEADER_IS_ANOTHER
 from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.impl.consumer import QUIET_MS
 from groupspec.impl.core.events import SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -20,6 +21,7 @@ from groupspec.impl.core.messages import (
     FetchResponse,
     ListOffsetsRequest,
     MetadataRequest,
+    MetadataResponse,
     OffsetFetchRequest,
     OffsetForLeaderEpochRequest,
     Request,
@@ -33,6 +35,10 @@ ANOTHER_LEADER: Final = {ErrorCode[name] for name in LEADER_IS_ANOTHER}
 MOST_REPEATS: Final = 2
 """How often the same may be asked while Metadata are on their way."""
 
+BACKOFF_MS: Final = 100
+MOST_BACKOFF_MS: Final = 1_000
+"""Between them Metadata that fail are asked for again, each time after twice as long (Kafka's Metadata, KIP-580)."""
+
 SETTLED_MS: Final = 200
 """How long after its beginning a poll() has said to all threads what is wanted."""
 
@@ -40,16 +46,24 @@ SETTLED_MS: Final = 200
 class Asking:
     """Of one member.
 
+    Args:
+        scenario: What happens to it.
+        at_once: Whether one thread decides on requests, sends them and takes the answers.
+
     Attributes:
         subscribed: The topics that the application wants.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, at_once: bool) -> None:
         self._scenario = scenario
+        self._at_once = at_once
+        self._in_network = False  # who decides on requests: none is decided on then that was not sent
         self._last_id = 0  # of all requests so far
-        self._anew: dict[TopicPartition, int] = {}  # answers to requests before these say nothing of the partition
+        self._anew: dict[TopicPartition, int] = {}  # answers to requests up to these say nothing of the partition
+        self._unsettled: set[TopicPartition] = set()  # nor do those to requests that may have been decided on before
         self._brought: dict[TopicPartition, range] = {}
         self._in_vain: Counter[str] = Counter()  # by API: answers by who leads no more, since Metadata were asked for
+        self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self._wanted: list[tuple[int, frozenset[str]]] = [(0, frozenset(scenario.topics))]
         self.subscribed = frozenset(scenario.topics)
 
@@ -60,13 +74,27 @@ class Asking:
         for partition in partitions:
             self._anew[partition] = self._last_id
             self._brought.pop(partition, None)
+            if not self._in_network:
+                self._unsettled.add(partition)
+
+    def turns(self) -> None:
+        """It looks for answers: whatever it has decided on has been sent."""
+        self._unsettled.clear()
+        self._in_network = self._at_once
+
+    def turned(self) -> None:
+        """It goes on with those that there are."""
+        self._in_network = False
 
     def polled(self, began_ms: int, owned: Iterable[TopicPartition]) -> None:
         """A poll() that began then, when this was owned, has returned: it has said what is wanted."""
         self._wanted.append((began_ms, self.subscribed | {partition.topic for partition in owned}))
 
-    def answered(self, sent: SendRequest, response: Response, errors: set[ErrorCode]) -> None:
+    def answered(self, sent: SendRequest, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         """The member takes this answer."""
+        if isinstance(sent.request, MetadataRequest):
+            self._failures = 0 if isinstance(response, MetadataResponse) else self._failures + 1
+            self._metadata_ms = now_ms
         if isinstance(sent.request, OF_LEADERS) and errors & ANOTHER_LEADER:
             self._in_vain[api_of(sent.request)] += 1
         if isinstance(sent.request, FetchRequest) and isinstance(response, FetchResponse):
@@ -82,13 +110,13 @@ class Asking:
     ) -> None:
         """A request is on its way. Raises AssertionError for what nobody needs."""
         self._last_id = sent.request_id
+        self._anew |= dict.fromkeys(self._unsettled, sent.request_id)
         request, scenario = sent.request, self._scenario
         if isinstance(request, MetadataRequest):
             self._in_vain.clear()
         if scenario.timers_race or scenario.breaks:
             return
-        moves = scenario.elects_ms or "seek" in scenario.all_calls  # while a request or an answer may be on its way
-        if isinstance(request, FetchRequest) and not moves:
+        if isinstance(request, FetchRequest) and not scenario.elects_ms:
             again = {tp: at for tp, at in request.offsets.items() if at in self._brought.get(tp, ())}
             assert not again, f"{again} are fetched again, and are here (rule O5)"
         if isinstance(request, OffsetFetchRequest) and "committed" not in scenario.all_calls:
@@ -96,7 +124,7 @@ class Asking:
         if isinstance(request, MetadataRequest) and request.topics is not None and not scenario.leads:
             foreign = set(request.topics) - self._may_want(owned, now_ms)
             assert not foreign, f"Metadata of {foreign}, which nobody wants any more (rule J8)"
-        self._expect_leader(request, unanswered)
+        self._expect_leader(request, unanswered, now_ms)
 
     def _expect_once(self, request: OffsetFetchRequest, unanswered: Iterable[SendRequest]) -> None:
         for other in unanswered:
@@ -106,15 +134,25 @@ class Asking:
                 assert not twice, f"{twice} are looked up again while the answer may come (rule O1)"
 
     def _may_want(self, owned: Iterable[TopicPartition], now_ms: int) -> set[str]:
-        """What is wanted now, or was when the last poll() but one began of those that all threads know of."""
-        known = [number for number, (began_ms, _) in enumerate(self._wanted) if began_ms + SETTLED_MS <= now_ms]
-        recent = (topics for _, topics in self._wanted[max(0, len(known) - 2) :])
+        """What is wanted now, or was when the last poll() but one began of those that all threads know of.
+
+        They need not know of one that comes soon after another, and may have returned what was at hand.
+        """
+        began_ms = [before_ms for before_ms, _ in self._wanted if before_ms + SETTLED_MS <= now_ms]
+        known = [0, *(n for n in range(1, len(began_ms)) if began_ms[n] - began_ms[n - 1] >= QUIET_MS)]
+        recent = (topics for _, topics in self._wanted[known[max(0, len(known) - 2)] :])
         return set().union(self.subscribed, (partition.topic for partition in owned), *recent)
 
-    def _expect_leader(self, request: Request, unanswered: Iterable[SendRequest]) -> None:
-        fails = any(answer != "ok" for answer in self._scenario.answers.get("Metadata", ()))  # and waits for backoffs
-        if isinstance(request, OF_LEADERS) and not fails:
+    def _expect_leader(self, request: Request, unanswered: Iterable[SendRequest], now_ms: int) -> None:
+        """Metadata are asked for meanwhile, or that waits for its backoff, as long as they fail.
+
+        Nobody waits with a request for them: as Kafka's AbstractFetch.prepareFetchRequests, which goes by the leader
+        that is known, while Metadata.timeToAllowUpdate holds the next request for another one back.
+        """
+        if isinstance(request, OF_LEADERS):
             asks = any(isinstance(other.request, MetadataRequest) for other in unanswered)
+            backoff_ms = min(BACKOFF_MS << (self._failures - 1), MOST_BACKOFF_MS) if self._failures else 0
+            asks |= bool(self._failures) and now_ms <= self._metadata_ms + backoff_ms
             in_vain = self._in_vain[api_of(request)]
             assert in_vain < MOST_REPEATS or asks, (
                 f"{api_of(request)} goes out after {in_vain} answers that the leader is another one, without Metadata "

@@ -43,6 +43,7 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.core.protocol import decode_subscription
 from groupspec.impl.runtime import EventCount, Runtime
+from groupspec.impl.scheduling import ScheduledRuntime
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
 from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
 
@@ -65,15 +66,18 @@ class RacingTransport(MemoryTransport):
 
     Attributes:
         broken_ms: When it could not take a request.
+        broken_in: In which thread.
     """
 
     SHARED_FIELDS: ClassVar = ("closed",)
 
-    def __init__(self, runtime: Runtime, requests: Requests, breaks: Iterable[tuple[str, int]] = ()) -> None:
+    def __init__(self, runtime: ScheduledRuntime, requests: Requests, breaks: Iterable[tuple[str, int]] = ()) -> None:
         super().__init__(runtime)
+        self._scheduled = runtime
         self._breaks = set(breaks)
         self._sent_of: Counter[str] = Counter()
         self.broken_ms: list[int] = []
+        self.broken_in: list[str] = []
         self._arrived = EventCount(runtime, "requests at the brokers")
         self._served: set[str | int] = set()
         self._requests = requests
@@ -105,6 +109,7 @@ class RacingTransport(MemoryTransport):
             self._requests.sent(request, now_ms, arrives=not breaks)
         if breaks:
             self.broken_ms.append(now_ms)
+            self.broken_in.append(self._scheduled.current().name)
             raise CannotSend(f"{api} cannot be sent")
         with self._news:
             self.sent.append(request)

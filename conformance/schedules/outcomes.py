@@ -11,7 +11,7 @@ X2   Who is fenced by another process with its name hears of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -66,6 +66,10 @@ OF_A_COMMIT: Final = (
 """With which errors an asynchronous commit may end."""
 
 
+HEARTBEAT: Final = "heartbeat"
+"""The name of the heartbeat design's second thread."""
+
+
 class CallbackRaised(Exception):
     """The application's callback raises this."""
 
@@ -94,11 +98,12 @@ class Outcomes:
     @contextmanager
     def of(self, call: str, requests: Requests) -> Iterator[None]:
         """A call: it takes no time that it does not need, and whatever it raises is allowed to."""
+        races = self._runtime.timers_race  # the application may end that while another thread's callback is in here
         began_ms = self._runtime.now_ms()
         try:
             yield
             took_ms = self._runtime.now_ms() - began_ms
-            waits = call in WAITS_FOR_ANSWERS or self._runtime.timers_race
+            waits = call in WAITS_FOR_ANSWERS or races
             assert waits or not took_ms, f"{call} takes {took_ms} ms, and has nothing to wait for (rule P4)"
         except KafkaError as error:
             chooses = self._scenario.reset == "none" and isinstance(error, NoOffsetForPartitionError)
@@ -119,7 +124,6 @@ class Outcomes:
         self.errors.append(error)
         scenario = self._scenario
         kept = scenario.has_faults or scenario.works_long or scenario.is_closed_by_others or self._runtime.timers_race
-        kept = kept or not scenario.poll_ms  # who never waits in poll() is in a rebalance until the next one
         assert kept or may_time_out or not isinstance(error, KafkaTimeoutError), f"{error!r} (rule L2)"
 
     def has_told(self, requests: Requests) -> bool:
@@ -149,14 +153,15 @@ class Outcomes:
         left = self.commits - len(self._ended)
         assert not left or self._scenario.is_closed_by_others, f"commit() returns before {left} earlier ones (rule M6)"
 
-    def expect_all(self, wakeups_due: bool, close_raised: bool, closing_ms: int) -> None:
+    def expect_all(self, wakeups_due: bool, close_raised: bool, living: Collection[str]) -> None:
         """The application is at its end.
 
         Args:
             wakeups_due: wakeup() was called before its last polls; else nobody knows.
             close_raised: close() has raised one error; there may have been others, and no call after it raises them.
-            closing_ms: When close() began. What ends a thread from then on hinders nobody, and need not be told: as
-                Java, whose closeHeartbeatThread joins the thread and does not ask how it ended.
+            living: The threads that ran when close() began. What ends the heartbeat thread from then on hinders nobody,
+                and need not be told: Kafka's AbstractCoordinator.closeHeartbeatThread joins it, and nobody asks how it
+                ended (only pollHeartbeat does, for poll()). The background thread's work is all of a close().
         """
         asked = [what for what, _ in self._scenario.others if what == "wakeup"]
         assert self._count(WakeupError) <= len(asked), "a wakeup has interrupted two calls (rule T4)"
@@ -174,8 +179,12 @@ class Outcomes:
         if close_raised:
             return
         assert self._count(CallbackRaised) or not self.raised, "a callback's error is lost (rule C4)"
-        told_of = [at_ms for at_ms in self._transport.broken_ms if at_ms < closing_ms]
-        assert self._count(CannotSend) or not told_of, "what ended a thread is kept secret (rule H6)"
+        due = [thread for thread in self._transport.broken_in if thread != HEARTBEAT or thread not in living]
+        assert self._count(CannotSend) or not due, "what ended a thread is kept secret (rule H6)"
+
+    def broken_ms(self) -> list[int]:
+        """When what has ended a thread, and no call has told of yet."""
+        return self._transport.broken_ms[self._count(CannotSend) :]
 
     def is_woken(self) -> bool:
         """Whether a wakeup has interrupted a call."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.schedules.group import RacingTransport
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import Outcomes
 from groupspec.conformance.schedules.questions import Questions
@@ -49,7 +48,6 @@ class Reading:
         self,
         runtime: ScheduledRuntime,
         scenario: Scenario,
-        transport: RacingTransport,
         requests: Requests,
         ledger: Ledger,
         outcomes: Outcomes,
@@ -57,7 +55,6 @@ class Reading:
     ) -> None:
         self._runtime = runtime
         self._scenario = scenario
-        self._transport = transport
         self._requests = requests
         self._ledger = ledger
         self._outcomes = outcomes
@@ -167,7 +164,7 @@ class Reading:
         now_ms = self._runtime.now_ms()
         late_ms = now_ms - in_callbacks_ms - self.began_ms - timeout_ms
         assert late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
-        interrupted_ms = (*self.interrupted_ms, *self._transport.broken_ms)
+        interrupted_ms = (*self.interrupted_ms, *self._outcomes.broken_ms())
         missed = [at_ms for at_ms in interrupted_ms if self.began_ms < at_ms < now_ms]
         assert not missed or in_callbacks_ms, (
             f"poll() goes on for {now_ms - missed[0]} ms, interrupted (rules T4, L4, H6)"

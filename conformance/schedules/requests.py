@@ -108,6 +108,7 @@ class Requests:
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._drops = False  # maybe what else has come at this moment, before it is looked at
+        self._before_drop: tuple[str, int] | None = None  # who it was as the first of that was taken
         self._silent = False  # fenced before the answers that are being worked off
         self._lost_ms: int | None = None  # when its membership has ended against its will
         self._recent: dict[str, deque[int]] = {}
@@ -126,7 +127,7 @@ class Requests:
         self.rounds = Rounds()
         excused = scenario.timers_race or bool(scenario.breaks)
         self.finding = Finding(SETTINGS["session_timeout_ms"], SETTINGS["max_poll_interval_ms"], excused)
-        self.asking = Asking(scenario)
+        self.asking = Asking(scenario, at_once)
         self.refused_ms = self.parted_ms = 0
         self._shares: list[tuple[tuple[TopicPartition, ...], int]] = []  # that it was assigned, with their generations
         self.doing = ""
@@ -142,16 +143,17 @@ class Requests:
 
     def answered(self, responses: Iterable[ResponseReceived], now_ms: int) -> None:
         """The member takes these, one after the other, before it waits again."""
+        self.asking.turned()
         late = now_ms > self._learned_ms + LOOK_MS and not self._scenario.timers_race
         if self._at_once or late:
             self._maybe = {self._identity}
-            self._silent, self._drops = self.fenced, False
+            self._silent, self._drops, self._before_drop = self.fenced, False, None
             self.finding.hears()
         for received in responses:
             self.finding.answered(received.response, _errors(received.response), now_ms)
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
-                self.asking.answered(sent, received.response, _errors(received.response))
+                self.asking.answered(sent, received.response, _errors(received.response), now_ms)
                 self._learn(sent.request, received.response, now_ms)
                 self._maybe.add(self._identity)
                 self._learned_ms = now_ms
@@ -176,9 +178,10 @@ class Requests:
             self._drops |= is_gone and is_late
             if is_gone and isinstance(request, OF_THE_GROUP) and not (is_late or self._may_have_left()):
                 self.finding.gone()
-        if isinstance(request, OffsetFetchRequest) and _errors(response) & COORDINATOR_IS_GONE:
+        if isinstance(request, OffsetFetchRequest | LeaveGroupRequest) and _errors(response) & COORDINATOR_IS_GONE:
             self.rounds.may_come(now_ms)
             self._drops = True
+            self._before_drop = self._identity
         if isinstance(request, FindCoordinatorRequest):
             self._heartbeat_at_once, self._gives_up, self._drops = True, False, False
             self.refused_ms = now_ms if refused else self.refused_ms
@@ -242,9 +245,12 @@ class Requests:
 
     def turned(self, now_ms: int) -> None:
         """The background thread looks for answers, once in a turn."""
+        self.asking.turns()
         assert self._count("turns", now_ms) <= TURNS_IN_A_SECOND, f"{TURNS_IN_A_SECOND} turns in a second (rule H2)"
         if self._scenario.timers_race or self.fenced:
             return
+        if self.leaving and self._scenario.static:  # in silence, as soon as its callback has run
+            self.times.excused()
         self.times.looks(now_ms)
         if not self._has_unanswered_heartbeat():
             self.times.turned(now_ms)
@@ -283,6 +289,8 @@ class Requests:
             self._unanswered[sent.request_id] = sent
         elif not arrives:
             self.times.broken()
+            if sent.node == COORDINATOR:  # to the member it is gone, as soon as it looks
+                self._drops, self._learned_ms = True, now_ms
 
     def membership_ended(self) -> None:
         """A round that was under way is none of the next membership."""
@@ -297,11 +305,11 @@ class Requests:
     def leaves(self) -> None:
         """The application unsubscribes; the call may give up before the member does."""
         self.leaving = True
-        self.times.left_round()
 
     def disconnected(self, now_ms: int) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""
         self.finding.disconnected(now_ms)
+        self._identity, self._before_drop = self._before_drop or self._identity, None
         self.parted_ms = now_ms
         self._heartbeat_at_once = True
         self.times.excused()

@@ -105,9 +105,12 @@ class Commits:
         self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
 
     def commit_before_rebalance(self) -> None:
-        """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3)."""
+        """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3).
+
+        A poll() that begins meanwhile makes what is unprocessed something to commit: so that is looked for last.
+        """
         if self._context.config.auto_commit and (
-            self._positions.to_commit() or self._positions.has_unprocessed(self._membership.to_revoke)
+            self._positions.has_unprocessed(self._membership.to_revoke) or self._positions.to_commit()
         ):
             self._positions.commit_awaits_poll(True)
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
@@ -384,6 +387,9 @@ class Commits:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
+            if error is None and self._queue:  # asked for meanwhile, maybe before the last poll(): it may go back
+                self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=operation.deadline_ms))
+                return
             self._positions.commit_awaits_poll(False)
             self._membership.commit_settled()
 

@@ -166,7 +166,10 @@ class Positions:
         self._set_paused(partitions, False)
 
     def want_position(self, partition: TopicPartition) -> None:
-        """Look the position up although the assigned callback still runs (rule C3); the next Fetch event acts on it."""
+        """Look the position up although the assigned callback still runs, or the revoked one is due (rule C3).
+
+        The next Fetch event acts on it. (As Java's SubscriptionState, whose shouldInitialize asks for neither.)
+        """
         with self._lock:
             self._shared.assigned(partition).wanted = True
 
@@ -183,7 +186,7 @@ class Positions:
             without = [
                 (tp, p.epoch)
                 for tp, p in self._shared.partitions.items()
-                if p.position is None and (p.state() == "AWAITING_POSITION" or (p.wanted and p.state() == "ASSIGNED"))
+                if p.position is None and (p.wanted or p.state() == "AWAITING_POSITION")
             ]
         return dict(sorted(without)) if without else {}
 
@@ -198,7 +201,7 @@ class Positions:
         """The first position of a partition, if it still awaits one; False if the answer came too late (rule O3)."""
         with self._lock:
             p = self._shared.in_epoch(partition, epoch)
-            if p is None or p.position is not None or p.pending_revocation:
+            if p is None or p.position is not None or (p.pending_revocation and not p.wanted):
                 return False
             p.begin_anew(epoch, offset, leader_epoch)
             if committed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -388,6 +389,36 @@ def test_M4_the_commit_before_a_rebalance_waits_until_the_records_are_processed(
     assert scene.sent(OffsetCommitRequest) == []
     scene.poll()
     assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
+
+
+@pytest.mark.parametrize("looked_for", ["to_commit", "has_unprocessed"])
+def test_M8_a_poll_that_begins_as_the_rebalance_does_hides_nothing_that_is_to_be_committed(
+    looked_for: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = with_unprocessed_records()
+    positions = scene.subscription.positions
+    looks: Callable[..., object] = getattr(positions, looked_for)
+
+    def and_then_a_poll_begins(*asked: object) -> object:
+        found = looks(*asked)
+        positions.poll_started()
+        return found
+
+    monkeypatch.setattr(positions, looked_for, and_then_a_poll_begins)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    monkeypatch.undo()
+    scene.poll()
+    assert scene.sent(OffsetCommitRequest)[0].offsets == {P0: OffsetAndMetadata(15)}
+    assert scene.describe().rebalance == "PREPARE_REVOCATION"
+
+
+def test_M8_an_earlier_commit_that_is_heard_of_late_takes_nothing_back_before_the_revocation() -> None:
+    scene = with_unprocessed_records()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.poll()
+    scene.do(asynchronous(offset=12))  # asked for before that poll(), by a thread that the core has not heard since
+    assert _committed(scene) == [15, 12, 15]
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
 
 
 def _committed(scene: Scene) -> list[int]:

@@ -278,6 +278,23 @@ def test_C3_in_the_assigned_callback_a_position_is_looked_up_only_if_wanted() ->
     assert state(scene, P0) == "FETCHABLE"
 
 
+def test_C3_while_a_revocation_is_due_a_position_is_looked_up_only_if_wanted() -> None:
+    scene = Scene().completing()
+    scene.sync_accepted(P0, P1)
+    scene.assigned()
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.committed_are(5)  # that was asked for before
+    assert (state(scene, P0), scene.subscription.positions.position(P0)) == ("PENDING_REVOCATION", None)
+    scene.do(Fetch())
+    assert len(scene.sent(OffsetFetchRequest)) == 1
+    scene.subscription.positions.want_position(P0)
+    scene.do(Fetch())
+    assert [sent.partitions for sent in scene.sent(OffsetFetchRequest)[1:]] == [(P0,)]
+    scene.committed_are(5)
+    assert (state(scene, P0), scene.subscription.positions.position(P0)) == ("PENDING_REVOCATION", 5)
+    assert scene.sent(FetchRequest) == []
+
+
 # Committed offsets, asked for
 # --------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from groupspec.impl.core.events import (
     UnsolicitedResponse,
 )
 from groupspec.impl.core.messages import ErrorCode, HeartbeatResponse
+from groupspec.impl.testing import Callback
 from groupspec.impl.threads.futures import Futures
 from groupspec.impl.threads.tests.scripted_consumer import TOPIC, ScriptedConsumer, partitions
 
@@ -90,6 +91,24 @@ def test_H6_a_poll_that_waits_is_told_at_once() -> None:
         driven.answer(NEVER_SENT, heartbeat_answer())
         with pytest.raises(UnsolicitedResponse):
             poll.outcome()
+
+
+def test_H6_a_poll_whose_callback_was_told_goes_on_with_another_thread() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+
+        def hears(_: Callback) -> None:
+            driven.transport.answer(NEVER_SENT, heartbeat_answer())
+            with pytest.raises(UnsolicitedResponse):
+                driven.consumer.commit({partitions(0)[0]: 5})
+
+        driven.listener.during = hears
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        poll = driven.begin_poll(60_000)
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        driven.error("OffsetCommit", "NONE")
+        assert driven.is_waiting("JoinGroup")
+        assert not poll.done
 
 
 def test_H6_so_is_a_commit() -> None:
