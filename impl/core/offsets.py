@@ -139,7 +139,9 @@ class Offsets:
         self._to_reset = {p: epoch for p, epoch in self._to_reset.items() if waiting.get(p) == epoch}
         self._ends = {p: known for p, known in self._ends.items() if self._positions.is_current(p, known[0])}
         for question in [q for q in self._questions if q.epochs and q.sent is None]:
-            if not any(self._positions.is_current(p, epoch) for p, epoch in question.epochs.items()):
+            question.epochs = {p: epoch for p, epoch in question.epochs.items() if self._positions.is_current(p, epoch)}
+            question.partitions = tuple(question.epochs)
+            if not question.partitions:
                 self._questions.remove(question)
 
     def _ask(self, question: Question) -> None:

@@ -201,6 +201,16 @@ def test_O1_D1_a_failed_lookup_is_repeated_and_never_a_reset(error: str) -> None
     assert scene.describe().partitions[P0].position == 5
 
 
+def test_O1_what_is_asked_again_is_only_what_still_needs_a_position() -> None:
+    scene = Scene().completing()
+    scene.sync_accepted(P0, P1)
+    scene.assigned()
+    scene.answer("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS")
+    scene.subscription.positions.seek(P0, 50)
+    scene.expire("offsets_backoff")
+    assert scene.sent(OffsetFetchRequest)[-1].partitions == (P1,)
+
+
 @pytest.mark.parametrize("error", ["COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT", "REQUEST_TIMED_OUT"])
 def test_D3_a_passing_failure_is_tried_again_after_the_backoff(error: str) -> None:
     scene = assigned(0)
