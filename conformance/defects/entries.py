@@ -16,9 +16,9 @@ class Defect(Record, frozen=True):
         id: Lower case with hyphens; its folder has underscores instead.
         client: A built-in client's name.
         version: Of that client: the one that its page is about.
-        rule: The rule that it breaks.
         title: One line.
         costs: What it costs a user, in a few words.
+        rule: The rule that it breaks; empty where none is about it, as none says how an assignor divides.
         kit: A case of the wire kit in which the rule is broken, as the docket has it; empty if a stress run found it.
         known: The entry of `stress/known.toml` that is about it, too; empty if there is none.
         searched: How the client's tracker was searched, when, and what was found.
@@ -27,10 +27,10 @@ class Defect(Record, frozen=True):
     id: str
     client: str
     version: str
-    rule: str
     title: str
     costs: str
     searched: str
+    rule: str = ""
     kit: str = ""
     known: str = ""
 
