@@ -130,6 +130,7 @@ class Requests:
         self.asking = Asking(scenario, at_once)
         self.refused_ms = self.parted_ms = 0
         self._shares: list[tuple[tuple[TopicPartition, ...], int]] = []  # that it was assigned, with their generations
+        self._has_had = False  # for certain
         self.doing = ""
         self.closes_meanwhile = False
         self.refusals: set[ErrorCode] = set()
@@ -192,6 +193,7 @@ class Requests:
         if isinstance(response, SyncGroupResponse) and not response.error:
             share = decode_assignment(response.assignment).partitions
             self._shares.append((share, self._identity[1]))
+            self._has_had |= not self.leaving  # else the round may have been given up before
             self.rounds.ends(share, self._scenario.cooperative, now_ms)
             self._assigned_in = {max(self._assigned_in), self._identity[1]}
         if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
@@ -354,7 +356,7 @@ class Requests:
             subscription = decode_subscription(data)
             assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
             drops = "other topics" in scenario.all_calls  # what does not fit any more, and it has never had that
-            if name == "sticky" and self._shares and not drops:
+            if name == "sticky" and self._has_had and not drops:
                 had = decode_sticky_user_data(subscription.user_data)
                 assert had in self._shares, f"sticky, it had {self._shares[-1]}, and says {had} (rule K1)"
             owned = set(subscription.owned)
