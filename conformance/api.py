@@ -38,6 +38,7 @@ def judge(
     repeat: int = 1,
     confirm: bool = True,
     seed: int = 0,
+    races: int = 0,
     report: StrPath | None = None,
     rules: Collection[str] = (),
     resume: StrPath | None = None,
@@ -58,7 +59,8 @@ def judge(
         jobs: Runs at the same time; None: three for each processor.
         repeat: Runs of each case.
         confirm: Run a case again in which a rule was broken, until that is certain or flaps.
-        seed: Draws the order of the runs.
+        seed: Draws the order of the runs, and races.
+        races: Instead of the cases themselves so many variants of them, in which answers are late, as the seed draws.
         report: A folder for wire logs and sequence diagrams; None: none are written.
         rules: Judge by these only (ids or names), in the cases that give an occasion for one; without any, by all.
         resume: A file that keeps each run; one that is there already is gone on with, and nothing is run twice.
@@ -75,12 +77,14 @@ def judge(
     """
     from groupspec.conformance.wire.campaign import run_campaign
     from groupspec.conformance.wire.clients import find_client
+    from groupspec.conformance.wire.delays import drawn_races
     from groupspec.conformance.wire.rule_choice import chosen_rules, with_occasion
     from groupspec.conformance.wire.scenarios import find_cases
 
     judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
     chosen = chosen_rules(rules)
     cases = with_occasion(find_cases(scenarios, profile), chosen)
+    cases = drawn_races(cases, races, seed) if races else cases
     folder = None if report is None else Path(report)
     if folder is not None:
         writable_folder(folder)

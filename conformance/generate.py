@@ -31,6 +31,8 @@ from groupspec.conformance.stateful.routes import MEMBER
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
 from groupspec.conformance.vectors.subjects import SUBJECTS
+from groupspec.conformance.wire_kills import matrix as wire_kills
+from groupspec.conformance.wire_kills.page import matrix_markdown as wire_kills_markdown
 from groupspec.diagrams.expiry import boundary_svg, expiry_markdown
 from groupspec.diagrams.files import svg, svg_is_current
 from groupspec.diagrams.matrix import matrix_markdown
@@ -44,6 +46,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 HASHES: Final = "conformance/generated/hashes.json"
 MODELS: Final = "conformance/generated/models.json"
 MUTATION: Final = "conformance/generated/mutation.json"
+WIRE_KILLS: Final = "conformance/generated/wire_kills.json"
 SCORES: Final = "conformance/generated/scores.json"
 
 
@@ -117,6 +120,9 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile(SCORES, _scores, score_files.problems)
         yield _page(SCORES, lambda text: scores_markdown(score_files.read_scores(text)))
     yield from _vectors()
+    if wire_kills.COMMITTED.is_file():  # `verify --wire-mutation` makes the first one, in hours
+        yield GeneratedFile(WIRE_KILLS, _wire_kills, wire_kills.problems)
+        yield _page(WIRE_KILLS, lambda text: wire_kills_markdown(wire_kills.read_matrix(text)))
 
 
 def model_files(pattern: str = "*") -> Iterator[GeneratedFile]:
@@ -225,6 +231,14 @@ def _mutation() -> str:
             "the kill matrix is worthless as it is", found="\n".join(problems), next_step="mend the mutant or its test"
         )
     return mutation_matrix.matrix_text(matrix)
+
+
+def _wire_kills() -> str:
+    raise UsageProblem(
+        "the wire kill matrix is stale, and takes hours",
+        where=WIRE_KILLS,
+        next_step="`groupspec verify --wire-mutation --resume FILE` computes it anew",
+    )
 
 
 def _scores() -> str:

@@ -57,7 +57,7 @@ def _rule_names() -> list[str]:
     "chosen",
     multiple=True,
     metavar="ID",
-    type=Known("scenario", lambda: [*scenarios(FULL), *(case.selector for case in all_cases(FULL))], refused=False),
+    type=Known("scenario", lambda: [*scenarios(), *(case.selector for case in all_cases(FULL))], refused=False),
     help="Only this one (all its variants, or ID/VARIANT).",
 )
 @click.option(
@@ -76,7 +76,14 @@ def _rule_names() -> list[str]:
     help="Run a case again in which a rule was broken, until that is certain or flaps. With --record the two members "
     "live again, on the cluster.",
 )
-@click.option("--seed", type=int, default=0, help="Draws the order of the runs.")
+@click.option("--seed", type=int, default=0, help="Draws the order of the runs, and the delays of --races.")
+@click.option(
+    "--races",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Search for races: N variants of the cases, in which answers are late as the seed draws. A variant's name has "
+    "its own seed, and --scenario replays it: first-join/plain~17.",
+)
 @click.option(
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
@@ -131,6 +138,7 @@ def command(
     repeat: int,
     confirm: bool | None,
     seed: int,
+    races: int | None,
     report: Path | None,
     sarif: Path | None,
     github: bool,
@@ -163,6 +171,12 @@ def command(
         raise UsageProblem(
             "--record scripts nothing, so that it has no scenario, and nothing to judge again or to resume",
             where="--judge" if again else "--scenario" if chosen else "--resume",
+            next_step="leave one of the two out",
+        )
+    if races is not None and (again or live is not None):
+        raise UsageProblem(
+            "--races draws delays of a scripted broker's answers, and here is none",
+            where="--judge" if again else "--record",
             next_step="leave one of the two out",
         )
     if again and not clients:
@@ -202,6 +216,7 @@ def command(
                 repeat=repeat,
                 confirm=confirm is not False,
                 seed=seed,
+                races=races or 0,
                 report=report,
                 rules=rules,
                 resume=resume,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -13,6 +14,7 @@ from groupspec.conformance.commands._machines import scope_options
 from groupspec.conformance.commands._verify_models import ModelNames, fitting, list_models
 from groupspec.conformance.commands._verify_mutants import verify_mutation, verify_scores
 from groupspec.conformance.commands._verify_text import SIGNS, as_json, lines, never_possible
+from groupspec.conformance.commands._verify_wire import verify_wire_mutation
 from groupspec.conformance.engines import ENGINES, EngineRun, counts, run_engine
 from groupspec.conformance.engines.explorer import ENGINE as EXPLORER
 from groupspec.conformance.engines.explorer import run_explorer
@@ -36,6 +38,7 @@ LEAST_MEMORY = 64 << 20
 _GOES_WITH = {
     "--scores": ("--json",),
     "--mutation": ("--json",),
+    "--wire-mutation": ("--json", "--resume"),
     "--held": ("--json",),
     "--list": ("--model", "--members", "--rebalance", "--profile"),
 }
@@ -87,6 +90,13 @@ class _Engine(Known):
 )
 @click.option("--fold", is_flag=True, help="Count states that differ by a renaming of members once.")
 @click.option("--mutation", is_flag=True, help="Instead: which test notices that a rule is broken, for every rule.")
+@click.option("--wire-mutation", is_flag=True, help="Instead: which case of the wire kit finds which mutant.")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="With --wire-mutation: keep each run in FILE, and go on with what it has.",
+)
 @click.option("--held", is_flag=True, hidden=True)
 @click.option("--safety", is_flag=True, help="Leave liveness out of what TLC checks; no effect on other engines.")
 @click.option("--scores", is_flag=True, help="Instead: which property notices that a row is changed, for every row.")
@@ -107,6 +117,8 @@ def command(
     max_memory: int,
     fold: bool,
     mutation: bool,
+    wire_mutation: bool,
+    resume: Path | None,
     held: bool,
     safety: bool,
     scores: bool,
@@ -119,7 +131,8 @@ def command(
     distinct states. An engine that is missing is named, and leaves the result inconclusive.
 
     With --mutation it breaks each rule on purpose, in the implementation or in a row, and says which test notices.
-    With --scores it changes each row of the specification, and says which property notices.
+    With --scores it changes each row of the specification, and says which property notices. With --wire-mutation it
+    runs the cases of the wire kit against each mutant of the reference, in virtual time: hours, with --resume in parts.
 
     Without options: every model of at most two members, by the explorer, in a minute or two.
 
@@ -129,6 +142,12 @@ def command(
     got through. What no engine was asked about is named; OK does not cover it.
     """
     _require_consistent(context)
+    if resume is not None and not wire_mutation:
+        raise UsageProblem("--resume is for --wire-mutation only", where=f"--resume {resume}", next_step="leave it out")
+    if wire_mutation:
+        code, data = verify_wire_mutation(resume)
+        write_json("verify", {"runs": [], "models": [], "wire_mutation": data})
+        return code
     if mutation or held or scores:
         code, data = verify_scores() if scores else verify_mutation()
         write_json("verify", {"runs": [], "models": [], ("scores" if scores else "mutation"): data})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from groupspec.spec.rules import Rule
@@ -46,8 +46,12 @@ class Variant:
     """The highest version that the broker speaks, of APIs of which it does not speak the newest."""
     not_judged: str = ""
     """Rules of the scenario for which this way of running it gives no occasion."""
+    race: int | None = None
+    """The seed that draws how late each answer is (`delays`); None: what the story does not delay comes at once."""
 
 
+RACE: Final = "~"
+"""Between the name of a variant and the seed of its delays."""
 PLAIN_NAME: Final = "plain"
 """What the variant without a name is called where it has to be told from the scenario."""
 PLAIN: Final = Variant()
@@ -126,6 +130,12 @@ class Case:
     def selector(self) -> str:
         """What `--scenario` takes to run this case and no other: the scenario's id alone names all its variants."""
         return self.id if self.variant.name or len(self.scenario.variants) == 1 else f"{self.id}/{PLAIN_NAME}"
+
+
+def racing(case: Case, seed: int) -> Case:
+    """The same case, in which answers are as late as the seed draws them."""
+    name = f"{case.variant.name or PLAIN_NAME}{RACE}{seed}"
+    return replace(case, variant=replace(case.variant, name=name, race=seed))
 
 
 def _words(source: str) -> frozenset[str]:

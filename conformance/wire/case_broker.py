@@ -15,11 +15,11 @@ from dataclasses import fields
 from typing import Final
 
 from groupspec.conformance.endings import is_out_of_memory
+from groupspec.conformance.wire.delays import DelayingBroker, Delays
 from groupspec.conformance.wire.log import Entry, Log
 from groupspec.impl.broker.actions import Action, Hold, Match, Reply, ReplyAfter
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.one_client import ONE_CLIENT
-from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.core.messages import TopicPartition
 
 GROUP: Final = "orders-readers"
@@ -46,15 +46,24 @@ class CaseBroker:
     """A scripted broker that writes what happens to the log, for a client of one topic. A context manager."""
 
     def __init__(
-        self, log: Log, topic: str, version_caps: Mapping[str, int] = NEWEST, beside: Mapping[str, Log] = NOBODY
+        self,
+        log: Log,
+        topic: str,
+        version_caps: Mapping[str, int] = NEWEST,
+        beside: Mapping[str, Log] = NOBODY,
+        race: int | None = None,
     ) -> None:
-        """`beside`: the logs of other clients, by their client ids; the groups have any number of members then."""
+        """`beside`: the logs of other clients, by their client ids; the groups have any number of members then.
+
+        `race`: the seed that draws how late each answer is; None: what the story does not delay comes at once.
+        """
         self._log = log
         self._beside = beside
         self._topic = topic
         topics = TOPICS | OFFSETS_TOPIC
         groups = SEVERAL_CLIENTS if beside else None
-        self._broker = ScriptedBroker(NODES, topics, version_caps=version_caps, lifetime_s=LIFETIME_S, groups=groups)
+        self._broker = DelayingBroker(NODES, topics, version_caps=version_caps, lifetime_s=LIFETIME_S, groups=groups)
+        self._broker.delays = Delays(race)
 
     def __enter__(self) -> CaseBroker:
         self._broker.log.listen(self._take)

@@ -104,7 +104,8 @@ def run_once(client: Client, case: Case, clock: Clock) -> CaseResult:
     stalls_us: Sequence[tuple[int, int]] = ()
     try:
         beside = {BESIDE: Log()} if case.scenario.members > 1 else {}
-        with CaseBroker(log, case.variant.topic, dict(case.variant.version_caps), beside) as broker:
+        variant = case.variant
+        with CaseBroker(log, variant.topic, dict(variant.version_caps), beside, variant.race) as broker:
             with (
                 HarnessProcess(client.command, log) as process,
                 WaitClock(process.pid) as waits,

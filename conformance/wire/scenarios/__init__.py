@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
-from groupspec.conformance.wire.case import PLAIN_NAME, Case, Scenario
+from groupspec.conformance.wire.case import PLAIN_NAME, RACE, Case, Scenario, racing
 from groupspec.conformance.wire.scenarios.registry import SCENARIOS
 
 __all__ = [
@@ -96,6 +96,9 @@ def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
     """
     if not chosen:
         return all_cases(profile)
+    if racing_ones := [each for each in chosen if RACE in each]:
+        others = [each for each in chosen if RACE not in each]
+        return (find_cases(others, profile) if others else []) + [_racing(each) for each in racing_ones]
     names = _names(QUICK)
     if not set(chosen) <= {name for each in names.values() for name in each}:
         names = _names(FULL)
@@ -111,6 +114,19 @@ def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
     return [case for case, called in names.items() if called.intersection(chosen)]
 
 
+def _racing(identifier: str) -> Case:
+    """`first-join/plain~17`: that case, with the delays of seed 17."""
+    of, _, seed = identifier.partition(RACE)
+    found = find_cases([of])
+    if not seed.isdecimal() or len(found) != 1:
+        raise UsageProblem(
+            f"{identifier!r} is no case with delays",
+            allowed=f"SCENARIO/VARIANT{RACE}SEED: one variant, and a number",
+            next_step="`groupspec conform CLIENT --races N` tells such names",
+        )
+    return racing(found[0], int(seed))
+
+
 def _names(profile: str) -> dict[Case, set[str]]:
     """What each case may be called."""
     return {
@@ -124,5 +140,9 @@ def case_of(identifier: str) -> Case | None:
 
     if identifier in LIVE_CASES:
         return LIVE_CASES[identifier]
+    of, _, seed = identifier.partition(RACE)
+    if seed.isdecimal():
+        case = case_of(of.removesuffix(f"/{PLAIN_NAME}"))
+        return None if case is None else racing(case, int(seed))
     found = (case for profile in PROFILES for case in all_cases(profile) if case.id == identifier)
     return next(found, None)
