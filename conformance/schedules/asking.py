@@ -62,7 +62,7 @@ class Asking:
         self._anew: dict[TopicPartition, int] = {}  # answers to requests up to these say nothing of the partition
         self._unsettled: set[TopicPartition] = set()  # nor do those to requests that may have been decided on before
         self._brought: dict[TopicPartition, range] = {}
-        self._in_vain: Counter[str] = Counter()  # by API: answers by who leads no more, since Metadata were asked for
+        self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, since the last Metadata
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self._wanted: list[tuple[int, frozenset[str]]] = [(0, frozenset(scenario.topics))]
         self.subscribed = frozenset(scenario.topics)
@@ -96,7 +96,7 @@ class Asking:
             self._failures = 0 if isinstance(response, MetadataResponse) else self._failures + 1
             self._metadata_ms = now_ms
         if isinstance(sent.request, OF_LEADERS) and errors & ANOTHER_LEADER:
-            self._in_vain[api_of(sent.request)] += 1
+            self._in_vain.update(_questions(sent.request))
         if isinstance(sent.request, FetchRequest) and isinstance(response, FetchResponse):
             for partition, part in response.partitions.items():
                 at = sent.request.offsets[partition]
@@ -153,8 +153,20 @@ class Asking:
             asks = any(isinstance(other.request, MetadataRequest) for other in unanswered)
             backoff_ms = min(BACKOFF_MS << (self._failures - 1), MOST_BACKOFF_MS) if self._failures else 0
             asks |= bool(self._failures) and now_ms <= self._metadata_ms + backoff_ms
-            in_vain = self._in_vain[api_of(request)]
+            in_vain = max((self._in_vain[question] for question in _questions(request)), default=0)
             assert in_vain < MOST_REPEATS or asks, (
                 f"{api_of(request)} goes out after {in_vain} answers that the leader is another one, without Metadata "
                 "in between (rule J8)"
             )
+
+
+def _questions(request: Request) -> list[object]:
+    """What it asks of each partition; about one the application and the member may ask different things at a time."""
+    if isinstance(request, ListOffsetsRequest):
+        return [(api_of(request), *asked) for asked in request.timestamps.items()]
+    partitions: Iterable[TopicPartition] = ()
+    if isinstance(request, FetchRequest):
+        partitions = request.offsets
+    elif isinstance(request, OffsetForLeaderEpochRequest):
+        partitions = request.epochs
+    return [(api_of(request), partition) for partition in partitions]
