@@ -10,12 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from groupspec.conformance.schedules.scenario import TOPICS, Scenario
+from groupspec.conformance.dividing import EAGER_STICKY, wrong_with
+from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.core.messages import JoinedMember, TopicPartition
-from groupspec.impl.core.protocol import Subscription, decode_assignment, decode_subscription, encode_subscription
+from groupspec.impl.core.protocol import (
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_sticky_user_data,
+    encode_subscription,
+)
 
 ANOTHER: Final = "another-member"
-"""Who wants all topics."""
+"""Its name."""
 
 Shares = Mapping[str, Iterable[TopicPartition]]
 
@@ -53,22 +60,24 @@ class Another:
 
     def _subscription(self, leader: Subscription) -> Subscription:
         """What it claims: what it was given last; or once what it believes to have, when it has slept for long."""
+        wants = self._scenario.another_wants
         if not self._scenario.cooperative:
-            return Subscription(TOPICS)
+            had = encode_sticky_user_data(self._has, self._generation) if self._has else None
+            return Subscription(wants, had if self._scenario.assignors[0] == EAGER_STICKY else None)
         believes = self._believes if leader.owned else ""
         if not believes:
-            return Subscription(TOPICS, None, self._has, self._generation if self._has else -1)
+            return Subscription(wants, None, self._has, self._generation if self._has else -1)
         self._believes = ""
         if believes == "stale":
-            return Subscription(TOPICS, None, leader.owned, leader.generation - 1)
-        return Subscription(TOPICS, None, leader.owned[:1], leader.generation)
+            return Subscription(wants, None, leader.owned, leader.generation - 1)
+        return Subscription(wants, None, leader.owned[:1], leader.generation)
 
     def given(self, assignments: Iterable[tuple[str, bytes]]) -> dict[str, tuple[TopicPartition, ...]]:
         """How the leader divides the partitions. Raises AssertionError if it must not."""
         shares = {name: decode_assignment(data).partitions for name, data in assignments}
         assert shares.keys() == self._claims.keys(), f"the leader's SyncGroup has entries for {list(shares)} (rule S2)"
-        given = [partition for share in shares.values() for partition in share]
-        assert len(given) == len(set(given)), f"the leader gives partitions away twice: {sorted(given)} (rule K2)"
+        wrong = wrong_with(self._scenario.assignors[0], self._claims, shares)
+        assert not wrong, f"the leader's division: {wrong}"
         if self._scenario.cooperative:
             self._expect_withheld(shares)
             self._gives_up = self.is_in and not set(self._claims[ANOTHER].owned) <= set(shares[ANOTHER])

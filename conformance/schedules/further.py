@@ -13,7 +13,7 @@ from typing import Final
 
 from groupspec.conformance.schedules import scenario
 from groupspec.conformance.schedules.answers import SLOW
-from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, LATENCY_MS, SEEKS, Scenario
+from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, LATENCY_MS, SEEKS, TOPICS, Scenario
 
 ASKS_MOST: Final = 3
 """Further calls of one application."""
@@ -26,6 +26,8 @@ def draw(seed: int) -> Scenario:
         drawn = _asking(drawn, random)
     if random.random() < 0.1 and not (drawn.unreadable or drawn.holes or drawn.reset == "none"):
         drawn = _electing(drawn, random)
+    if drawn.leads and not drawn.cooperative and not drawn.returns:
+        drawn = _dividing(drawn, random)
     return drawn
 
 
@@ -55,4 +57,13 @@ def _electing(drawn: Scenario, random: Random) -> Scenario:
         answers=elected.answers | slow,
         latency_ms=LATENCY_MS,
         poll_ms=LATENCY_MS,
+    )
+
+
+def _dividing(drawn: Scenario, random: Random) -> Scenario:
+    """It leads by another assignor, and the other member wants other topics."""
+    return replace(
+        drawn,
+        assignors=random.choice((drawn.assignors, ("roundrobin",), ("sticky",))),
+        another_wants=random.choice((TOPICS, TOPICS[:1], TOPICS[1:])),
     )

@@ -288,7 +288,7 @@ class RacingGroup:
         """What the member has given to nobody, if it leads: then that is for it to notice (rule J8)."""
         if not self._scenario.leads:
             return set()
-        wanted = self._topics if self._another.is_in else self._wanted
+        wanted = {*self._wanted, *(self._scenario.another_wants if self._another.is_in else ())}
         return {TopicPartition(topic, n) for topic in wanted for n in range(self._topics[topic])} - self._divided
 
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:

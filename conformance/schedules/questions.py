@@ -66,8 +66,8 @@ class Questions:
                 self._commit_async(consumer, raises=name.endswith("raises"))
             case "committed":
                 self._ask_committed(consumer, TopicPartition(TOPICS[0], 0))
-            case "position" if partitions and partitions[0].topic in self._requests.asking.subscribed:
-                self._ask_position(consumer, partitions[0])  # nobody looks for the position of what goes
+            case "position" if partitions and self._is_settled():
+                self._ask_position(consumer, partitions[0])
             case "seek" if partitions:
                 self._seek(consumer, partitions[self._runtime.steps % len(partitions)], 500 + self._runtime.steps % 100)
             case "pause" | "pause one":
@@ -80,6 +80,10 @@ class Questions:
                 self._ledger.paused -= set(chosen)
             case "group_metadata":
                 self._ask_who_it_is(consumer)
+
+    def _is_settled(self) -> bool:
+        """Whether nothing goes because of other topics: nobody looks for the position of what goes."""
+        return self._scenario.manual or self._requests.rounds.topics == self._requests.asking.subscribed
 
     def _one_of(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Any of them, if there is one."""

@@ -127,6 +127,7 @@ class Scenario:
         another_ms: When the other member of a group that it leads comes.
         another_claims: What that one claims to have when it comes back from a long sleep: "stale" all that this member
             has, of an earlier generation; "the same" a partition of this member's, of the same one. "": it is awake.
+        another_wants: Which topics.
         manual: Whether it chooses its partitions by hand, instead of a subscription.
         elects_ms: When all partitions get other leaders; 0: never, and nobody speaks of leader epochs.
         loses: How many of the records that were fetched last they lack.
@@ -162,6 +163,7 @@ class Scenario:
     ending: str
     another_ms: int = 0
     another_claims: str = ""
+    another_wants: tuple[str, ...] = TOPICS
     manual: bool = False
     elects_ms: int = 0
     loses: int = 0
@@ -270,7 +272,8 @@ class Scenario:
     def __str__(self) -> str:
         """The scenario in a few lines."""
         member = "no" if self.manual else "static" if self.static else "dynamic"
-        another = f"another member comes at {self.another_ms} ms ({self.another_claims or 'true'} claims)"
+        wants = f"{', '.join(self.another_wants)}, {self.another_claims or 'true'} claims"
+        another = f"another member comes at {self.another_ms} ms ({wants})"
         another = "it has led before" if self.returns else another
         leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"

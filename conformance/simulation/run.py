@@ -13,6 +13,7 @@ from typing import Final, Literal
 from groupspec.conformance.simulation.cluster import Cluster
 from groupspec.conformance.simulation.consumer_process import ConsumerProcess
 from groupspec.conformance.simulation.core_process import CoreProcess
+from groupspec.conformance.simulation.divisions import Divisions
 from groupspec.conformance.simulation.ledger import Broken, Ledger, expect
 from groupspec.conformance.simulation.loop import Livelock, Loop
 from groupspec.conformance.simulation.network import Peer, error_of
@@ -99,6 +100,7 @@ class Run:
         self._requests: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._restarting: dict[int, int] = {}
         self._came_back: dict[int, int] = {}
+        self._divisions = Divisions()
         self._divided: dict[int, tuple[int, frozenset[TopicPartition]]] = {}  # by generation: when, and what
         self._plans = {member.number: member for member in plan.members}
         self._acts: dict[str, Callable[[Fault], None]] = {
@@ -403,10 +405,13 @@ class Run:
         if isinstance(asked, messages.JoinGroupRequest) and isinstance(response, messages.JoinGroupResponse):
             if is_stale:  # of a process that is no more, maybe
                 self.ledger.may_be_fenced.add(peer.plan.number)
+            self._divisions.leads(response)
             if asked.group_instance_id and not asked.member_id and self.cluster.is_stable():  # no round for it
                 self._came_back[peer.plan.number] = response.generation
         if isinstance(asked, messages.SyncGroupRequest) and asked.assignments:
             parts = (decode_assignment(data).partitions for _, data in asked.assignments)
+            if not is_stale:
+                self._divisions.divides(asked)
             self._divided[asked.generation] = self.loop.now_ms, frozenset(chain.from_iterable(parts))
         self.watch.served(request, is_stale)
 
