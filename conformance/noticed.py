@@ -24,8 +24,9 @@ from groupspec.conformance.mutation.guards import is_defect, stop_the_endless
 from groupspec.conformance.mutation.mutant import Mutant, Seam
 from groupspec.conformance.schedules.campaign import search
 from groupspec.conformance.simulation.campaign import run_seed
-from groupspec.conformance.stateful.campaign import DRIVERS
-from groupspec.conformance.stateful.suite import REBALANCES, TARGETS, Coverage, cover, goals
+from groupspec.conformance.stateful.campaign import DRIVERS, design_of
+from groupspec.conformance.stateful.routes import goals
+from groupspec.conformance.stateful.suite import REBALANCES, TARGETS, Coverage, cover
 from groupspec.impl.threads.designs import Design
 
 Check = Callable[[], str]
@@ -99,7 +100,8 @@ def tried(identifiers: list[str], chosen: Mapping[str, Check]) -> Iterator[Trial
     """Each of these mutants against these checks."""
     for target in TARGETS if any(name.startswith("generated") for name in chosen) else ():
         for rebalance in REBALANCES:
-            goals(target, rebalance)  # found once, before anything is forked
+            for driver in DRIVERS:
+                goals(target, rebalance, design_of(driver))  # found once, before anything is forked
     for identifier in identifiers:
         began = time.perf_counter()
         noticed_by, how = _forked(MUTANTS[identifier], chosen)
@@ -166,7 +168,7 @@ def _suite(driver: str) -> str:
         stop_the_endless(seam)
         for target in TARGETS:
             for rebalance in REBALANCES:
-                for divergence in cover(target, rebalance, DRIVERS[driver], Coverage()):
+                for divergence in cover(target, rebalance, DRIVERS[driver], Coverage(), design_of(driver)):
                     return divergence.partition("\n")[0]
     return ""
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from groupspec.conformance.benchmarks.figures import Figure
 from groupspec.conformance.stateful.lockstep import LockstepRun
-from groupspec.conformance.stateful.routes import MEMBER
-from groupspec.conformance.stateful.suite import Coverage, Start, goals, make_machine, run_machine, start_core
+from groupspec.conformance.stateful.routes import MEMBER, goals
+from groupspec.conformance.stateful.suite import Coverage, Start, make_machine, run_machine, start_core
 from groupspec.spec.compiler.member import Member, MemberState, Offer
 
 RUNS: Final = 5

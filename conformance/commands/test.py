@@ -48,8 +48,8 @@ def command(
     Then drawn examples, each a route and a random walk. The core is driven event by event; the drivers run with their
     own threads, one at a time, in virtual time.
 
-    Some transitions can't fire in the heartbeat driver: as in Kafka, its thread looks at no timer while the coordinator
-    is unknown; and where one callback follows another, both run in the same poll().
+    Each driver is measured by what can happen in its threading design. In that of heartbeats less can: as in Kafka, its
+    thread looks at no timer while the coordinator is unknown.
 
     With --schedules, the whole consumer under a deterministic scheduler: each run draws what the group, the network and
     the application do, and in which order the threads go on; what is checked is every promise of the consumer's API,

@@ -13,20 +13,20 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from groupspec.conformance.stateful.routes import infeasible_transitions, pair_routes, transition_routes
+from groupspec.conformance.stateful.routes import goals, infeasible_transitions, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
     REBALANCES,
     TARGETS,
     Coverage,
     Start,
     cover,
-    goals,
     make_machine,
     run_machine,
     start_background,
     start_core,
     start_heartbeat,
 )
+from groupspec.impl.threads.designs import DESIGNS, Design
 
 DRIVERS: Final[Mapping[str, Start]] = MappingProxyType(
     {"core": start_core, "background": start_background, "heartbeat": start_heartbeat}
@@ -35,6 +35,11 @@ DRIVERS: Final[Mapping[str, Start]] = MappingProxyType(
 
 MAX_FAILURES: Final = 20
 """Divergences that are told of one target; a broken handler breaks hundreds of routes."""
+
+
+def design_of(driver: str) -> Design | None:
+    """The threading design of a driver; the core has none."""
+    return next((design for design in DESIGNS if design == driver), None)
 
 
 @dataclass
@@ -87,7 +92,7 @@ def run_suite(driver: str, examples: int, seed: int, now: Callable[[str], None] 
         for rebalance in REBALANCES:
             now(f"{driver}: finding the routes of the {target}, {rebalance}")
             began = time.perf_counter()
-            goals(target, rebalance)
+            goals(target, rebalance, design_of(driver))
             result.preparing_seconds += time.perf_counter() - began
             now(f"{driver}: the {target}, {rebalance}")
             began = time.perf_counter()
@@ -98,11 +103,11 @@ def run_suite(driver: str, examples: int, seed: int, now: Callable[[str], None] 
 
 
 def _run(result: SuiteResult, target: str, rebalance: str, start: Start, examples: int, seed: int) -> Coverage:
-    coverage = Coverage()
-    found = list(cover(target, rebalance, start, coverage))
+    coverage, design = Coverage(), design_of(result.driver)
+    found = list(cover(target, rebalance, start, coverage, design))
     try:
         if examples:
-            run_machine(make_machine(target, rebalance, start, coverage), examples, seed_value=seed)
+            run_machine(make_machine(target, rebalance, start, coverage, design), examples, seed_value=seed)
     except AssertionError as divergence:
         notes = "\n".join(getattr(divergence, "__notes__", ()))
         found.append(f"{rebalance} {target}, drawn with seed {seed}: {divergence}\n{notes}".rstrip())
@@ -114,7 +119,8 @@ def _run(result: SuiteResult, target: str, rebalance: str, start: Start, example
 
 def _count(result: SuiteResult, target: str, rebalance: str, coverage: Coverage) -> None:
     """Adds one target's coverage to the result."""
-    transitions, pairs = transition_routes(target, rebalance), pair_routes(target, rebalance)
+    design = design_of(result.driver)
+    transitions, pairs = transition_routes(target, rebalance, design), pair_routes(target, rebalance, design)
     missing = coverage.missing([*transitions, *pairs])
     result.transitions["total"] += len(transitions)
     result.transitions["covered"] += sum(goal in coverage.transitions for goal in transitions)
@@ -125,6 +131,6 @@ def _count(result: SuiteResult, target: str, rebalance: str, coverage: Coverage)
     for machine, row in transitions:
         label = f"{machine}.{rebalance}.deployed"
         result.coverage.setdefault(label, {})[row] = coverage.transitions[machine, row]
-    for machine, row in infeasible_transitions(target, rebalance):
+    for machine, row in infeasible_transitions(target, rebalance, design):
         result.infeasible.setdefault(f"{machine}.{rebalance}.deployed", []).append(row)
     result.missing += [f"{rebalance} {goal[0]}: {' then '.join(goal[1:])}" for goal in missing]

@@ -1,15 +1,16 @@
 """Brings events about in the whole consumer: threads, two queues, run to idle on a virtual clock.
 
-The application calls its API, its listener stays inside callbacks until it is told to return, the coordinator answers
-when told, and timers expire when told. What the background thread makes of all this passes the core's front door, and
-the model follows that: one call of poll() may be three events to it. An event that this design can't bring about at the
-moment (a second call while a callback runs, an answer to nothing, which would end the background thread) is not
-offered.
+The application calls its API, or stands still in a poll(); its listener stays inside callbacks until it is told to
+return, the coordinator answers when told, and timers expire when told. What the background thread makes of all this
+passes the core's front door, and the model follows that: one call of poll() may be three events to it. An event that
+this design can't bring about at the moment (a second call while a callback runs, an answer to nothing, which would end
+the background thread) is not offered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,6 +21,7 @@ from groupspec.conformance.stateful.core_adapter import (
     CoreAdapter,
     settings_for,
 )
+from groupspec.conformance.stateful.standstill import Standstill
 from groupspec.conformance.stateful.translation import EVENTS_OF, Observation, is_asked, probe
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import events as impl
@@ -29,10 +31,23 @@ from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.core.transport import Transport
 from groupspec.impl.runtime import Runtime
-from groupspec.impl.testing import DrivenConsumer, RecordedDriver
+from groupspec.impl.testing import Call, DrivenConsumer, RecordedDriver
 from groupspec.impl.threads.designs import Design
 from groupspec.impl.trace import TraceSink
 from groupspec.spec.compiler.member import Member, MemberState, Offer
+
+T = TypeVar("T")
+
+AT_ONCE: Final = 2
+"""In variants with this bit a callback begins as soon as it is due; in the heartbeat design alone."""
+STANDING: Final = 4
+"""In variants with this bit the application is always in a poll(), and stands still there (`standstill`)."""
+
+STANDING_MS: Final = 1_000
+"""How long such a poll() waits for records."""
+
+LOOKS: Final = 4
+"""So often at most it looks for callbacks before the one that is due begins: another may come before it."""
 
 _QUEUED = (
     "application_polled",
@@ -47,6 +62,9 @@ _QUEUED = (
 _CALLBACK_DUE = {"callback_started": "REVOKING_PARTITION", "partitions_assigned": "ASSIGNING_PARTITIONS"}
 """Events that a poll brings about, if the member is in this state and no callback runs."""
 
+_ANSWER_OF = {"callback_started": impl.CallbackStarted, "partitions_assigned": impl.PartitionsAssigned}
+"""What the core is told by them."""
+
 
 class ProbedConsumer(DrivenConsumer):
     """A driven consumer whose core is watched from its first event on.
@@ -59,6 +77,7 @@ class ProbedConsumer(DrivenConsumer):
     def __init__(self, record: list[Observation], settings: Settings, design: Design) -> None:
         self._record = record
         super().__init__(driver=design, **settings)
+        self.standstill = Standstill(self.driver, self.runtime)
         self._always_polling = self.driver.polling()
         self._always_polling.__enter__()
 
@@ -67,6 +86,28 @@ class ProbedConsumer(DrivenConsumer):
         self.runtime.run_until_idle()
         self.driver.attend(in_call=False)
         self.runtime.run_until_idle()
+
+    def begin(self, work: Callable[[Consumer], T]) -> Call[T]:
+        """The application makes a call, and does not stand still in it."""
+        self.standstill.end()
+        return super().begin(work)
+
+    def stand_in_poll(self) -> None:
+        """The application begins a poll(), and stands still in it."""
+        self.standstill.begin()
+        super().begin(lambda consumer: consumer.poll(STANDING_MS))
+
+    def go_on(self) -> None:
+        """The application's thread, which stands still, goes on to the end of the poll(), or until it stands again."""
+        self.standstill.step()
+        self.settle()
+
+    def leave_poll(self) -> None:
+        """The application, if it stands still, goes on, and is woken up: no callback begins any more."""
+        if self.standstill.stands:
+            self.standstill.end()
+            self.consumer.wakeup()
+            self.go_on()
 
     def pass_time(self) -> None:
         """The clock jumps to the next deadline: of the core's timers, where a thread looks at them again and again."""
@@ -151,18 +192,22 @@ class DriverAdapter(CoreAdapter):
             return inside.kind == "assigned"
         if event in _QUEUED:
             return True
-        if self.driven.is_busy():
+        if self.driven.is_busy() and not (self.driven.standstill.stands and event in _CALLBACK_DUE):
             return False
         return event not in _CALLBACK_DUE or self.describe().rebalance == _CALLBACK_DUE[event]
 
     # Making it happen -------------------------------------------------------------------------------------------------
 
     def perform(self, offer: Offer, variant: int, state: MemberState, illegal: bool) -> list[Observation]:
-        """See CoreAdapter. In the heartbeat design a callback begins as soon as it is due, in two of four variants."""
+        """See CoreAdapter. Variants differ in what the application does besides: AT_ONCE, STANDING."""
         super().perform(offer, variant, state, illegal)
         is_due = self.describe().rebalance in _CALLBACK_DUE.values() and self.driven.listener.inside is None
-        if self._design == "heartbeat" and variant & 2 and is_due and not self.driven.is_busy():
+        if self._design == "heartbeat" and variant & AT_ONCE and is_due and not self.driven.is_busy():
             self._poll()
+        if not variant & STANDING:
+            self.driven.leave_poll()
+        elif self.describe().subscribed and not self.driven.is_busy():
+            self.driven.stand_in_poll()
         return list(self.record)
 
     def _start(self) -> None:
@@ -206,7 +251,7 @@ class DriverAdapter(CoreAdapter):
         if event in ("partitions_revoked", "partitions_assigned") and self.driven.listener.inside is not None:
             self.driven.release()
         elif event in _CALLBACK_DUE:
-            self._poll()
+            self._run_callback(_ANSWER_OF[event])
             inside = self.driven.listener.inside
             if inside is not None and inside.kind == "assigned":
                 self.driven.release()  # for a revocation: a callback that was due before it
@@ -216,6 +261,16 @@ class DriverAdapter(CoreAdapter):
             self.driven.begin(calls[event])
         else:
             super()._command(offer, variant, state)
+
+    def _run_callback(self, answer: type[impl.InputEvent]) -> None:
+        """Have a callback begin that is due: in the poll() in which the application stands still, or in another one."""
+        for _ in range(LOOKS):
+            if self.driven.standstill.stands and self.driven.listener.inside is None:
+                self.driven.go_on()
+            if any(isinstance(seen.event, answer) for seen in self.record):
+                return
+        if not self.driven.is_busy():
+            self._poll()
 
     def _poll(self) -> None:
         """Poll until there is no error left to raise: the first poll may do nothing but that."""

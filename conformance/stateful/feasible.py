@@ -1,6 +1,7 @@
 """What coverage counts against, as it is committed.
 
-Every transition and pair that some run of the composed machines fires.
+Every transition and pair that some run of the composed machines fires; and which of them no run does in a threading
+design that rules something out (`impossible`).
 
 Finding them takes some twenty seconds. So a file says by hashes what it was made from and what it holds, and is current
 while these are right; the lockstep test, which has to find them anyway, compares the lists themselves.
@@ -14,8 +15,9 @@ import json
 from collections.abc import Iterable
 from functools import cache
 
-from groupspec.conformance.stateful import routes
-from groupspec.conformance.stateful.routes import Goal
+from groupspec.conformance.stateful import exploration, impossible, routes
+from groupspec.conformance.stateful.exploration import Goal
+from groupspec.conformance.stateful.impossible import IMPOSSIBLE, is_narrower
 from groupspec.spec.compiler import member, step
 
 
@@ -34,8 +36,19 @@ def feasible_text(target: str, rebalance: str) -> str:
         "infeasible_transitions": _words(routes.infeasible_transitions(target, rebalance)),
         "feasible_transitions": _words(transitions),
         "feasible_pairs": _words(pairs),
+        "infeasible_in": _infeasible_in(target, rebalance),
     }
     return _json(lists | {"sha256": _hash(_json(lists))})
+
+
+def _infeasible_in(target: str, rebalance: str) -> dict[str, list[str]]:
+    """Design -> what is feasible otherwise."""
+    every, member = routes.goals(target, rebalance), routes.member_of(target, rebalance)
+    return {
+        design: _words(set(every) - set(routes.goals(target, rebalance, design)))
+        for design in IMPOSSIBLE
+        if is_narrower(design, member)
+    }
 
 
 def is_current(target: str, rebalance: str, text: str) -> bool:
@@ -56,7 +69,9 @@ def _made_from(target: str, rebalance: str) -> str:
         _json({name: table.hash for name, table in tables.items()})
         + inspect.getsource(member)
         + inspect.getsource(step)
+        + inspect.getsource(exploration)
         + inspect.getsource(routes)
+        + inspect.getsource(impossible)
     )
 
 

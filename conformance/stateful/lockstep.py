@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
-from groupspec.conformance.stateful.routes import Goal
+from groupspec.conformance.stateful.exploration import Goal
 from groupspec.conformance.stateful.translation import Observation, is_manual_commit
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.events import Description

@@ -12,9 +12,10 @@ replays from its seed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -23,10 +24,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from groupspec.conformance.stateful.core_adapter import CoreAdapter
 from groupspec.conformance.stateful.driver_adapter import DriverAdapter
+from groupspec.conformance.stateful.exploration import Goal
 from groupspec.conformance.stateful.lockstep import Lockstep, LockstepRun
 from groupspec.conformance.stateful.partition import PartitionAdapter, PartitionLockstep
 from groupspec.conformance.stateful.partition_driver import PartitionDriverAdapter
-from groupspec.conformance.stateful.routes import MEMBER, Goal, Route, member_of, pair_routes, transition_routes
+from groupspec.conformance.stateful.routes import MEMBER, Route, goals, member_of
 from groupspec.impl.threads.designs import Design
 from groupspec.spec import vocabulary
 from groupspec.spec.compiler.member import Member, MemberState, Offer
@@ -35,7 +37,8 @@ from groupspec.spec.terms import Value
 TARGETS = (MEMBER, "subscription")
 REBALANCES = ("eager", "cooperative")
 VARIANTS = 8
-"""More than any event has errors that mean it, so that all are drawn."""
+"""More than any event has errors that mean it, so that all are drawn; and whatever a driver does otherwise
+(`driver_adapter`)."""
 
 
 Start = Callable[[str, Member, MemberState], LockstepRun]
@@ -96,34 +99,53 @@ def walk(route: Route, target: str, rebalance: str, start: Start, variant: int =
     return run, all(happened)
 
 
-def cover(target: str, rebalance: str, start: Start, coverage: Coverage) -> Iterator[str]:
-    """Run the route to every feasible transition and pair; what is yielded are divergences, in words.
+def cover(target: str, rebalance: str, start: Start, coverage: Coverage, design: Design | None = None) -> Iterator[str]:
+    """Run the route to every transition and pair feasible in the design; what is yielded are divergences, in words.
 
-    What could not be brought about in one way is tried in another: variants are different errors that mean the same.
+    What could not be brought about in one way is tried in another: in variants, which are different errors that mean
+    the same, and whatever the application does otherwise; then by detours. What has diverged is not tried again.
     """
-    routes = goals(target, rebalance)
-    for variant in range(4):
-        for goal in coverage.missing(routes):
-            try:
-                run, _ = walk(routes[goal], target, rebalance, start, variant)
-            except AssertionError as divergence:
-                yield f"{rebalance} {target}, route to {' then '.join(goal[1:])}: {divergence}"
-                continue
-            run.end()
-            coverage.note(run)
-            coverage.steps += len(routes[goal].offers)
+    routes = goals(target, rebalance, design)
+    left = dict(routes)
+
+    def tries() -> Iterator[tuple[Route, int]]:
+        for variant in range(VARIANTS):
+            yield from ((routes[goal], variant) for goal in coverage.missing(left))
+        for goal in coverage.missing(left):
+            for variant, route in product(range(VARIANTS), detours(goal, routes)):
+                if goal in left and coverage.missing([goal]):
+                    yield route, variant
+
+    for route, variant in tries():
+        try:
+            run, _ = walk(route, target, rebalance, start, variant)
+        except AssertionError as divergence:
+            yield f"{rebalance} {target}, route to {' then '.join(route.goal[1:])}: {divergence}"
+            left.pop(route.goal)
+            continue
+        run.end()
+        coverage.note(run)
+        coverage.steps += len(route.offers)
 
 
-def goals(target: str, rebalance: str) -> dict[Goal, Route]:
-    """Every feasible transition and pair, with its route, shortest first."""
-    routes = {**transition_routes(target, rebalance), **pair_routes(target, rebalance)}
-    return dict(sorted(routes.items(), key=lambda item: len(item[1].offers)))
+def detours(goal: Goal, routes: Mapping[Goal, Route]) -> Iterator[Route]:
+    """Other routes to a pair: to its first row after any other one, and on with the event that fires the second.
+
+    The shortest route may be none for a driver in which more matters than the machines know: a listener that was never
+    told of partitions is not told of their loss, and then nothing comes between the begin and the end of that callback.
+    """
+    *_, last = routes[goal].offers
+    for other, route in routes.items():
+        if len(goal) == len(other) == 3 and (other[0], other[2]) == goal[:2]:
+            yield replace(route, goal=goal, offers=(*route.offers, last))
 
 
-def make_machine(target: str, rebalance: str, start: Start, coverage: Coverage) -> type[RuleBasedStateMachine]:
+def make_machine(
+    target: str, rebalance: str, start: Start, coverage: Coverage, design: Design | None = None
+) -> type[RuleBasedStateMachine]:
     """The Hypothesis state machine of one target under one protocol."""
     member = member_of(target, rebalance)
-    routes = list(goals(target, rebalance).values())
+    routes = list(goals(target, rebalance, design).values())
     namespace: dict[str, Any] = {"__doc__": f"{target}, {rebalance}: model and implementation in lockstep."}
 
     def begin(self: Any, route: Route, variant: int) -> None:

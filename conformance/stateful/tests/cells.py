@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from groupspec.conformance.stateful.routes import MEMBER, Exploration, explorations
+from groupspec.conformance.stateful.exploration import Exploration
+from groupspec.conformance.stateful.routes import MEMBER, explorations
 from groupspec.spec.compiler.member import IllegalEvent, MemberState, Offer
 from groupspec.spec.compiler.table import Row
 

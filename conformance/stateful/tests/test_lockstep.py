@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from groupspec.conformance.generate import ROOT
+from groupspec.conformance.stateful.campaign import DRIVERS, design_of
 from groupspec.conformance.stateful.feasible import feasible_text
 from groupspec.conformance.stateful.lockstep import LockstepRun
-from groupspec.conformance.stateful.routes import MEMBER, Route, member_of, pair_routes, transition_routes
+from groupspec.conformance.stateful.routes import MEMBER, member_of, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
     REBALANCES,
     TARGETS,
@@ -23,76 +22,21 @@ from groupspec.conformance.stateful.suite import (
     start_heartbeat,
 )
 from groupspec.impl.core import dispatch
-from groupspec.spec.compiler.member import Member, MemberState, Offer
+from groupspec.spec.compiler.member import Offer
 
-HEARTBEAT_EXPIRIES = ("session_expired", "poll_interval_expired", "heartbeat_due")
 IMPLEMENTATIONS = pytest.mark.parametrize("start", [start_core, start_background], ids=["core", "background"])
 
 
-@IMPLEMENTATIONS
+@pytest.mark.parametrize("driver", ["core", "background", pytest.param("heartbeat", marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("rebalance", REBALANCES)
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_feasible_transition_and_nearly_every_pair_fires_and_agrees(
-    target: str, rebalance: str, start: Start
-) -> None:
-    coverage = Coverage()
-    assert list(cover(target, rebalance, start, coverage)) == []
+def test_every_feasible_transition_and_pair_fires_and_agrees(target: str, rebalance: str, driver: str) -> None:
+    """Feasible in the design; what that rules out is shown to be impossible in `test_impossible`."""
+    coverage, design = Coverage(), design_of(driver)
+    assert list(cover(target, rebalance, DRIVERS[driver], coverage, design)) == []
 
-    pairs = pair_routes(target, rebalance)
-    assert coverage.missing(transition_routes(target, rebalance)) == []
-    assert len(coverage.missing(pairs)) <= 0.05 * len(pairs)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("rebalance", REBALANCES)
-@pytest.mark.parametrize("target", TARGETS)
-def test_in_the_heartbeat_design_what_can_fire_fires_and_agrees(target: str, rebalance: str) -> None:
-    """Its thread looks at no timer while the coordinator is unknown, so what follows from such an expiry is left out.
-
-    Of other pairs nearly all fire; but a callback begins as soon as it is due, in the poll() that follows what made it
-    due, and few of those do of which the second would have to come before that.
-    """
-    coverage = Coverage()
-    assert list(cover(target, rebalance, start_heartbeat, coverage)) == []
-
-    transitions = transition_routes(target, rebalance)
-    assert [goal for goal in coverage.missing(transitions) if not _expires_unknown(transitions[goal], rebalance)] == []
-    pairs = {
-        goal: route for goal, route in pair_routes(target, rebalance).items() if not _expires_unknown(route, rebalance)
-    }
-    free = [goal for goal, route in pairs.items() if not _ends_before_a_callback(route, rebalance)]
-    assert len(coverage.missing(free)) <= 0.02 * len(free)
-    assert len(coverage.missing(pairs)) <= 0.05 * len(pairs)
-
-
-def _expires_unknown(route: Route, rebalance: str) -> bool:
-    """Whether a timer of the heartbeats expires on this route while the coordinator is unknown."""
-    member = member_of(MEMBER, rebalance)
-    return any(
-        offer.event in HEARTBEAT_EXPIRIES and not member.value_of(state, "coordinator_known")
-        for offer, state in _steps(route, member)
-    )
-
-
-def _ends_before_a_callback(route: Route, rebalance: str) -> bool:
-    """Whether its last event comes while a revocation waits, and is neither its callback nor a poll() for that."""
-    member = member_of(MEMBER, rebalance)
-    for offer, state in [*_steps(route, member)][-1:]:
-        began, polled = (member.value_of(state, name) for name in ("callback_running", "polled"))
-        at_once = ("application_polled", "callback_started") if polled else ("application_polled",)
-        revokes = member.state_of(state, "rebalance") == "REVOKING_PARTITION" and not began
-        return revokes and offer.event not in at_once
-    return False  # nothing of a member happens on it
-
-
-def _steps(route: Route, member: Member) -> Iterator[tuple[Offer, MemberState]]:
-    """Each event of the route, and the member's state before it; nothing of a partition's."""
-    state = member.initial(auto_commit=route.auto_commit, static=route.static)
-    for offer in route.offers:
-        if offer.event not in {event for event, _ in member.offers}:
-            return
-        yield offer, state
-        state = member.react(state, offer.event, dict(offer.inputs)).state
+    assert coverage.missing(transition_routes(target, rebalance, design)) == []
+    assert coverage.missing(pair_routes(target, rebalance, design)) == []
 
 
 @pytest.mark.parametrize("rebalance", REBALANCES)
