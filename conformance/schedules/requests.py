@@ -195,7 +195,8 @@ class Requests:
             self._shares.append((share, self._identity[1]))
             self._has_had |= not self.leaving  # else the round may have been given up before
             self.rounds.ends(share, self._scenario.cooperative, now_ms)
-            self._assigned_in = {max(self._assigned_in), self._identity[1]}
+            before = self._assigned_in if self._drops else {max(self._assigned_in)}  # this one may be dropped, too
+            self._assigned_in = {*before, self._identity[1]}
         if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
             self._announced(request, now_ms)
         if isinstance(response, MetadataResponse):
