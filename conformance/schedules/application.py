@@ -313,11 +313,7 @@ class Application:
             case "subscribe again" if consumer.subscription():
                 consumer.subscribe(self._topics, self)
             case "other topics" if consumer.subscription():
-                self._topics = TOPICS if len(self._topics) == 1 else TOPICS[self._runtime.steps % 2 :][:1]
-                self._chosen_ms = self._runtime.now_ms()
-                self._requests.rounds.may_come(self._chosen_ms)
-                self._requests.asking.subscribed = frozenset(self._topics)
-                consumer.subscribe(self._topics, self)
+                self._want_others(consumer)
             case "unsubscribe":
                 self._unsubscribe(consumer)
                 self._choose(consumer)
@@ -332,6 +328,21 @@ class Application:
                 self._looking.ask(consumer, name)
             case _:
                 self._questions.ask(consumer, name, partitions)
+
+    def _want_others(self, consumer: Consumer) -> None:
+        """Other topics; the same ones still, if subscribe() raises what ended a thread and has not come further."""
+        before, chosen_ms = self._topics, self._chosen_ms
+        self._topics = TOPICS if len(self._topics) == 1 else TOPICS[self._runtime.steps % 2 :][:1]
+        self._chosen_ms = self._runtime.now_ms()
+        self._requests.rounds.may_come(self._chosen_ms)
+        self._requests.asking.subscribed = frozenset(self._topics)
+        try:
+            consumer.subscribe(self._topics, self)
+        except Exception:
+            if consumer.subscription() != set(self._topics):
+                self._topics, self._chosen_ms = before, chosen_ms
+                self._requests.asking.subscribed = frozenset(before)
+            raise
 
     def _unsubscribe(self, consumer: Consumer) -> None:
         self._requests.doing = "unsubscribe"
