@@ -15,7 +15,7 @@ MAX_STEPS: Final = 10_000
 """Of the threads of one consumer, without becoming idle. A test makes some hundreds."""
 
 MAX_OUTPUTS: Final = 5_000
-"""Of one core. A test makes some dozens; a member that sends without end is stopped here, and that is a failure."""
+"""Of one core, looks at deadlines counted in. A test makes some dozens; who goes on without end has failed here."""
 
 CATALOGUE: Final = str(Path(__file__).resolve().parent / "catalogue")
 DEFECTS: Final = (NameError, TypeError, ImportError)
@@ -37,13 +37,15 @@ def is_defect(error: BaseException) -> bool:
 
 
 def stop_the_endless(seam: Seam) -> None:
-    """No core may produce outputs without end."""
-
-    @seam.replacing(Context.emit)
-    def counted(emit: Any, self: Context, output: object) -> None:
-        count = self.__dict__["_counted"] = self.__dict__.get("_counted", 0) + 1
-        if count > MAX_OUTPUTS:
-            raise Runaway(f"a member has produced more than {MAX_OUTPUTS} outputs; the last is {output!r}")
-        emit(self, output)
+    """No core may produce outputs without end, nor take what waits from its queues and put it back."""
+    for each in (Context.emit, Context.arm_earliest):
+        seam.replace(each, _counted)
 
     seam.put(RunToIdleRuntime.__init__.__kwdefaults__, "max_steps", MAX_STEPS)
+
+
+def _counted(original: Any, self: Context, *given: object) -> None:
+    count = self.__dict__["_counted"] = self.__dict__.get("_counted", 0) + 1
+    if count > MAX_OUTPUTS:
+        raise Runaway(f"a member has done more than {MAX_OUTPUTS} things; the last is {original.__name__}{given}")
+    original(self, *given)

@@ -58,7 +58,7 @@ def test_all_topics_are_asked_for_and_those_that_match_are_joined_with() -> None
     assert joined_with(scene) == ("orders", "orders-eu")
 
 
-def test_a_topic_that_comes_later_brings_about_a_rebalance_and_another_one_does_not() -> None:
+def test_J8_a_topic_that_comes_later_brings_about_a_rebalance_and_another_one_does_not() -> None:
     scene = stable("orders")
     scene.pass_ms(scene.config.retry_backoff_ms)
     scene.expire("metadata")
