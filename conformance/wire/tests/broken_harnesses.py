@@ -70,7 +70,7 @@ BROKEN: Final = (
     Broken(
         "wall clock",
         "def configure(self, settings):\n"
-        "    base._stamped = lambda event: msgspec.structs.replace(event, at_us=time.time_ns() // 1000)\n"
+        "    base.stamped = lambda event: msgspec.structs.replace(event, at_us=time.time_ns() // 1000)\n"
         "    super().configure(settings)",
         "clock",
         "or in the future",
@@ -123,9 +123,9 @@ BROKEN: Final = (
     ),
     Broken(
         "callbacks overlap",
-        "def callback_ends(self, name):\n"
+        "def callback_ends(self, name, **given):\n"
         "    self.callback_begins('partitions_assigned', [])\n"
-        "    super().callback_ends(name)\n"
+        "    super().callback_ends(name, **given)\n"
         "    super().callback_ends('partitions_assigned')",
         "callbacks",
         "partitions_assigned begins while partitions_assigned has not returned",
