@@ -8,7 +8,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, held_round, hold, until_asked
 
 LONG_POLL_MS: Final = 3_000
 LATE_ANSWER_MS: Final = 300
@@ -70,11 +70,8 @@ def wakeup_of_a_member(context: ScenarioContext) -> None:
     commits, and leaves.
     """
     context.stable_member()
-    since = context.now()
     if context.variant.point == "rebalancing":
-        held = hold(context, "JoinGroup")
-        context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-        until_asked(context, "JoinGroup", since)
+        held = held_round(context, "JoinGroup")
         asked = context.wakeup(rule="T4")
         context.expect_woken(rule="T4", since=asked)
         held.release()
@@ -116,9 +113,7 @@ def commit_while_rebalancing(context: ScenarioContext) -> None:
     context.stable_member()
     since = context.now()
     if context.variant.point:
-        held = hold(context, context.variant.point)
-        context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-        until_asked(context, context.variant.point, since)
+        held = held_round(context, context.variant.point)
         asked = context.commit()
         context.watch_for_request("OffsetCommit", ms=LATE_ANSWER_MS, since=asked)
         held.release()

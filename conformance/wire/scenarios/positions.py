@@ -7,7 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, held_round, until_asked
 from groupspec.impl.broker.actions import Hold
 from groupspec.impl.core.messages import ListOffsetsRequest, TopicPartition
 
@@ -33,10 +33,7 @@ def seek_while_rebalancing(context: ScenarioContext) -> None:
     It has its partitions throughout, so it reads from there, in order, and the round that ends moves nothing.
     """
     context.stable_member()
-    since = context.now()
-    held = hold(context, context.variant.point)
-    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-    until_asked(context, context.variant.point, since)
+    held = held_round(context, context.variant.point)
     sought = context.seek(COMMITTED, 1, rule="O5")
     held.release()
     synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=sought)

@@ -39,6 +39,15 @@ def announced_round(context: ScenarioContext) -> Entry:
     return synced
 
 
+def held_round(context: ScenarioContext, api: str) -> Hold:
+    """A heartbeat says that the group rebalances; the member has sent this request, whose answer is held back."""
+    since = context.now()
+    held = hold(context, api)
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    until_asked(context, api, since)
+    return held
+
+
 def comes_back(context: ScenarioContext, joined: Entry, since: Entry, *, lost: str, synced: str) -> None:
     """Who lost its membership at `since` says so, by the rule `lost`, and is a member again, by the rule `synced`."""
     if context.offers("lost_callback"):

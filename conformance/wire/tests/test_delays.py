@@ -56,6 +56,7 @@ def test_races_are_spread_over_the_cases_and_drawn_by_the_seed() -> None:
     assert races == drawn_races(cases, 2 * len(cases) + 1, 3) != drawn_races(cases, 2 * len(cases) + 1, 4)
     names = [race.variant.name.partition("~")[0] for race in races]
     assert {names.count(name) for name in names} == {2, 3}
+    assert len({race.variant.race for race in races}) == len(races)
 
 
 @pytest.mark.realtime
