@@ -129,7 +129,9 @@ class Times:
             late_ms = 0 if self._beat_due_ms is None else now_ms - self._beat_due_ms
             assert late_ms <= LATE_MS, f"Heartbeat {late_ms} ms late (rules H2, H7)"
             self._beat_ms, self._beat_due_ms = now_ms, None
-        known = isinstance(request, SyncGroupRequest)  # that it is a member now: the answer may have lain about
+        # That it is a member now. JoinGroup's answer may have lain about: Kafka's JoinGroupResponseHandler.handle
+        # resets the timeouts (HeartbeatThread.enable) and sends SyncGroup under one lock.
+        known = isinstance(request, SyncGroupRequest)
         self._heard_ms = now_ms if known else self._heard_ms
         if known or (isinstance(request, HeartbeatRequest) and self._alive_ms is not None):
             self._alive_ms = now_ms
