@@ -46,8 +46,8 @@ class Defect(Record, frozen=True):
 
     @property
     def script(self) -> Path:
-        """The reproduction: `python reproduce.py HOST:PORT` ends with 1 while the defect is there, and with 0 after."""
-        return self.folder / "reproduce.py"
+        """The reproduction: with HOST:PORT it ends with 1 while the defect is there, and with 0 after."""
+        return self.folder / ("Reproduce.java" if self.client == "java" else "reproduce.py")
 
 
 DEFECTS: Final[Mapping[str, Defect]] = read_entries(Path(__file__).with_name("defects.toml"), Defect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,12 +59,19 @@ def test_a_page_says_all_that_a_report_needs(defect: Defect) -> None:
     text = defect.page.read_text(encoding="utf-8")
     assert tuple(line[3:] for line in text.splitlines() if line.startswith("## ")) == HEADINGS
     assert text.startswith(f"# {defect.client} {defect.version}")
-    assert "    python reproduce.py 127.0.0.1:PORT\n" in text
+    assert f"    {' '.join(_command(defect, 'JARS'))} 127.0.0.1:PORT\n" in text
     assert f"rule {defect.rule}" in text or not defect.rule
 
 
+def _command(defect: Defect, jars: str) -> list[str]:
+    """What starts the reproduction in its folder, as a page says it."""
+    if defect.client == "java":
+        return ["java", "-cp", f"'{jars}/*'", defect.script.name]
+    return ["python", defect.script.name]
+
+
 def test_each_folder_is_in_the_list() -> None:
-    folders = {file.parent for file in (ROOT / "conformance" / "defects").glob("*/reproduce.py")}
+    folders = {file.parent for file in (ROOT / "conformance" / "defects").glob("*/README.md")}
     assert {folder.name for folder in folders} == {defect.folder.name for defect in DEFECTS.values()}
 
 
@@ -76,8 +84,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealBroker]:
 @pytest.mark.nightly
 @of_each
 def test_the_reproduction_shows_it_at_a_real_broker(defect: Defect, broker: RealBroker) -> None:
+    if defect.client == "java":
+        jars = BUILDS["java"].install() / "target" / "jars"
+        started_by = [shutil.which("java") or "java", "-cp", f"{jars}/*"]
+    else:
+        started_by = [sys.executable]
     run = subprocess.run(
-        [sys.executable, str(defect.script), broker.bootstrap],
+        [*started_by, str(defect.script), broker.bootstrap],
         capture_output=True,
         text=True,
         timeout=LIMIT_S,

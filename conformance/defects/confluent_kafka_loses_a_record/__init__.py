@@ -1,0 +1,1 @@
+"""confluent-kafka: a callback that raises loses the record that poll() had in hand."""
