@@ -18,7 +18,8 @@ import uuid
 from collections.abc import Iterator
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 LIMIT_S = 30
 COUNT = 10
@@ -39,7 +40,7 @@ def write(bootstrap: str) -> None:
     producer.flush(LIMIT_S)
 
 
-def read(consumer: Consumer) -> Iterator[int]:
+def read(consumer: Consumer) -> Iterator[int | None]:
     """Poll until the last record has come, or the time is up: the offsets. What poll() raises is logged."""
     until = time.monotonic() + LIMIT_S
     while time.monotonic() < until:
