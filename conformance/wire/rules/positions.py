@@ -43,6 +43,16 @@ def committed(history: History, partition: TopicPartition, from_us: int, to_us: 
     return None
 
 
+def has_returned_up_to(history: History, partition: TopicPartition, first: int, end: int, since_us: int) -> bool:
+    """Whether what poll has returned since then begins at one offset and goes on, without a gap, to another."""
+    for returned in history.returned:
+        if returned.partition == str(partition) and returned.at_us > since_us and first < end:
+            if returned.first != first:
+                return False
+            first = returned.last + 1
+    return first == end
+
+
 def was_under_way(history: History, partition: TopicPartition, assigned_us: int, fetch: Exchange) -> bool:
     """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that)."""
     earlier = (e.asked(FetchRequest).offsets for e in history.of("Fetch") if e.sent_us < assigned_us)
@@ -54,7 +64,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
     """A newly assigned partition is read from its committed offset.
 
     Its records may come of a Fetch that was still out, at that very offset: Java takes them, as the position is the
-    same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes on behind them.
+    same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes on behind them, and
+    may be sent before poll returns them (ClassicKafkaConsumer.poll, "we can send off the next round of fetches").
     """
     for partition, offset, fetch, assigned_us in first_fetches(history):
         known = committed(history, partition, assigned_us, fetch.sent_us)
@@ -67,11 +78,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
         elif known >= 0:
             right = f"{partition} was fetched from its committed offset {known}"
             wrong = f"{partition} was fetched from {offset}, committed is {known}"
-            had = [
-                r for r in history.returned if r.partition == str(partition) and assigned_us < r.at_us < fetch.sent_us
-            ]
-            goes_on = bool(had) and (had[0].first, had[-1].last + 1) == (known, offset)
-            yield held_if(offset == known or goes_on, right, wrong, fetch.sent_us)
+            goes_on = offset == known or has_returned_up_to(history, partition, known, offset, assigned_us)
+            yield held_if(goes_on, right, wrong, fetch.sent_us)
 
 
 @checks("O6")
