@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_the_busy_processes_end_with_the_block() -> None:
     with busy(2, 60) as processes:
         assert [process.poll() for process in processes] == [None, None]
     assert all(process.returncode is not None for process in processes)
+
+
+@pytest.mark.realtime
+def test_campaigns_that_were_kept_are_not_made_again(tmp_path: Path) -> None:
+    told: list[str] = []
+    cases = [Case(SCENARIOS["first-join"], PLAIN)]
+    for times in (1, 2):
+        limits = {"times": times, "loops": 0, "within_s": 60, "keep": tmp_path}
+        held = hold(installed(["reference"]), cases, told=told.append, **limits)
+    assert [line.endswith("more") for line in told] == [False, True, False]
+    assert {len(rows) for rows in held.rows.values()} == {2}
+    assert len(held.seconds["reference"]) == 1
 
 
 @pytest.mark.realtime
