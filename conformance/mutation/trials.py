@@ -21,8 +21,8 @@ from groupspec.conformance.errors import UsageProblem
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = (
-    *("impl/core/tests", "impl/threads/tests", "impl/coordinator/tests", "impl/broker/tests", "impl/tests"),
-    "spec/tests",
+    *("impl/core/tests", "impl/threads/tests", "impl/coordinator/tests", "impl/broker/tests", "impl/network/tests"),
+    *("impl/tests", "spec/tests"),
 )
 """Tests of the implementation, and of the machines of the specification."""
 

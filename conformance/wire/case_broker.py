@@ -17,7 +17,7 @@ from typing import Final
 from groupspec.conformance.endings import is_out_of_memory
 from groupspec.conformance.wire.delays import DelayingBroker, Delays
 from groupspec.conformance.wire.log import Entry, Log
-from groupspec.impl.broker.actions import Action, Hold, Match, Reply, ReplyAfter
+from groupspec.impl.broker.actions import DEFAULT, Action, Hold, Match, Reply, ReplyAfter, Throttle
 from groupspec.impl.broker.log import BrokerFailure, WireEvent
 from groupspec.impl.broker.one_client import ONE_CLIENT
 from groupspec.impl.core.messages import TopicPartition
@@ -127,6 +127,10 @@ class CaseBroker:
         """The next request of this API gets its ordinary answer, that much later."""
         self._note(f"the next {api} is answered {ms} ms late")
         self._broker.on_next(api, ReplyAfter(ms))
+
+    def throttle(self, api: str, ms: int, then: Action = DEFAULT, match: Match | None = None) -> None:
+        """The answer to the next request of this API says that the client is over its quota, for so long."""
+        self.do_next(api, Throttle(ms, then), f"its answer says that the client is over its quota, for {ms} ms", match)
 
     def hold(self, api: str, error: str) -> Callable[[], None]:
         """The next request of this API gets this error when the returned function is called."""

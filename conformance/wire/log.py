@@ -39,7 +39,8 @@ class Entry:
 
     `kind` is request, response, connect, disconnect, ... for the wire; an event's name for the client; command or note
     for the kit. The fields after `event` are the wire's. `error` is an error code's name, "" where there is none to
-    tell. `raw`, a frame without its length prefix, is there of the scripted broker's frames, until the run is over.
+    tell. `throttle_ms` is what an answer says of the client's quota. `raw`, a frame without its length prefix, is there
+    of the scripted broker's frames, until the run is over.
     """
 
     at_us: int
@@ -49,6 +50,7 @@ class Entry:
     event: AnyEvent | None = None
     api: str = ""
     error: str = ""
+    throttle_ms: int = 0
     message: object = None
     node: int = -1
     connection: int = -1

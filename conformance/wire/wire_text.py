@@ -41,6 +41,7 @@ def describe(entry: Entry) -> str:
         return f"{entry.kind} connection {entry.connection} {entry.text}".rstrip()
     head = f"{entry.api} v{entry.version} #{entry.correlation_id}"
     error = f" {entry.error}" if entry.kind == "response" and entry.error else ""
+    error += f" over its quota, for {entry.throttle_ms} ms" if entry.throttle_ms else ""
     body = json.dumps(plain(entry.message), ensure_ascii=False)
     return f"{head}{error} {body if len(body) <= WIDEST else body[:WIDEST] + ' ...'}"
 
@@ -55,7 +56,8 @@ def short(entry: Entry) -> str:
         partitions = ", ".join(map(str, getattr(entry.event, "partitions", ())))
         return f"{entry.kind}: {partitions or 'none'}"
     if entry.kind == "response":
-        return f"{entry.api}: {entry.error or 'answered'}"
+        over = f", over its quota for {entry.throttle_ms} ms" if entry.throttle_ms else ""
+        return f"{entry.api}: {entry.error or 'answered'}{over}"
     if entry.kind == "request":
         return f"{entry.api}{_about(entry.message)}"
     return f"{entry.kind} {entry.text}".strip()

@@ -64,6 +64,18 @@ class NeverReply(Action):
 
 
 @dataclass(frozen=True)
+class Throttle(Action):
+    """Say in the answer that the client is over its quota, for so long.
+
+    `then` comes at once, and what the connection sends before the time is over waits. A broker that speaks no version
+    since KIP-219 (`THROTTLED_FROM`) holds its answer back for as long instead.
+    """
+
+    duration_ms: int
+    then: Action = DEFAULT
+
+
+@dataclass(frozen=True)
 class CloseConnection(Action):
     """Close the connection without an answer.
 

@@ -46,11 +46,12 @@ class Cluster:
         self.topic_ids = TopicIds(self.topics.names)
         self.coordinator = 1
         self.addresses: list[Broker] = []
-        self.versions = _capped(version_caps)
+        self.versions = _capped(API_VERSIONS, version_caps)
+        self._advertised = _capped({"Produce": _PRODUCE, **API_VERSIONS}, version_caps)
 
     def advertised(self) -> ApiVersionsResponse:
         """What ApiVersions says."""
-        return ApiVersionsResponse({"Produce": _PRODUCE, **self.versions})
+        return ApiVersionsResponse(self._advertised)
 
     def answer(self, request: Request, node: int) -> Answer:
         """What this node answers to what is no group's. A Fetch gets what is there, without waiting for more."""
@@ -85,11 +86,10 @@ class Cluster:
         return messages.FindCoordinatorResponse(ErrorCode.NONE, where.node_id, where.host, where.port)
 
 
-def _capped(version_caps: Mapping[str, int]) -> Versions:
-    unknown = set(version_caps) - set(API_VERSIONS)
+def _capped(known: Versions, version_caps: Mapping[str, int]) -> Versions:
+    unknown = set(version_caps) - {"Produce", *API_VERSIONS}
     if unknown:
         raise ValueError(f"version caps for {sorted(unknown)}: the APIs are {', '.join(API_VERSIONS)}")
     return {
-        api: versions.capped(version_caps[api]) if api in version_caps else versions
-        for api, versions in API_VERSIONS.items()
+        api: versions.capped(version_caps[api]) if api in version_caps else versions for api, versions in known.items()
     }

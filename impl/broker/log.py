@@ -18,9 +18,9 @@ class WireEvent:
     """One thing that happened, as the broker saw it.
 
     `number` counts from 0 without gaps; `at_us` is the machine's monotonic clock. `connection` is 0 for what belongs to
-    none. `error` is an error code's name, "NONE" for success, "" where there is none to tell. `message` is what was
-    decoded, or what was encoded; `raw` the bytes of a frame without its length prefix. `text` explains notes and
-    garbage.
+    none. `error` is an error code's name, "NONE" for success, "" where there is none to tell. `throttle_ms` is what an
+    answer says of the client's quota. `message` is what was decoded, or what was encoded; `raw` the bytes of a frame
+    without its length prefix. `text` explains notes and garbage.
     """
 
     number: int
@@ -34,6 +34,7 @@ class WireEvent:
     correlation_id: int = -1
     message: Request | Answer | None = None
     error: str = ""
+    throttle_ms: int = 0
     raw: bytes = b""
     text: str = ""
 

@@ -31,6 +31,7 @@ from groupspec.impl.broker.actions import (
     RawBytes,
     Reply,
     ReplyAfter,
+    Throttle,
 )
 from groupspec.impl.broker.controls import Controls
 from groupspec.impl.broker.coordinators import Answers
@@ -47,7 +48,7 @@ from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.errors import CodecError, RequestHeader, UnservedRequest
 from groupspec.impl.network.frames import FrameReader, framed
 from groupspec.impl.network.records import NewRecord
-from groupspec.impl.network.versions import ApiVersionsResponse
+from groupspec.impl.network.versions import THROTTLED_FROM, ApiVersionsResponse
 
 HOST: Final = "127.0.0.1"
 DEFAULT_LIFETIME_S: Final = 300.0
@@ -317,9 +318,13 @@ class ScriptedBroker(Controls):
 
     async def _carry_out(self, action: Action, connection: _Connection, event: WireEvent, request: Request) -> bool:
         """Do what the script says; False if the connection is to be closed."""
-        while isinstance(action, ReplyAfter | Hold):
-            with self._parked(request):
-                await self._delay(action)
+        throttle_ms = 0
+        while isinstance(action, ReplyAfter | Hold | Throttle):
+            if isinstance(action, Throttle):
+                throttle_ms = action.duration_ms
+            else:
+                with self._parked(request):
+                    await self._delay(action)
             action = action.then
         if isinstance(action, NeverReply):
             self._log(connection, "note", event, text=f"this {event.api} is never answered")
@@ -339,6 +344,10 @@ class ScriptedBroker(Controls):
             answer = await self._default(request, event)
         else:
             raise TypeError(f"the script wants {action!r} for {event}: no such action")
+        answers_at_once = self._cluster.versions[event.api].highest >= THROTTLED_FROM.get(event.api, 0)
+        if throttle_ms and not answers_at_once:
+            with self._parked(request):
+                await asyncio.sleep(throttle_ms / 1000)
         with self._lock:
             data = encode_response(
                 answer,
@@ -347,8 +356,11 @@ class ScriptedBroker(Controls):
                 api=event.api,
                 request=request,
                 topic_ids=self._cluster.topic_ids,
+                throttle_time_ms=throttle_ms,
             )
-        self._write(connection, event, answer, data)
+        self._write(connection, event, answer, data, throttle_ms)
+        if throttle_ms and answers_at_once:
+            await asyncio.sleep(throttle_ms / 1000)
         return True
 
     async def _cut(self, action: CloseConnection, connection: _Connection, event: WireEvent, request: Request) -> None:
@@ -416,8 +428,11 @@ class ScriptedBroker(Controls):
             self._appended.set()
             self._appended = asyncio.Event()
 
-    def _write(self, connection: _Connection, request: WireEvent, answer: Answer, data: bytes) -> None:
-        self._log(connection, "response", request, message=answer, error=error_of(answer).name, raw=data)
+    def _write(
+        self, connection: _Connection, request: WireEvent, answer: Answer, data: bytes, throttle_ms: int = 0
+    ) -> None:
+        told = {"message": answer, "error": error_of(answer).name, "throttle_ms": throttle_ms, "raw": data}
+        self._log(connection, "response", request, **told)
         connection.writer.write(framed(data))
 
 

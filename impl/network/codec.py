@@ -122,6 +122,7 @@ def encode_response(
     api: str | None = None,
     request: Request | None = None,
     topic_ids: TopicIds = _NO_IDS,
+    throttle_time_ms: int = 0,
 ) -> bytes:
     """An answer as bytes. Raises UnencodableMessage.
 
@@ -134,7 +135,7 @@ def encode_response(
     if not isinstance(response, EXCHANGES[api].response.kind):
         raise UnencodableMessage(f"{api} can't be answered with {response!r}")
     body = EXCHANGES[api].response.write(response, Context(version, topic_ids, request))
-    return wire.encode_response(API_KEYS[api], version, correlation_id, body)
+    return wire.encode_response(API_KEYS[api], version, correlation_id, body, throttle_time_ms)
 
 
 def _check_version(api: str, version: int) -> None:

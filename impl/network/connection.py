@@ -4,7 +4,7 @@ A broker answers in the order of the requests, so an answer with another correla
 that nothing on this connection can be trusted any more. The same holds for a request whose time is up: its answer may
 still come and would stand before all others. Both end the connection; the transport tells whoever else waits.
 
-An answer may say that the client is over its quota: for so long nothing is sent (KIP-219, as Java's NetworkClient).
+An answer may say that the client is over its quota: for so long nothing is sent (rule W2, as Java's NetworkClient).
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ EntityType = type[Any]
 load_request_schema = cache(index.load_request_schema)  # kio itself goes by the module's name, each time
 load_response_schema = cache(index.load_response_schema)
 
-_DEFAULTS: Fields = {"throttle_time": 0}
 Plan = tuple[tuple[str, Callable[[Any], object], bool], ...]
 _PLANS: dict[EntityType, Plan] = {}
 _NOT_IN_ENUM = re.compile(r"(-?\d+) is not a valid ErrorCode")
@@ -75,10 +74,12 @@ def encode_request(api_key: int, version: int, correlation_id: int, client_id: s
     return _encode(payload.__header_schema__, header) + _encode(payload, body)
 
 
-def encode_response(api_key: int, version: int, correlation_id: int, body: Fields) -> bytes:
+def encode_response(api_key: int, version: int, correlation_id: int, body: Fields, throttle_time_ms: int = 0) -> bytes:
     """Header and body of an answer. Raises UnencodableMessage."""
     payload = load_response_schema(api_key, version)
-    return _encode(payload.__header_schema__, {"correlation_id": correlation_id}) + _encode(payload, body)
+    return _encode(payload.__header_schema__, {"correlation_id": correlation_id}) + _encode(
+        payload, {"throttle_time": throttle_time_ms, **body}
+    )
 
 
 def decode_request(api_key: int, version: int, data: bytes) -> Struct:
@@ -162,8 +163,6 @@ def _build(entity_type: EntityType, body: Fields) -> object:
     for name, convert, required in _plan(entity_type):
         if name in body:
             values[name] = convert(body[name])
-        elif name in _DEFAULTS:
-            values[name] = convert(_DEFAULTS[name])
         elif required:
             raise TypeError(f"field {name} is missing")
     return entity_type(**values)

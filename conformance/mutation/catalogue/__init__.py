@@ -6,6 +6,7 @@ from groupspec.conformance.mutation.catalogue import (  # noqa: F401  # each reg
     group,
     joining,
     offsets,
+    quotas,
     rows,
     threads,
 )

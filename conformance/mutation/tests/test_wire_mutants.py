@@ -71,6 +71,10 @@ ONE_EACH_STORY = {
     "J8-listed-once": "topic-matches",
     "K1-claims-nothing": "two-members-cooperative/leads",
     "X2-fenced-in-silence": "static-restart/replaced",
+    "W2-ignored": "throttled-on-the-way/joining",
+    "W2-not-for-fetch": "throttled-member/fetching",
+    "W2-leaves-at-once": "close-while-throttled/longer-than-a-request",
+    "W2-waited-twice": "throttled-by-an-old-broker/joining",
 }
 """The same for the other scenarios."""
 

@@ -15,7 +15,7 @@ from groupspec.conformance.wire.log import Entry, now_us
 from groupspec.impl.core.messages import FetchResponse, MetadataResponse
 from groupspec.impl.network.addresses import Address, told_otherwise
 from groupspec.impl.network.answers import error_of
-from groupspec.impl.network.codec import Answer, decode_request, decode_response, read_header
+from groupspec.impl.network.codec import Answer, decode_request, decode_response, read_header, throttle_time_ms
 from groupspec.impl.network.errors import CodecError, MalformedMessage, UnencodableMessage, UnservedRequest
 from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import API_VERSIONS
@@ -91,7 +91,9 @@ class Notes:
             return frame
         if answer is not None:
             error = error_of(answer).name
-            self._take(replace(request, at_us=now_us(), kind="response", message=_kept(answer), error=error))
+            held_ms = throttle_time_ms(request.api, request.version, frame)
+            answered = replace(request, at_us=now_us(), kind="response", message=_kept(answer), error=error)
+            self._take(replace(answered, throttle_ms=held_ms))
         return told
 
     def _decoded(self, request: Entry, frame: bytes) -> Answer:

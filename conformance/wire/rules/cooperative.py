@@ -9,6 +9,8 @@ from typing import Final
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names, subscription_of
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain
 from groupspec.conformance.wire.rules.callbacks import lost_stretches
+from groupspec.conformance.wire.rules.discovery import coordinators
+from groupspec.conformance.wire.rules.silence import gives_up_waiting
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
 REJOIN_WITHIN_MS: Final = 1_000
@@ -61,9 +63,31 @@ def joined_again(history: History, since_us: int, what: str, join: Exchange | No
     """Whether the first JoinGroup after a round came right after what it had to wait for."""
     if join is None:
         return in_vain(f"no JoinGroup right after {what}", since_us, history.ends_us)
-    if history.took_ms(since_us, join.sent_us) > REJOIN_WITHIN_MS:
+    from_us = held_up_until(history, since_us, join.sent_us)
+    if history.took_ms(from_us, join.sent_us) > REJOIN_WITHIN_MS:
         return broken(f"no JoinGroup right after {what}", since_us)
     return held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
+
+
+def held_up_until(history: History, since_us: int, join_us: int) -> int:
+    """Until when the JoinGroup may wait: for the callbacks that follow, and for the commit that goes before it.
+
+    Kafka ConsumerCoordinator.onJoinPrepare waits for that commit, and repeats it, for a rebalance timeout at most; a
+    coordinator that does not answer it has to be given up and found again first (rule D6).
+    """
+    until_us = since_us
+    for callback in history.callbacks:
+        if until_us - history.slack_us <= callback.started_us < join_us and callback.ended_us is not None:
+            until_us = max(until_us, callback.ended_us)
+    for commit in history.between(until_us, join_us, "OffsetCommit"):
+        if history.took_ms(until_us, commit.sent_us) > REJOIN_WITHIN_MS:
+            break
+        given_up_us = gives_up_waiting(history, commit) or commit.sent_us
+        found = (at_us for at_us, _ in coordinators(history) if at_us > given_up_us)
+        until_us = commit.told_us or next(found, commit.sent_us)
+        if commit.error == "NONE":
+            break
+    return until_us
 
 
 @checks("K2", needs="cooperative", rebalance="cooperative")

@@ -44,6 +44,7 @@ FAMILIES: Final = (
     "positions",
     "calls",
     "together",
+    "throttling",
     "brokers",
 )
 """The modules, in the order in which their scenarios are listed."""

@@ -11,7 +11,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
-from groupspec.conformance.wire.tests import stories, stories_of_applications, stories_of_leaders
+from groupspec.conformance.wire.tests import stories, stories_of_applications, stories_of_leaders, stories_of_quotas
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
@@ -132,9 +132,24 @@ def late_answer(story: WireRun) -> None:
     story.lookup(1_205)
 
 
+def commit_behind_a_silent_coordinator(story: WireRun, join_ms: float) -> None:
+    """After the revocation a commit is not answered for long; it succeeds on another connection, and then it joins."""
+    drop("JoinGroup", 970)(story)
+    drop("SyncGroup", 970)(story)
+    drop("Heartbeat", 970)(story)
+    story.commit(1_000, 2, {BOTH[0]: 6})
+    without(story, lambda e: e.kind == "response" and e.at_us == 1_001_000)
+    story.reconnect()
+    story.lookup(2_800)
+    story.commit(2_810, 2, {BOTH[0]: 6})
+    story.join(join_ms, 3, owned=BOTH[:1])
+    story.sync(join_ms + 5, 3, BOTH[:1])
+
+
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_leaders.ROWS,
     *stories_of_applications.ROWS,
+    *stories_of_quotas.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
     ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),
@@ -249,6 +264,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      both(stories.first_round, lambda s: s.close(100, 50), lambda s: s.leave(120))),
     ("K1", "owned is left out", stories.cooperative_rebalance, lambda s: s.join(640, 2)),
     ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, drop("JoinGroup", 970)),
+    ("K2", "the commit before it was answered long ago", stories.cooperative_rebalance,
+     lambda s: commit_behind_a_silent_coordinator(s, 4_000)),
     ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
     ("K4", "a cooperative member revokes what it keeps", stories.cooperative_rebalance,
      lambda s: s.callback(640, protocol.PartitionsRevoked)),
@@ -357,6 +374,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
     ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
+    # ConsumerCoordinator.onJoinPrepare waits for its commit, and tries it again
+    ("K2", "the JoinGroup waits for the commit, which waits for the coordinator", stories.cooperative_rebalance,
+     lambda s: commit_behind_a_silent_coordinator(s, 2_815)),
     ("K2", "nor is there anything to revoke of what others have now", stories.cooperative_rebalance,
      lambda s: own_loss(s, BOTH[1:])),
     # AbstractRequest.parseRequest does not look behind the last field; a client may end a connection when it likes
@@ -418,7 +438,9 @@ def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[
     assert judge(rule, story.history()).verdict in BROKEN, how
 
 
-@pytest.mark.parametrize(("rule", "how", "good"), [row[:3] for row in stories_of_leaders.ROWS])
+@pytest.mark.parametrize(
+    ("rule", "how", "good"), [row[:3] for row in (*stories_of_leaders.ROWS, *stories_of_quotas.ROWS)]
+)
 def test_the_run_kept_that_rule_before_it_was_spoiled(rule: str, how: str, good: Callable[[], WireRun]) -> None:
     judgement = judge(rule, good().history())
     assert judgement.verdict is Verdict.PASS, f"{how}: {judgement.reason}"

@@ -56,8 +56,8 @@ def test_campaigns_that_were_kept_are_not_made_again(tmp_path: Path) -> None:
     told: list[str] = []
     cases = [Case(SCENARIOS["first-join"], PLAIN)]
     for times in (1, 2):
-        limits = {"times": times, "loops": 0, "within_s": 60, "keep": tmp_path}
-        held = hold(installed(["reference"]), cases, told=told.append, **limits)
+        clients = installed(["reference"])
+        held = hold(clients, cases, times=times, loops=0, within_s=60, keep=tmp_path, told=told.append)
     assert [line.endswith("more") for line in told] == [False, True, False]
     assert {len(rows) for rows in held.rows.values()} == {2}
     assert len(held.seconds["reference"]) == 1

@@ -31,7 +31,7 @@ from groupspec.impl.core.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupspec.impl.network import codec, wire
+from groupspec.impl.network import codec
 from groupspec.impl.network.answers import answer_with_error, error_code, error_of
 from groupspec.impl.network.codec import (
     decode_request,
@@ -98,9 +98,8 @@ def test_an_answer_arrives_as_it_was_given(api: str, version: int, data: st.Data
 def test_from_some_version_on_an_answer_says_how_long_the_client_is_throttled(
     api: str, version: int, data: st.DataObject, duration_ms: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wire, "_DEFAULTS", {"throttle_time": duration_ms})
-        encoded = encode_response(data.draw(ANSWERS[api]), version, 7, topic_ids=IDS)
+    answer = data.draw(ANSWERS[api])
+    encoded = encode_response(answer, version, 7, topic_ids=IDS, throttle_time_ms=duration_ms)
     knows = version >= THROTTLED_FROM.get(api, version + 1)
     assert throttle_time_ms(api, version, encoded) == (duration_ms if knows else 0)
 

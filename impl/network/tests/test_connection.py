@@ -8,11 +8,16 @@ from groupspec.impl.core.events import ANY_NODE, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ApiVersionsRequest,
     ErrorCode,
+    FetchRequest,
+    FetchResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
+    LeaveGroupRequest,
     Request,
+    Response,
+    TopicPartition,
 )
 from groupspec.impl.network.answers import error_code
 from groupspec.impl.network.codec import Answer, decode_request, encode_response
@@ -22,6 +27,8 @@ from groupspec.impl.network.frames import FrameReader, framed
 from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
 
 HEARTBEAT = HeartbeatRequest("g", 1, "m", None)
+FETCH = FetchRequest({TopicPartition("orders", 0): 3}, max_wait_ms=100, min_bytes=1, max_bytes=9, max_partition_bytes=9)
+LEAVE = LeaveGroupRequest("g", "m", None, "closed")
 OK = HeartbeatResponse(ErrorCode.NONE)
 
 
@@ -158,28 +165,42 @@ def test_a_connection_that_does_not_get_ready_in_time_is_spoilt() -> None:
     assert peer.connection.is_spoilt(10_000)
 
 
-def throttled(correlation_id: int) -> bytes:
-    """A heartbeat's answer that asks for half a second of silence."""
-    frame = bytearray(encode_response(OK, 4, correlation_id))
-    frame[5:9] = (500).to_bytes(4, "big")  # behind the header: correlation id, and no tagged fields
-    return bytes(frame)
+def throttled(correlation_id: int, answer: Answer = OK, version: int = 4) -> bytes:
+    """An answer that asks for half a second of silence."""
+    return encode_response(answer, version, correlation_id, throttle_time_ms=500)
 
 
-def test_who_is_throttled_sends_nothing_until_that_is_over() -> None:
+@pytest.mark.parametrize(
+    ("asked", "answer", "version", "then"),
+    [(HEARTBEAT, OK, 4, LEAVE), (FETCH, FetchResponse({}), 12, FETCH)],
+    ids=["LeaveGroup", "Fetch"],
+)
+def test_W2_who_is_throttled_sends_nothing_until_that_is_over(
+    asked: Request, answer: Response, version: int, then: Request
+) -> None:
     peer = Peer()
-    connection = peer.ready()
-    connection.submit(send(1), 9_000)
+    connection = peer.ready({**API_VERSIONS, "Fetch": VersionRange(4, 12)})
+    connection.submit(send(1, asked), 9_000)
     [(correlation_id, _)] = peer.requests()
-    peer.receive(throttled(correlation_id), now_ms=1_000)
-    assert connection.take_answers() == [ResponseReceived(1, OK)]
+    peer.receive(throttled(correlation_id, answer, version), now_ms=1_000)
+    assert connection.take_answers() == [ResponseReceived(1, answer)]
 
-    connection.submit(send(2), 9_000)
+    connection.submit(send(2, then), 9_000)
     assert not connection.is_ready
     assert connection.next_deadline_ms() == 1_500
     connection.throttle_over(1_499)
     assert peer.requests() == []
     connection.throttle_over(1_500)
-    assert [request for _, request in peer.requests()] == [HEARTBEAT]
+    assert [request for _, request in peer.requests()] == [then]
+    assert connection.is_ready
+
+
+def test_W2_a_broker_of_before_has_waited_itself() -> None:
+    peer = Peer()
+    connection = peer.ready({**API_VERSIONS, "Heartbeat": VersionRange(0, 1)})
+    connection.submit(send(1), 9_000)
+    [(correlation_id, _)] = peer.requests()
+    peer.receive(throttled(correlation_id, version=1))
     assert connection.is_ready
 
 
