@@ -12,15 +12,15 @@ The simulation keeps them in virtual time, the stress run on a real broker (rule
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 Owner = TypeVar("Owner", bound=Hashable)
 Partition = TypeVar("Partition", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """What processing some consecutive records of a partition means.
 
     Attributes:

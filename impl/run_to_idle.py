@@ -98,7 +98,7 @@ class RunToIdleRuntime:
         self._waits = 0
         self._failure: BaseException | None = None
         self._closing = False
-        self._steps_since_idle = 0
+        self._step_limit = max_steps
         self._recent: deque[tuple[str, str]] | list[tuple[str, str]] = deque(maxlen=REMEMBERED_STEPS)
         self.steps = 0
         self.switches = 0
@@ -143,7 +143,7 @@ class RunToIdleRuntime:
     def run_until_idle(self) -> None:
         """Let the threads run until all of them wait. Raises what ended a thread; Deadlock; StepLimit."""
         self._check_test()
-        self._steps_since_idle = 0
+        self._step_limit = self.steps + self._max_steps
         while self._ready:
             self._switch(self._test, self._next())
             self._raise_failure()
@@ -228,9 +228,8 @@ class RunToIdleRuntime:
         self._recent.append((task.name, what))
         if task is self._test:
             return
-        self._steps_since_idle += 1
-        if self._steps_since_idle > self._max_steps:
-            self._steps_since_idle = 0
+        if self.steps > self._step_limit:
+            self._step_limit = self.steps + self._max_steps
             self._give_up(StepLimit(f"no idleness within {self._max_steps} steps; {self.report()}"))
         if (chosen := self._next(task)) is not task:
             self._ready.append(task)
@@ -334,7 +333,7 @@ class RunToIdleRuntime:
 
     def _wait_as_test(self) -> None:
         task = self._test
-        self._steps_since_idle = 0
+        self._step_limit = self.steps + self._max_steps
         while task.waits_for or task in self._ready:
             if self._ready:
                 chosen = self._next()
@@ -356,7 +355,7 @@ class RunToIdleRuntime:
             self._leave_wait()
             raise Deadlock(f"the test waits, and nobody can go on; {report}")
         self._jump(deadline_ms)
-        self._steps_since_idle = 0
+        self._step_limit = self.steps + self._max_steps
 
     def _leave_wait(self) -> None:
         self._test.waits_for, self._test.lock = "", None
@@ -459,9 +458,6 @@ class _Lock:
             self.acquire()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
     def acquire(self) -> None:
         task = self._runtime.current()
         if self.holder is task:
@@ -471,10 +467,12 @@ class _Lock:
             self._runtime.wait(f"lock {self.name!r}", lock=self)
         self.holder = task
 
-    def release(self) -> None:
+    def release(self, *_: object) -> None:
         self.holder = None
         if self._waiting:
             self._runtime.wake(self._waiting.popleft())
+
+    __exit__ = release
 
 
 class _Condition(_Lock):

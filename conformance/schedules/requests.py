@@ -151,17 +151,18 @@ class Requests:
             self._silent, self._drops, self._before_drop = self.fenced, False, None
             self.finding.hears()
         for received in responses:
-            self.finding.answered(received.response, _errors(received.response), now_ms)
+            errors = _errors(received.response)
+            self.finding.answered(received.response, errors, now_ms)
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
-                self.asking.answered(sent, received.response, _errors(received.response), now_ms)
-                self._learn(sent.request, received.response, now_ms)
+                self.asking.answered(sent, received.response, errors, now_ms)
+                self._learn(sent.request, received.response, errors, now_ms)
                 self._maybe.add(self._identity)
                 self._learned_ms = now_ms
 
-    def _learn(self, request: Request, response: Response, now_ms: int) -> None:
-        self.times.answered(request, response, _errors(response), now_ms)
-        refused = _errors(response) & FOR_THE_APPLICATION
+    def _learn(self, request: Request, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
+        self.times.answered(request, response, errors, now_ms)
+        refused = errors & FOR_THE_APPLICATION
         self.refusals |= refused
         heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
         # What it takes just before may make it join, so that nobody waits for the heartbeat's answer: the answer to the
@@ -171,15 +172,15 @@ class Requests:
         if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
         if self._counts(request):
-            fences = ErrorCode.FENCED_INSTANCE_ID in _errors(response) and not self._gives_up
+            fences = ErrorCode.FENCED_INSTANCE_ID in errors and not self._gives_up
             self.maybe_fenced |= fences and self._may_be_given_up(request)
             self.fenced |= fences
-            is_gone = bool(_errors(response) & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
+            is_gone = bool(errors & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
             self._gives_up |= is_gone and not is_late
             self._drops |= is_gone and is_late
             if is_gone and isinstance(request, OF_THE_GROUP) and not (is_late or self._may_have_left()):
                 self.finding.gone()
-        if isinstance(request, OffsetFetchRequest | LeaveGroupRequest) and _errors(response) & COORDINATOR_IS_GONE:
+        if isinstance(request, OffsetFetchRequest | LeaveGroupRequest) and errors & COORDINATOR_IS_GONE:
             self.rounds.may_come(now_ms)
             self._drops = True
             self._before_drop = self._identity
@@ -189,7 +190,7 @@ class Requests:
         if isinstance(request, LeaveGroupRequest):
             self.parted_ms = now_ms
         if isinstance(request, HeartbeatRequest):
-            self._heartbeat_at_once |= bool(_errors(response) - {ErrorCode.NONE})
+            self._heartbeat_at_once |= bool(errors - {ErrorCode.NONE})
         if isinstance(response, SyncGroupResponse) and not response.error:
             share = decode_assignment(response.assignment).partitions
             self._shares.append((share, self._identity[1]))
@@ -197,7 +198,7 @@ class Requests:
             self.rounds.ends(share, self._scenario.cooperative, now_ms)
             before = self._assigned_in if self._drops else {max(self._assigned_in)}  # this one may be dropped, too
             self._assigned_in = {*before, self._identity[1]}
-        if ErrorCode.REBALANCE_IN_PROGRESS in _errors(response):
+        if ErrorCode.REBALANCE_IN_PROGRESS in errors:
             self._announced(request, now_ms)
         if isinstance(response, MetadataResponse):
             self._compare(response, now_ms)
@@ -206,8 +207,8 @@ class Requests:
         given_up = self._gives_up or self._drops or self._may_be_given_up(request)
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._identity = (response.member_id, response.generation)
-        elif _errors(response) & IDENTITY_IS_GONE and self._counts(request) and not given_up:
-            name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in _errors(response)
+        elif errors & IDENTITY_IS_GONE and self._counts(request) and not given_up:
+            name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors
             self.membership_ended()
             self._kept_name = ("" if is_unknown else name) if name else None
             self._lost_ms = now_ms

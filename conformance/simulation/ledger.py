@@ -164,24 +164,17 @@ class Ledger(Books[Member, TopicPartition]):
 
     def returned(self, process: Member, records: Sequence[ConsumerRecord]) -> None:
         """poll() returns these: in order, and of what is owned."""
+        is_given = f"{process.name} is given"
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
-            expect(
-                partition in self.owned(process),
-                "records of others",
-                f"{process.name} is given a record of {partition}, which it does not own (O3)",
-            )
-            expect(
-                partition not in process.application.paused,
-                "records of paused partitions",
-                f"{process.name} is given a record of {partition}, which it has paused",
-            )
-            expected = self._next.get((process, partition))
-            expect(
-                expected is None or record.offset == expected or (record.offset < expected and partition in self._cut),
-                "order of records",
-                f"{process.name} is given {record.offset} of {partition} instead of {expected} (O2)",
-            )
+            if partition not in self.owned(process):
+                raise Broken("records of others", f"{is_given} a record of {partition}, which it does not own (O3)")
+            if partition in process.application.paused:
+                raise Broken("records of paused partitions", f"{is_given} a record of {partition}, which it has paused")
+            expected = self._next.get((process, partition), record.offset)
+            if record.offset > expected or (record.offset < expected and partition not in self._cut):
+                text = f"{is_given} {record.offset} of {partition} instead of {expected} (O2)"
+                raise Broken("order of records", text)
             self._next[process, partition] = record.offset + 1
 
     def sought(self, process: Member, partition: TopicPartition, offset: int) -> None:
@@ -210,19 +203,15 @@ class Ledger(Books[Member, TopicPartition]):
                 continue
             mark = self.marks.get(partition, 0)
             taken = self.take(process, partition, record.offset, record.offset)
-            expect(
-                not taken.missing,
-                "lost records",
-                f"{process.name} processes {record.offset} of {partition}; {mark} was never processed (O1)",
-            )
-            expect(
-                not taken.doubled or taken.excused,
-                "doubled records",
-                (
+            if taken.missing:
+                text = f"{process.name} processes {record.offset} of {partition}; {mark} was never processed (O1)"
+                raise Broken("lost records", text)
+            if taken.doubled and not taken.excused:
+                raise Broken(
+                    "doubled records",
                     f"{process.name} processes {record.offset} of {partition} again (up to {mark} was done), "
-                    "though whoever had it before gave it up in order"
-                ),
-            )
+                    "though whoever had it before gave it up in order",
+                )
 
     def commit_stored(self, process: Member, offsets: dict[TopicPartition, OffsetAndMetadata], is_stale: bool) -> None:
         """The coordinator has accepted a commit; `is_stale`: over a connection that is broken."""

@@ -132,13 +132,11 @@ class Logs:
     def fetch(self, request: messages.FetchRequest, reply: Callable[[messages.Response], None]) -> None:
         """Answer when there is a record, or something is wrong, or the time of the request is over."""
         now_ms = self._loop.now_ms
-        if any(
-            self.end(partition) > offset or self._epoch_error(partition, request.leader_epochs)
-            for partition, offset in request.offsets.items()
-        ):
+        comes_ms = min(self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in request.offsets.items())
+        is_there = comes_ms <= min(now_ms, self._last_record_ms)
+        if is_there or any(self._epoch_error(p, request.leader_epochs) for p in request.offsets):
             reply(self._fetched(request))
             return
-        comes_ms = min(self._created_ms[p] + (offset + 1) * self._every_ms for p, offset in request.offsets.items())
         limit_ms = now_ms + request.max_wait_ms
         at_ms = min(comes_ms, limit_ms) if now_ms < self._last_record_ms else limit_ms
         self._loop.at(at_ms, lambda: reply(self._fetched(request)))

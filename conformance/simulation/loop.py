@@ -41,8 +41,10 @@ class Loop:
 
     def at(self, at_ms: int, act: Act) -> Event:
         """Have this happen then, or now if that is over."""
-        event = Event(max(at_ms, self.now_ms), act)
-        heapq.heappush(self._heap, (event.at_ms, next(self._numbers), event))
+        if at_ms < self.now_ms:
+            at_ms = self.now_ms
+        event = Event(at_ms, act)
+        heapq.heappush(self._heap, (at_ms, next(self._numbers), event))
         return event
 
     def after(self, delay_ms: int, act: Act) -> Event:

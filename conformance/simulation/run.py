@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from groupspec.conformance.simulation.cluster import Cluster
 from groupspec.conformance.simulation.consumer_process import ConsumerProcess
@@ -386,28 +386,28 @@ class Run:
 
     def sent(self, peer: Peer, request: SendRequest, node: int) -> None:
         """See Witness."""
-        assert isinstance(peer, Process)
-        self.watch.sent(peer, request)
-        window = (peer.name, self.loop.now_ms // WINDOW_MS)
+        process = cast("Process", peer)
+        self.watch.sent(process, request)
+        window = (process.name, self.loop.now_ms // WINDOW_MS)
         self._requests[window] += 1
         if self._requests[window] > MOST_REQUESTS:
-            raise Broken("requests", f"{peer.name} sends more than {MOST_REQUESTS} requests in {WINDOW_MS} ms (D3)")
+            raise Broken("requests", f"{process.name} sends more than {MOST_REQUESTS} requests in {WINDOW_MS} ms (D3)")
         if self.steps is not None:
-            self.note(f"m{peer.plan.number}", f"broker {node}", api_of(request.request), in_words(request.request))
+            self.note(f"m{process.plan.number}", f"broker {node}", api_of(request.request), in_words(request.request))
 
     def served(self, peer: Peer, request: SendRequest, response: Response, is_stale: bool) -> None:
         """See Witness."""
-        assert isinstance(peer, Process)
+        process = cast("Process", peer)
         asked = request.request
         if isinstance(asked, messages.OffsetCommitRequest) and isinstance(response, messages.OffsetCommitResponse):
             stored = {p: o for p, o in asked.offsets.items() if response.errors.get(p) is ErrorCode.NONE}
-            self.ledger.commit_stored(peer, stored, is_stale)
+            self.ledger.commit_stored(process, stored, is_stale)
         if isinstance(asked, messages.JoinGroupRequest) and isinstance(response, messages.JoinGroupResponse):
             if is_stale:  # of a process that is no more, maybe
-                self.ledger.may_be_fenced.add(peer.plan.number)
+                self.ledger.may_be_fenced.add(process.plan.number)
             self._divisions.leads(response)
             if asked.group_instance_id and not asked.member_id and self.cluster.is_stable():  # no round for it
-                self._came_back[peer.plan.number] = response.generation
+                self._came_back[process.plan.number] = response.generation
         if isinstance(asked, messages.SyncGroupRequest) and asked.assignments:
             parts = (decode_assignment(data).partitions for _, data in asked.assignments)
             if not is_stale:
@@ -417,17 +417,17 @@ class Run:
 
     def received(self, peer: Peer, request: SendRequest, response: Response) -> None:
         """See Witness."""
-        assert isinstance(peer, Process)
+        process = cast("Process", peer)
         error = error_of(response)
         is_news = isinstance(request.request, messages.HeartbeatRequest) and error is ErrorCode.REBALANCE_IN_PROGRESS
         if request.node == COORDINATOR and error not in FAIR and not is_news:
-            self.ledger.trouble(peer, self.loop.now_ms)
+            self.ledger.trouble(process, self.loop.now_ms)
         if isinstance(request.request, messages.JoinGroupRequest) and isinstance(response, messages.NoAnswer):
-            self.ledger.may_be_fenced.add(peer.plan.number)  # it may reach the group yet, after the next one
-        self.watch.received(peer, request, response, error)
+            self.ledger.may_be_fenced.add(process.plan.number)  # it may reach the group yet, after the next one
+        self.watch.received(process, request, response, error)
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"
-            self.note("brokers", f"m{peer.plan.number}", text, in_words(response))
+            self.note("brokers", f"m{process.plan.number}", text, in_words(response))
 
 
 def _state(name: str, described: Description) -> str:

@@ -8,6 +8,8 @@ from itertools import count
 from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
+from msgspec import Struct
+
 from groupspec.impl.coordinator.log import Record
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.coordinator.timers import Timers
@@ -50,8 +52,7 @@ class Caller:
     client_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The answer to the request with this handle."""
 
     handle: Handle

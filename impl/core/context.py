@@ -7,8 +7,9 @@ The identity lives here, in one place, because everything that is sent or answer
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from groupspec.impl.core.config import Config
 from groupspec.impl.core.events import Error, Output
@@ -20,8 +21,7 @@ from groupspec.impl.journal import Journal
 from groupspec.impl.trace import TraceEvent, TraceSink
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Member id, generation and protocol; by default none of them."""
 
     member_id: str = ""
@@ -77,7 +77,8 @@ class Context:
 
     def begin(self, now_ms: int) -> None:
         """A new event; time never runs backwards."""
-        self.now_ms = max(self.now_ms, now_ms)
+        if now_ms > self.now_ms:
+            self.now_ms = now_ms
 
     def emit(self, output: Output) -> None:
         """One more thing for the driver to do."""
@@ -124,7 +125,7 @@ class Context:
         **detail: str | int | bool | list[str],
     ) -> None:
         """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
-        who, partitions = identity or self.identity, tuple(partitions)
+        who, partitions = identity or self._identity, tuple(partitions)
         code = None if error is None else error.name
         self.metrics.happened(event, bool(error), self.now_ms)
         place = (who.member_id, who.generation, self.rebalance_state)

@@ -220,12 +220,15 @@ def is_late(core: Parts, sent: Sent, error: ErrorCode) -> bool:
     )
 
 
+_NAMES = {error: error.name for error in ErrorCode}
+
+
 def row_of(error: ErrorCode) -> str:
     """What an error is called in the table: a number that this client does not know is some failure of the broker's.
 
     As Java's Errors.forCode.
     """
-    return error.name if error.is_known else ErrorCode.UNKNOWN_SERVER_ERROR.name
+    return _NAMES.get(error, "UNKNOWN_SERVER_ERROR")
 
 
 def dispatch(core: Parts, kind: str, detail: str, happening: Happening) -> None:

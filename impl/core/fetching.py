@@ -14,7 +14,8 @@ left alone, and the next fetch has all its partitions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import KafkaError, OffsetOutOfRangeError, error_for
@@ -29,8 +30,7 @@ from groupspec.impl.core.validation import Validation
 Partitions = tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     leader: int
     positions: dict[TopicPartition, Position]
 

@@ -83,7 +83,7 @@ class Metadata:
 
     def knows(self, topics: Iterable[str]) -> bool:
         """Whether the cluster has said something about each of these, be it that it does not exist."""
-        return self._missing.union(self._leaders).issuperset(topics)
+        return not set(topics).difference(self._leaders, self._missing)
 
     def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
         """How many partitions the existing ones of these topics have."""

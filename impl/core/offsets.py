@@ -111,11 +111,9 @@ class Offsets:
         self._ask_for_resets()
 
     def _look_for_positions(self) -> None:
-        missing = {
-            partition: epoch
-            for partition, epoch in self._positions.without_position().items()
-            if not self._is_being_looked_up(partition, epoch)
-        }
+        if not (waiting := self._positions.without_position()):
+            return
+        missing = {p: epoch for p, epoch in waiting.items() if not self._is_being_looked_up(p, epoch)}
         if not missing:
             return
         if self._context.config.group_id is not None:

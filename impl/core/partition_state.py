@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.core.events import CallbackKind
 from groupspec.impl.core.messages import TopicPartition
@@ -32,8 +34,7 @@ class Position(NamedTuple):
     read_from: LeaderAndEpoch | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Buffered:
+class Buffered(Struct, frozen=True):
     """Record batches of one fetch, undecoded: `record_bytes` as on the wire, to be read from `offset` on."""
 
     partition: TopicPartition

@@ -40,7 +40,7 @@ from groupspec.impl.core.questions import Questions
 from groupspec.impl.core.requests import Requests
 from groupspec.impl.core.scope import Scope
 from groupspec.impl.core.subscription import SubscriptionState
-from groupspec.impl.core.timers import ORDER, Timers
+from groupspec.impl.core.timers import ORDER
 from groupspec.impl.core.validation import Validation
 from groupspec.impl.trace import TraceSink
 
@@ -57,6 +57,7 @@ class Parts:
 
     Attributes:
         scope: Who drives it. To be set before `handle` and `advance`, by a driver in which more than one thread does.
+        timers: The deadlines that `Core.advance` fires.
     """
 
     def __init__(self, config: Config, subscription: SubscriptionState, trace: TraceSink | None) -> None:
@@ -64,6 +65,7 @@ class Parts:
         self.config = config
         self.subscription = subscription
         self.context = context = Context(config, subscription, trace)
+        self.timers = context.timers
         self.requests = requests = Requests(context)
         self.connection = connection = Connection(context, requests)
         self.membership = membership = Membership(context, connection)
@@ -92,11 +94,6 @@ class Parts:
         in_heartbeat = (self.heartbeats, connection)
         return {Scope.ALL: in_poll, Scope.POLL: in_poll, Scope.CALL: in_call, Scope.HEARTBEAT: in_heartbeat}
 
-    @property
-    def timers(self) -> Timers:
-        """The deadlines that `Core.advance` fires."""
-        return self.context.timers
-
     def describe(self) -> Description:
         """The state, in the proposal's names."""
         membership, identity = self.membership, self.context.identity
@@ -118,12 +115,12 @@ class Parts:
 
     def progress(self) -> None:
         """Let every part that may do what has become possible, until nothing more does."""
-        parts = self._at_work[self.scope]
+        parts, context = self._at_work[self.scope], self.context
         while self.connection.state is not ConnectionState.DOWN:
-            before = self.context.output_count()
+            before = context.output_count()
             for part in parts:
                 part.progress()
-            if self.context.output_count() == before:
+            if context.output_count() == before:
                 return
 
     # What the application does ---------------------------------------------------------------------------------------

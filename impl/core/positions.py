@@ -91,8 +91,10 @@ class Positions:
         in the order of `fetchable`, so that none starves.
         """
         with self._lock:
-            states = self._shared.partitions.values()
-            return next((p.buffered for p in states if p.buffered is not None and p.state() == "FETCHABLE"), None)
+            for p in self._shared.partitions.values():
+                if p.buffered is not None and p.state() == "FETCHABLE":
+                    return p.buffered
+            return None
 
     def advance(
         self, buffered: Buffered, from_offset: int, to_offset: int, exhausted: bool, leader_epoch: int = -1

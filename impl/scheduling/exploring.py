@@ -28,10 +28,19 @@ MAX_REPLAYS: Final = 300
 class Outcome:
     """One run: its choices, what it raised, and its steps."""
 
-    schedule: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    made: tuple[tuple[int, bool, int], ...]
     error: BaseException | None
     trace: tuple[tuple[str, str], ...]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices that were made."""
+        return tuple(map(Choice._make, self.made))
+
+    @property
+    def schedule(self) -> tuple[int, ...]:
+        """The same as a list that replays them."""
+        return tuple([chosen for _, _, chosen in self.made])
 
     def __str__(self) -> str:
         """What went wrong, under which schedule, and the last steps."""
@@ -69,7 +78,7 @@ def run(work: Work, strategy: Strategy, timers_race: bool = True) -> Outcome:
             work(runtime)
         except Exception as raised:
             error = raised
-    return Outcome(runtime.schedule, tuple(runtime.choices), error, tuple(runtime.trace))
+    return Outcome(tuple(runtime.made), error, tuple(runtime.trace))
 
 
 def replay(work: Work, schedule: Sequence[int], timers_race: bool = True) -> Outcome:

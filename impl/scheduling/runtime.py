@@ -24,7 +24,7 @@ from typing import Final
 
 from groupspec.impl.run_to_idle import RunToIdleRuntime, _Condition, _Lock, _Task
 from groupspec.impl.runtime import Condition, Lock
-from groupspec.impl.scheduling.strategies import CLOCK, Choice, Strategy
+from groupspec.impl.scheduling.strategies import CLOCK, Strategy
 
 MAX_STEPS: Final = 10_000
 MAX_EARLY_TIMERS: Final = 30
@@ -50,6 +50,7 @@ class ScheduledRuntime(RunToIdleRuntime):
     Attributes:
         timers_race: May be changed in mid-run: what must happen within a time can't be promised to a thread that is
             held up.
+        made: The choices so far, each with the fields of a `Choice`.
         trace: Every step: who did what.
     """
 
@@ -59,9 +60,9 @@ class ScheduledRuntime(RunToIdleRuntime):
         self.timers_race = timers_race
         self._locks: list[_Lock] = []
         self._early_timers = 0
-        self._names: list[str] = []
-        self._asked: tuple[object, ...] = ()  # when the names were found that could go on
-        self._made: list[tuple[int, bool, int]] = []
+        self._names: list[str] = []  # of those that could go on, as long as the same thread runs and nobody is woken
+        self._asked: tuple[int, bool] | None = None
+        self.made: list[tuple[int, bool, int]] = []
         self._recent = self.trace = list[tuple[str, str]]()
 
     def now_ms(self) -> int:
@@ -80,16 +81,6 @@ class ScheduledRuntime(RunToIdleRuntime):
         condition = _Condition(self, name, from_outside)
         self._locks.append(condition)
         return condition
-
-    @property
-    def choices(self) -> tuple[Choice, ...]:
-        """The choices made so far."""
-        return tuple(map(Choice._make, self._made))
-
-    @property
-    def schedule(self) -> tuple[int, ...]:
-        """The same as a list that replays them."""
-        return tuple([chosen for _, _, chosen in self._made])
 
     def run_until(self, happened: Callable[[], bool], within_ms: int) -> None:
         """Run, and let time pass, until something has happened. Raises NotDone if it has not within a virtual time."""
@@ -121,14 +112,13 @@ class ScheduledRuntime(RunToIdleRuntime):
     def _next(self, running: _Task | None = None) -> _Task:
         runs = running is not None
         while True:
-            moved = self.switches + self._waits
-            if (running, len(self._ready), moved, self.timers_race) != self._asked:
-                self._asked = running, len(self._ready), moved, self.timers_race
+            if running is None or (len(self._ready), self.timers_race) != self._asked:
+                self._asked = len(self._ready), self.timers_race
                 self._names = self._options(running)
             chosen = 0
             if (count := len(self._names)) > 1:
                 chosen = self._strategy.choose(self._names, runs, self.trace[-1][1] if runs else "")
-                self._made.append((count, runs, chosen))
+                self.made.append((count, runs, chosen))
             if running is not None:
                 if not chosen:
                     return running
@@ -136,7 +126,7 @@ class ScheduledRuntime(RunToIdleRuntime):
             if chosen < len(self._ready):
                 task = self._ready[chosen]
                 del self._ready[chosen]
-                self._asked = ()
+                self._asked = None
                 return task
             deadline_ms = self.next_deadline_ms()
             assert deadline_ms is not None

@@ -27,13 +27,13 @@ class _SharedField:
     def __get__(self, instance: object, owner: type | None = None) -> object:
         self._report(self._read)
         try:
-            return vars(instance)[self._name]
+            return instance.__dict__[self._name]
         except KeyError:
             raise AttributeError(self._name) from None
 
     def __set__(self, instance: object, value: object) -> None:
         self._report(self._write)
-        vars(instance)[self._name] = value
+        instance.__dict__[self._name] = value
 
 
 @contextmanager

@@ -147,7 +147,13 @@ def _shared(step: str) -> tuple[str, ...]:
 def _conflict(place: str, other: str) -> bool:
     """Whether what one thread knows by its step may no longer be true after that step of another one."""
     one, another = _shared(place), _shared(other)
-    return bool(one and another) and one[1] == another[1] and another[0] in ("acquire", "write")
+    return bool(one) and _is_change(other) and one[1] == another[1]
+
+
+@cache
+def _is_change(step: str) -> bool:
+    """Whether what others know may no longer be true after it."""
+    return _shared(step)[:1] in (("acquire",), ("write",))
 
 
 class Pct:
@@ -222,20 +228,20 @@ class Pos:
         if running:
             priorities.pop(options[0], None)
             pending[options[0]] = step
-        first, highest = 0, -1.0
-        for index, name in enumerate(options):
+        chosen, highest = "", -1.0
+        for name in options:
             priority = priorities.get(name)
             if priority is None:
                 priority = self._random.random() * (1 - SLOW_CLOCK if name == CLOCK else 1)
                 priorities[name] = priority
             if priority > highest:
-                first, highest = index, priority
-        del priorities[options[first]]
-        if done := pending.pop(options[first], ""):
+                chosen, highest = name, priority
+        del priorities[chosen]
+        if _is_change(done := pending.pop(chosen, "")):
             for name in options:
                 if name in pending and _conflict(pending[name], done):
                     priorities.pop(name, None)
-        return first
+        return options.index(chosen)
 
 
 def depth_first(

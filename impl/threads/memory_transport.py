@@ -7,7 +7,8 @@ once (`answer_always`). Time limits of requests are kept as by the real one: TIM
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import ErrorCode, NoAnswer, Request, Response
@@ -16,8 +17,7 @@ from groupspec.impl.runtime import Runtime
 Answer = Callable[[Request], Response | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A request that has not been answered yet."""
 
     sent: SendRequest

@@ -100,7 +100,7 @@ def test_the_search_of_all_orders_ends_and_runs_no_schedule_twice() -> None:
 
     def work(runtime: ScheduledRuntime) -> None:
         PROGRAMS["lost_update"](runtime, True)
-        seen.append(runtime.schedule)
+        seen.append(tuple(chosen for _, _, chosen in runtime.made))
 
     found = explore_all(work, preemptions=1, limit=10_000)
     assert found.failure is None
