@@ -138,6 +138,11 @@ def racing(case: Case, seed: int) -> Case:
     return replace(case, variant=replace(case.variant, name=name, race=seed))
 
 
+def without_delays(identifier: str) -> str:
+    """The id of the case that this one is with other delays: `first-join` of `first-join/plain~17`."""
+    return identifier.partition(RACE)[0].removesuffix(f"/{PLAIN_NAME}") if RACE in identifier else identifier
+
+
 def _words(source: str) -> frozenset[str]:
     """`KIP-429 (onPartitionsLost)` is the source `KIP-429, onPartitionsLost`."""
     return frozenset(re.findall(r"[\w.-]+", source))

@@ -16,6 +16,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from groupspec.conformance.wire.case import without_delays
+
 FILE: Final = Path(__file__).with_name("docket.json")
 Text = Annotated[str, Meta(min_length=1)]
 KINDS: Final = {
@@ -86,5 +88,11 @@ def of_rule(rule: str) -> tuple[Entry, ...]:
 
 
 def explanation(client: str, version: str, rule: str, case: str, verdict: str) -> Entry | None:
-    """The entry for a verdict; None if there is none."""
-    return next((entry for entry in entries() if entry.explains(client, version, rule, case, verdict)), None)
+    """The entry for a verdict, of this case or of the one that it is with other delays; None if there is none."""
+    told = (
+        entry
+        for name in (case, without_delays(case))
+        for entry in entries()
+        if entry.explains(client, version, rule, name, verdict)
+    )
+    return next(told, None)

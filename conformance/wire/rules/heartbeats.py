@@ -151,7 +151,7 @@ def heartbeats_are_regular(history: History) -> Iterator[Finding]:
     """About every interval while the member is stable."""
     bound, interval = bound_ms(history), f"(interval {history.settings.heartbeat_interval_ms} ms)"
     for stretch in stable_stretches(history):
-        if length_ms(stretch) >= 2 * bound:
+        if length_ms(stretch) >= bound:
             worst, quiet = longest_silence(history, stretch)
             late = f"no heartbeat for {worst:.0f} ms in a stable member {interval}"
             in_time = f"never more than {worst:.0f} ms without a heartbeat {interval}"

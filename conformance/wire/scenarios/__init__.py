@@ -12,6 +12,7 @@ from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
 from groupspec.conformance.wire.case import PLAIN_NAME, RACE, Case, Scenario, racing
+from groupspec.conformance.wire.scenarios.races import pinned
 from groupspec.conformance.wire.scenarios.registry import SCENARIOS
 
 __all__ = [
@@ -56,7 +57,7 @@ QUICK: Final = "quick"
 FULL: Final = "full"
 PROFILES: Final = {
     QUICK: "the scenarios that are written by hand, but for a few that take long",
-    FULL: "those too, and every answer to every request at every point of a member's path",
+    FULL: "those too, every answer to every request at every point of a member's path, and races that were found",
 }
 
 
@@ -70,8 +71,9 @@ def scenarios(profile: str = QUICK) -> Mapping[str, Scenario]:
 
 
 def all_cases(profile: str = QUICK) -> list[Case]:
-    """Every scenario of a profile in every way."""
-    return [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
+    """Every scenario of a profile in every way; of the profile `full` also with the delays that have shown races."""
+    cases = [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
+    return cases if profile == QUICK else cases + pinned(cases)
 
 
 def written_cases() -> list[Case]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.wire import docket
 from groupspec.conformance.wire.case import racing
 from groupspec.conformance.wire.delays import APIS, LATEST_MS, Delays, drawn_races
-from groupspec.conformance.wire.scenarios import case_of, find_cases, written_cases
+from groupspec.conformance.wire.scenarios import FULL, all_cases, case_of, find_cases, written_cases
+from groupspec.conformance.wire.scenarios.races import RACES, Race
 from groupspec.conformance.wire.virtual.run import Trial, run_apart
 
 SEEDS = range(4)
@@ -67,3 +70,32 @@ def test_the_reference_keeps_every_rule_whatever_is_late(seed: int) -> None:
     assert (told.broken, told.broke_off) == ((), "")
     plain = run_apart(Trial(case, keep_log=True))
     assert told.seconds != plain.seconds  # something was late
+
+
+def test_a_race_that_was_found_belongs_to_the_full_profile_and_names_what_it_finds() -> None:
+    races = [case.id for case in all_cases(FULL) if case.variant.race is not None]
+    assert races == [f"{race.case}~{race.seed}" for race in RACES]
+    assert [case for case in all_cases() if case.variant.race is not None] == []
+    of_clients = {(entry.client, entry.rule, name) for entry in docket.entries() for name in entry.scenarios}
+    for race in RACES:
+        name = (race.client, race.rule, f"{race.case}~{race.seed}")
+        assert bool(race.mutant) != (name in of_clients), name
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("race", [race for race in RACES if race.mutant], ids=lambda race: f"{race.case}~{race.seed}")
+def test_a_race_finds_a_mutant_that_is_not_found_when_every_answer_comes_at_once(race: Race) -> None:
+    [case] = find_cases([race.case])
+    change = MUTANTS[race.mutant].change
+    assert race.rule in run_apart(Trial(racing(case, race.seed), change)).broken
+    assert race.rule not in run_apart(Trial(case, change)).broken
+    assert run_apart(Trial(racing(case, race.seed))).broken == ()
+
+
+def test_the_docket_explains_a_race_by_the_case_that_it_is_with_other_delays() -> None:
+    plain = docket.explanation("kgo", "1.22.2", "H1", "first-join/sync-late", "DEVIATION")
+    assert plain is not None
+    assert docket.explanation("kgo", "1.22.2", "H1", "first-join/sync-late~17", "DEVIATION") == plain
+    of_plain = docket.explanation("aiokafka", "0.14.0", "S1", "rebalance-eager", "FAIL")
+    assert of_plain is not None
+    assert docket.explanation("aiokafka", "0.14.0", "S1", "rebalance-eager/plain~3", "FAIL") == of_plain
