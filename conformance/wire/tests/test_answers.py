@@ -14,6 +14,7 @@ from groupspec.conformance.wire.answers.rows import UNANSWERED, left_out, rows
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, all_cases, case_of, find_cases, written_cases
+from groupspec.conformance.wire.scenarios.races import RACES
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec import load_machine
 
@@ -122,7 +123,7 @@ def test_a_row_is_judged_by_the_rules_of_the_rows_of_the_table_that_fire() -> No
 
 def test_the_family_belongs_to_the_full_profile_and_each_case_has_a_name() -> None:
     assert [case.scenario.id for case in find_cases([])] == [case.scenario.id for case in all_cases()]
-    assert len(find_cases([], FULL)) == len(written_cases()) + len(rows())
+    assert len(find_cases([], FULL)) == len(written_cases()) + len(rows()) + len(RACES)
     [case] = find_cases(["heartbeat-eager/stable-unknown-member-id"])
     assert case_of(case.id) == case
     assert len(find_cases(["heartbeat-eager"])) > 1
