@@ -18,6 +18,7 @@ from groupspec.conformance.wire.rules import CHECKERS
 from groupspec.conformance.wire.rules.unjudged import UNJUDGED
 from groupspec.spec.compiler.member import Member
 from groupspec.spec.compiler.tables import whole_tables
+from groupspec.spec.consumer_protocol import BINDINGS, BINDS, CONSUMER_PROTOCOL
 from groupspec.spec.rules import APPLIES_TO, LEVELS, RULES
 
 WIDTH: Final = 120
@@ -53,12 +54,14 @@ def judges_markdown() -> str:
             + "; ".join(f"*{name}* ({means})" for name, means in LEVELS.items())
             + ". *binds*: whom; "
             + "; ".join(f"*{name}* ({means})" for name, means in APPLIES_TO.items())
+            + ". *KIP-848*: whether it binds a member of a consumer group; "
+            + "; ".join(f"*{name}* ({means})" for name, means in BINDS.items())
             + ".",
             WIDTH,
         ),
         "",
-        "| rule | level | binds | suite | wire | trace |",
-        "|---|---|---|---|---|---|",
+        "| rule | level | binds | KIP-848 | suite | wire | trace |",
+        "|---|---|---|---|---|---|---|",
     ]
     driven = {*Member("eager", "deployed").machines, "subscription", "commit"}
     tables = {name: {rule for row in table.rows for rule in row.rules} for name, table in whole_tables().items()}
@@ -67,8 +70,13 @@ def judges_markdown() -> str:
         wire = [checker.check.__name__ for checker in CHECKERS.get(rule.id, ())]
         traces = [one.id for one in TRACE_RULES if rule.id in one.spec_rules]
         cells = (", ".join(each) or "-" for each in (suite, wire, traces))
-        lines.append(f"| {' | '.join((rule.title, rule.level, rule.applies_to, *cells))} |")
+        said = rule.title, rule.level, rule.applies_to, CONSUMER_PROTOCOL[rule.id].binds
+        lines.append(f"| {' | '.join((*said, *cells))} |")
     lines += ["", "## What binds clients, and is not judged on the wire", ""]
     for identifier, why in UNJUDGED.items():
         lines += textwrap.wrap(f"* {RULES[identifier].title}: {why}", WIDTH, subsequent_indent="  ")
+    lines += ["", "## What binds a member of a consumer group (KIP-848)", ""]
+    for entry in BINDINGS.values():
+        told = f"* {', '.join(entry.rules)}: {entry.binds}. {entry.why} ({'; '.join(entry.sources)})"
+        lines += textwrap.wrap(told, WIDTH, subsequent_indent="  ")
     return "\n".join(lines) + "\n"

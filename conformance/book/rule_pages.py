@@ -14,7 +14,7 @@ from groupspec.conformance.book.text import link, prose
 from groupspec.conformance.explain.addresses import address
 from groupspec.conformance.explain.explanation import Explanation
 from groupspec.conformance.explain.lab import claimed
-from groupspec.conformance.explain.rules import explain_rule
+from groupspec.conformance.explain.rules import explain_rule, in_a_consumer_group
 from groupspec.conformance.kills import totals
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.traces import trace_rules
@@ -68,6 +68,7 @@ def _rule(identifier: str, before: str, after: str) -> Page:
         address("rule", identifier),
         rule=RULES[identifier],
         known=known,
+        in_a_consumer_group=in_a_consumer_group(identifier),
         consequence=consequences().get(identifier),
         checked=list(_checked(known)),
         rows=rows,

@@ -20,8 +20,9 @@ from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.live.recorder import live
 from groupspec.conformance.wire.live.watching import watch
-from groupspec.conformance.wire.live_cases import REBALANCES
+from groupspec.conformance.wire.live_cases import REBALANCES, Group
 from groupspec.conformance.wire.planning import is_unsure
+from groupspec.conformance.wire.protocol import ONLY_CONSUMER_PROTOCOL
 from groupspec.conformance.wire.results import Campaign
 from groupspec.impl.network.addresses import Address
 
@@ -173,23 +174,32 @@ def record(
     if live_at.port is not None:
         return _passers_by(live_at, live_at.port, report, rules)
     judged = [find_client(name) for name in dict.fromkeys(clients)]
-    jobs = deque((client, rebalance) for client in judged for rebalance in REBALANCES for _ in range(repeat))
+    groups: tuple[Group, ...] = REBALANCES
+    jobs = deque((client, group) for client in judged for group in groups for _ in range(repeat))
     results: list[CaseResult] = []
     stopped, seconds = "", 0.0
     with Steps("recording", len(jobs)) as steps:
         while jobs and not stopped:
-            client, rebalance = jobs.popleft()
-            recorded = live(client, rebalance, live_at.addresses, live_at.topic, live_at.command(client.name))
+            client, group = jobs.popleft()
+            recorded = live(client, group, live_at.addresses, live_at.topic, live_at.command(client.name))
             results += recorded.results
             seconds += max(each.seconds for each in recorded.results)
             for left in recorded.left_behind:
                 remark(f"groupspec: left behind at {live_at.bootstrap}: {left}")
-            if confirm and (client, rebalance) not in jobs and _is_unsure(recorded.results, results, rules):
-                jobs.appendleft((client, rebalance))
+            if confirm and (client, group) not in jobs and _is_unsure(recorded.results, results, rules):
+                jobs.appendleft((client, group))
+                steps.more(1)
+            if group == REBALANCES[-1] and all(_joins_no_classic_group(each) for each in recorded.results):
+                jobs.appendleft((client, "consumer"))
                 steps.more(1)
             steps.done()
             stopped = recorded.stopped
     return replace(judged_again(results, report, rules), seconds=seconds, repeat=repeat, stopped=stopped)
+
+
+def _joins_no_classic_group(result: CaseResult) -> bool:
+    """Whether the client said so: then its members live in a consumer group (KIP-848), too."""
+    return result.outcome.unsupported.startswith(ONLY_CONSUMER_PROTOCOL)
 
 
 def _is_unsure(latest: Sequence[CaseResult], every: Sequence[CaseResult], rules: frozenset[str]) -> bool:

@@ -18,6 +18,7 @@ from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.traces import trace_rules
 from groupspec.conformance.wire import docket
 from groupspec.conformance.wire.scenarios import SCENARIOS
+from groupspec.spec.consumer_protocol import BINDS, CONSUMER_PROTOCOL
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.rules import APPLIES_TO, LEVELS, RULES
 
@@ -52,7 +53,14 @@ def explain_rule(identifier: str) -> Explanation:
         differences=tuple(entry for entry in DIFFERENCES.values() if identifier in entry.rules),
         kills=kills(identifier),
         why_no_kills=why_none(identifier),
+        sections=sections({"in a consumer group (KIP-848)": in_a_consumer_group(identifier)}),
     )
+
+
+def in_a_consumer_group(identifier: str) -> str:
+    """Whether a rule binds a member by the protocol that followed, and why."""
+    entry = CONSUMER_PROTOCOL[identifier]
+    return f"{entry.binds} ({BINDS[entry.binds]}). {entry.why}"
 
 
 def of_the_lab(function: str, name: str) -> tuple[Any, ...]:
@@ -92,8 +100,18 @@ def _level(name: str) -> Explanation:
     return Explanation("level of a rule", name, LEVELS[name], "rules.html", sources=_STRICTLY, sections=sections(told))
 
 
+def _in_the_new_protocol(name: str) -> Explanation:
+    """A word of the column `KIP-848`."""
+    told = {"rules": ", ".join(rule for rule in RULES if CONSUMER_PROTOCOL[rule].binds == name)}
+    said = f"how a rule binds a member of a consumer group (KIP-848): {BINDS[name]}"
+    return Explanation(
+        "rules in a consumer group", name, said, "rules.html", sources=("KIP-848",), sections=sections(told)
+    )
+
+
 KINDS = (
     Kind("rule", _names, explain_rule),
+    Kind("rules in a consumer group", lambda: themselves(BINDS), _in_the_new_protocol),
     Kind("whom a rule binds", lambda: themselves(APPLIES_TO), _bound),
     Kind("level of a rule", lambda: themselves(LEVELS), _level),
 )

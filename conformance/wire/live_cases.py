@@ -11,9 +11,12 @@ from typing import Final, Literal
 
 from groupspec.conformance.wire.case import Case, Scenario, Variant
 from groupspec.conformance.wire.rules import CHECKERS
+from groupspec.spec.consumer_protocol import CONSUMER_PROTOCOL
 from groupspec.spec.rules import RULES
 
 Rebalance = Literal["eager", "cooperative"]
+Group = Literal["eager", "cooperative", "consumer"]
+"""How a group is led: a classic one, by either protocol, or a consumer group (KIP-848)."""
 REBALANCES: Final[tuple[Rebalance, ...]] = ("eager", "cooperative")
 FIRST: Final = Variant("first", poll_ms=100, auto_commit_interval_ms=4_000)
 SECOND: Final = Variant("second", poll_ms=100, auto_commit=False)
@@ -75,6 +78,35 @@ def _lived(rebalance: Rebalance) -> Scenario:
     )
 
 
+_BY_CLASSIC_REQUESTS: Final = (
+    "C2", "C4", "H1", "H2", "H3", "H4", "H7", "J7", "K1", "K2", "L1", "L3", "M1", "M2", "M3", "M7", "O2", "P1", "P2",
+    "P3", "S3", "X1", "X2",
+)  # fmt: skip
+"""Their checkers read JoinGroup, SyncGroup, Heartbeat or LeaveGroup, or an identity that JoinGroup has given."""
+_NOT_READ: Final = "it is told by ConsumerGroupHeartbeat, which the kit does not read yet"
+_NO_SCRIPT: Final = "no scripted broker speaks ConsumerGroupHeartbeat"
+
+
+def _lived_in_a_consumer_group() -> Scenario:
+    bound = tuple(rule for rule in _judged() if CONSUMER_PROTOCOL[rule].binds != "no")
+    return Scenario(
+        id="live-consumer",
+        story=lambda member: member.live(),  # `live.life.MemberOfConsumerGroup`
+        rules=bound,
+        source="KIP-848",
+        rebalance="cooperative",
+        needs=frozenset(["consumer_protocol"]),
+        variants=(FIRST, SECOND),
+        timeout_ms=SESSION_MS,
+        heartbeat_interval_ms=HEARTBEAT_MS,
+        doc="""Two members of a consumer group (KIP-848) on a broker that nobody scripts: the same plain life.
+
+        When each has a new assignment is seen in its callbacks, and what it reads and commits on the wire.""",
+        unseen=tuple((rule, _NOT_READ) for rule in bound if rule in _BY_CLASSIC_REQUESTS),
+        elsewhere=_NO_SCRIPT,
+    )
+
+
 def _watched(rebalance: Rebalance, shared: bool, interval: bool) -> Scenario:
     unseen = {rule: why for rule in _judged() if (why := _of_the_harness(rule))} | dict(_NOT_ON_THE_WIRE)
     if shared:
@@ -95,9 +127,9 @@ def _watched(rebalance: Rebalance, shared: bool, interval: bool) -> Scenario:
     )
 
 
-def lived(rebalance: Rebalance) -> tuple[Case, Case]:
+def lived(group: Group) -> tuple[Case, Case]:
     """The first member's case, and the second's."""
-    return LIVE_CASES[f"live-{rebalance}/first"], LIVE_CASES[f"live-{rebalance}/second"]
+    return LIVE_CASES[f"live-{group}/first"], LIVE_CASES[f"live-{group}/second"]
 
 
 def watched(rebalance: Rebalance, *, shared: bool, interval: bool) -> Case:
@@ -106,7 +138,7 @@ def watched(rebalance: Rebalance, *, shared: bool, interval: bool) -> Case:
 
 
 def _all() -> list[Scenario]:
-    found = [_lived(rebalance) for rebalance in REBALANCES]
+    found = [*map(_lived, REBALANCES), _lived_in_a_consumer_group()]
     ways = [(shared, interval) for shared in (False, True) for interval in (False, True)]
     return found + [_watched(rebalance, *way) for rebalance in REBALANCES for way in ways]
 

@@ -11,6 +11,7 @@ import re
 
 import pytest
 
+from groupspec.spec.consumer_protocol import BINDINGS
 from groupspec.spec.differences import DIFFERENCES
 from groupspec.spec.expiry.theorems import THEOREMS
 from groupspec.spec.known_bugs import KNOWN_BUGS
@@ -50,6 +51,7 @@ def sources() -> list[tuple[str, str]]:
     """Whose, and each of its sources."""
     found = [(rule.id, source) for rule in RULES.values() for source in rule.sources]
     found += [(entry.id, said.source) for entry in DIFFERENCES.values() for said in entry.statements]
+    found += [(entry.id, source) for entry in BINDINGS.values() for source in entry.sources]
     claims = [entry for file in FILES for entry in properties(file).values()]
     found += [(entry.id, source) for entry in claims for source in entry.sources]
     return [*found, *((bug.id, bug.source) for bug in KNOWN_BUGS.values())]

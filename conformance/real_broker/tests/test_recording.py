@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from groupspec.conformance.cli import main
 from groupspec.conformance.real_broker.jars import KAFKA_VERSION, VERSIONS
 from groupspec.conformance.real_broker.tests.fixture import RealBroker
+from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON
 from groupspec.conformance.wire.live.recorder import live
 from groupspec.conformance.wire.verdicts import Verdict
@@ -78,3 +79,22 @@ def test_no_client_is_accused_of_what_nobody_has_read(tmp_path: Path, version: s
             ]
             assert unread == [], client
         assert left_at(broker) == (set(), set())
+
+
+IN_A_CONSUMER_GROUP = {
+    "D2", "D4", "C1", "C3", "C5", "C7", "M4", "M5", "M6", "O1", "O3", "O4", "O5", "O6", "L2", "L5", "Q5", "W1",
+}  # fmt: skip
+"""What the life of a consumer group's first member gives occasion to."""
+
+
+@pytest.mark.tools
+def test_javas_client_with_the_consumer_protocol_keeps_what_binds_it(tmp_path: Path) -> None:
+    BUILDS["java-async"].install()
+    with RealBroker(tmp_path / "broker", version=KAFKA_VERSION) as broker:
+        rows = rows_of(broker, "java-async", tmp_path / "rows.json")
+        assert left_at(broker) == (set(), set())
+    classic = [row for row in rows if row["scenario"] in ("live-eager", "live-cooperative")]
+    assert {row["verdict"] for row in classic} == {"UNSUPPORTED"}
+    judged = [row for row in rows if row["scenario"] == "live-consumer"]
+    assert {row["verdict"] for row in judged} == {"PASS", "UNTESTABLE"}
+    assert {row["rule"] for row in judged if row["verdict"] == "PASS"} == IN_A_CONSUMER_GROUP

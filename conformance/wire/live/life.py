@@ -16,7 +16,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import NoOccasion
 from groupspec.conformance.wire.harness_process import HarnessProcess
-from groupspec.conformance.wire.history import Exchange, assigned_by
+from groupspec.conformance.wire.history import Exchange, assigned_by, names
 from groupspec.conformance.wire.live.admin import Topic
 from groupspec.conformance.wire.log import Entry, Log, is_event, is_request
 from groupspec.conformance.wire.scenario_context import ClientContext, Surroundings
@@ -73,6 +73,9 @@ class Stage:
 class Member(ClientContext):
     """One member in the story."""
 
+    assigned_by = "S3"
+    """The rule that demands the callback."""
+
     def __init__(self, case: Case, around: Surroundings, stage: Stage, client: HarnessProcess, log: Log) -> None:
         super().__init__(case, around, client, log)
         self.stage = stage
@@ -86,9 +89,9 @@ class Member(ClientContext):
 
     def _live_first(self) -> None:
         synced = self._join()
-        self.expect_assigned(rule="S3", since=synced)
+        self.expect_assigned(rule=self.assigned_by, since=synced)
         self._read(synced)
-        self.expect_heartbeats(rule="H3", since=synced, for_ms=STABLE_MS)
+        self._stays(synced)
         self.milestone("stable")
         before = self.now()
         self.stage.points.reach("the first is stable")
@@ -98,19 +101,19 @@ class Member(ClientContext):
         self.stage.points.reach("the second may go")
         self.stage.points.wait_for("the second has gone")
         synced = self._next_round(before)
-        self.expect_assigned(rule="S3", since=before)
+        self.expect_assigned(rule=self.assigned_by, since=before)
         self.stage.refill()
         self._read(synced)
-        self.expect_heartbeats(rule="H3", since=synced, for_ms=STABLE_MS)
+        self._stays(synced)
         self.close()
 
     def _live_second(self) -> None:
         self.stage.points.wait_for("the first is stable")
         synced = self._join()
-        self.expect_assigned(rule="S3", since=synced)
+        self.expect_assigned(rule=self.assigned_by, since=synced)
         self.stage.refill()
         self._read(synced)
-        self.expect_heartbeats(rule="H3", since=synced, for_ms=STABLE_MS)
+        self._stays(synced)
         self.milestone("stable")
         self.stage.points.reach("the second is stable")
         self.stage.points.wait_for("the second may go")
@@ -123,6 +126,10 @@ class Member(ClientContext):
         self.subscribe()
         self.poll()
         return self.expect_answer("SyncGroup", "NONE", rule="J2")
+
+    def _stays(self, since: Entry) -> None:
+        """For a while nothing disturbs it."""
+        self.expect_heartbeats(rule="H3", since=since, for_ms=STABLE_MS)
 
     def _next_round(self, since: Entry) -> Entry:
         """A rebalance, seen through."""
@@ -153,3 +160,38 @@ class Member(ClientContext):
         self.reached(
             is_event("offsets_committed"), "the outcome of a commit", self.around.within_ms / 1000, since=asked
         )
+
+
+class MemberOfConsumerGroup(Member):
+    """The same by the protocol of KIP-848: what the coordinator tells a member is seen in its callbacks."""
+
+    assigned_by = "C3"
+
+    def _join(self) -> Entry:
+        """Subscribe and poll; returns the first callback."""
+        asked = self.now()
+        self.subscribe()
+        self.poll()
+        return self.reached(_is_moved, "a first assignment", self.around.within_ms / 1000, since=asked)
+
+    def _stays(self, since: Entry) -> None:
+        self.watch(STABLE_MS, "a member that nothing disturbs", since=since)
+
+    def _next_round(self, since: Entry) -> Entry:
+        """The next callback that takes something, or brings something."""
+        return self.reached(_is_moved, "another assignment", self.around.within_ms / 1000, since=since)
+
+    def _assigned(self) -> frozenset[str]:
+        owned: frozenset[str] = frozenset()
+        for event in (entry.event for entry in self.log.in_order()):
+            if isinstance(event, protocol.PartitionsAssigned):
+                owned |= names(event.partitions)
+            elif isinstance(event, protocol.PartitionsRevoked | protocol.PartitionsLost):
+                owned -= names(event.partitions)
+        return owned
+
+
+def _is_moved(entry: Entry) -> bool:
+    """A callback that is about partitions."""
+    event = entry.event
+    return isinstance(event, protocol.PartitionsAssigned | protocol.PartitionsRevoked) and bool(event.partitions)

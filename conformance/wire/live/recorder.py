@@ -17,9 +17,16 @@ from groupspec.conformance.wire.harness_process import HarnessProcess
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live.admin import PREFIX, Admin, Topic
-from groupspec.conformance.wire.live.life import LIFE_WITHIN_S, WITHIN_MS, Member, Points, Stage
+from groupspec.conformance.wire.live.life import (
+    LIFE_WITHIN_S,
+    WITHIN_MS,
+    Member,
+    MemberOfConsumerGroup,
+    Points,
+    Stage,
+)
 from groupspec.conformance.wire.live.tap import Tap
-from groupspec.conformance.wire.live_cases import Rebalance, lived
+from groupspec.conformance.wire.live_cases import Group, lived
 from groupspec.conformance.wire.log import Log
 from groupspec.conformance.wire.scenario_context import Surroundings
 from groupspec.conformance.wire.stalls import StallClock, WaitClock, together
@@ -40,12 +47,12 @@ class Recorded:
     stopped: str = ""
 
 
-def live(client: Client, rebalance: Rebalance, addresses: Sequence[Address], topic_name: str, command: str) -> Recorded:
+def live(client: Client, group: Group, addresses: Sequence[Address], topic_name: str, command: str) -> Recorded:
     """Two members of this client live a plain life at this cluster.
 
     Args:
         client: Whose.
-        rebalance: By which protocol.
+        group: By which protocol.
         addresses: Brokers of the cluster.
         topic_name: A topic that is there; "": one of the kit's own, which is deleted afterwards.
         command: What does so again.
@@ -61,7 +68,7 @@ def live(client: Client, rebalance: Rebalance, addresses: Sequence[Address], top
             if topic.is_ours:
                 admin.append(topic)
             admin.coordinator(group_id)
-            results, stopped = _both(_Life(client, addresses, group_id, topic, admin, clock, command), lived(rebalance))
+            results, stopped = _both(_Life(client, addresses, group_id, topic, admin, clock, command), lived(group))
         finally:
             left = admin.remove(topic, group_id)
         return Recorded(results, left, stopped)
@@ -117,7 +124,8 @@ def _one(life: _Life, case: Case, stage: Stage, log: Log, logs: Sequence[Log]) -
                     WITHIN_MS,
                     LIFE_WITHIN_S,
                 )
-                member = Member(case, around, stage, process, log)
+                kind = MemberOfConsumerGroup if "consumer_protocol" in case.scenario.needs else Member
+                member = kind(case, around, stage, process, log)
                 outcome, trace = tell(member, process)
             waits_us, stalls_us, stderr = waits.waits_us(), tap.stalls_us(), process.stderr_tail()
     except OSError as problem:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History
-from groupspec.conformance.wire.protocol import ShutdownComplete
+from groupspec.conformance.wire.protocol import ShutdownComplete, joins_no_classic_group
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, within
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest
 
@@ -107,9 +107,19 @@ def nothing_revives_the_member(history: History) -> Iterator[Finding]:
 
 @checks("L5", needs="auto_commit listener pull")
 def close_commits_first(history: History) -> Iterator[Finding]:
-    """close() with auto-commit: the last returned positions are committed before LeaveGroup."""
+    """close() with auto-commit: the last returned positions are committed before LeaveGroup.
+
+    In a consumer group (KIP-848) it is a heartbeat that leaves: there it is what was committed when close() returned.
+    """
     leave = leave_at_close(history)
-    if leave is None or not history.settings.auto_commit:
+    done = [at_us for at_us, _ in history.events(ShutdownComplete)]
+    if leave is not None:
+        end_us, before = leave.sent_us, "LeaveGroup"
+    elif done and joins_no_classic_group(history.settings.features):
+        end_us, before = done[0], "close() returned"
+    else:
+        return
+    if not history.settings.auto_commit:
         return
     asked = history.until_close_us
     for partition in sorted(history.owned_at(asked)):
@@ -117,11 +127,11 @@ def close_commits_first(history: History) -> Iterator[Finding]:
         if returned:
             offsets = [
                 committed.offset
-                for commit in history.between(0, leave.sent_us, "OffsetCommit")
+                for commit in history.between(0, end_us, "OffsetCommit")
                 for where, committed in commit.asked(OffsetCommitRequest).offsets.items()
                 if str(where) == partition
             ]
             expected, last = max(returned) + 1, offsets[-1] if offsets else "nothing"
-            right = f"{partition}: {expected} was committed before LeaveGroup"
-            wrong = f"{partition}: {last} was committed before LeaveGroup, not {expected}"
-            yield held_if(last == expected, right, wrong, leave.sent_us)
+            right = f"{partition}: {expected} was committed before {before}"
+            wrong = f"{partition}: {last} was committed before {before}, not {expected}"
+            yield held_if(last == expected, right, wrong, end_us)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
-from groupspec.conformance.wire.protocol import Seek
+from groupspec.conformance.wire.protocol import Seek, joins_no_classic_group
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
 from groupspec.impl.core.messages import (
@@ -24,13 +24,21 @@ EARLIEST = -2
 
 def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
     """The first Fetch of each new partition: partition, offset, Fetch, and when it was assigned."""
-    for sync, new in new_partitions(history):
-        fetches = [fetch for fetch in history.of("Fetch") if fetch.sent_us >= sync.told_us]
+    for assigned_us, new in assigned(history):
+        fetches = [fetch for fetch in history.of("Fetch") if fetch.sent_us >= assigned_us]
         for name in sorted(new):
             asked = ((*each, fetch) for fetch in fetches for each in fetch.asked(FetchRequest).offsets.items())
             first = next((one for one in asked if str(one[0]) == name), None)
             if first is not None:
-                yield *first, sync.told_us
+                yield *first, assigned_us
+
+
+def assigned(history: History) -> Iterator[tuple[int, frozenset[str]]]:
+    """When a member was told of new partitions, and of which: by SyncGroup, or in a consumer group by its callback."""
+    if joins_no_classic_group(history.settings.features):
+        yield from ((c.started_us, c.partitions) for c in history.callbacks if c.name == "partitions_assigned")
+    else:
+        yield from ((sync.told_us, new) for sync, new in new_partitions(history))
 
 
 def committed(history: History, partition: TopicPartition, from_us: int, to_us: int) -> int | None:
