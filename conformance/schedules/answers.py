@@ -145,3 +145,28 @@ ENVIRONMENTS: Final[tuple[Environment, ...]] = (
     ),
 )
 """What goes wrong together, and what the application does then: independent draws seldom meet so."""
+
+Closing = tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]
+_FOR_LONG: Final = 40
+CLOSINGS: Final[tuple[Closing, ...]] = (
+    # The last commit, or the farewell, is not answered, or late, or refused, or its connection breaks.
+    ({}, {"OffsetCommit": (NEVER,)}),
+    ({}, {"OffsetCommit": (SLOW,), "LeaveGroup": (SLOW,)}),
+    ({}, {"OffsetCommit": (CUT,)}),
+    ({}, {"OffsetCommit": ("UNKNOWN_MEMBER_ID",)}),
+    ({}, {"OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS",) * _FOR_LONG}),
+    ({}, {"LeaveGroup": (NEVER,)}),
+    ({}, {"LeaveGroup": (CUT,)}),
+    # The coordinator has moved, and is found, or not.
+    ({}, {"OffsetCommit": (MOVED,), "LeaveGroup": (MOVED,)}),
+    ({}, {"OffsetCommit": (MOVED,), "FindCoordinator": (NEVER,) * _FOR_LONG}),
+    ({}, {"OffsetCommit": (MOVED,), "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE",) * _FOR_LONG}),
+    ({}, {"OffsetCommit": (NEVER,), "LeaveGroup": (NEVER,), "FindCoordinator": (CUT,) * _FOR_LONG}),
+    # It is unknown already.
+    ({"Heartbeat": ("NOT_COORDINATOR",), "FindCoordinator": ("", *(NEVER,) * _FOR_LONG)}, {}),
+    ({"Heartbeat": (CUT,), "FindCoordinator": ("", *("COORDINATOR_NOT_AVAILABLE",) * _FOR_LONG)}, {}),
+    # It has never been known, or is busy with a round.
+    ({"FindCoordinator": (NEVER,) * _FOR_LONG}, {}),
+    ({"JoinGroup": (NEVER,) * 2}, {}),
+)
+"""What goes wrong before a consumer is closed, and as of then."""

@@ -30,6 +30,9 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.scripted import api_of
 
+EVERYTHING: Final = "*"
+"""Stands for all topics, of which a pattern may match each."""
+
 OF_LEADERS: Final = (FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest)
 ANOTHER_LEADER: Final = {ErrorCode[name] for name in LEADER_IS_ANOTHER}
 MOST_REPEATS: Final = 2
@@ -51,7 +54,7 @@ class Asking:
         at_once: Whether one thread decides on requests, sends them and takes the answers.
 
     Attributes:
-        subscribed: The topics that the application wants.
+        subscribed: The topics that the application may want, with EVERYTHING if by pattern.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool) -> None:
@@ -64,8 +67,8 @@ class Asking:
         self._brought: dict[TopicPartition, range] = {}
         self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, since the last Metadata
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
-        self._wanted: list[tuple[int, frozenset[str]]] = [(0, frozenset(scenario.topics))]
         self.subscribed = frozenset(scenario.topics)
+        self._wanted: list[tuple[int, frozenset[str]]] = [(0, self.subscribed)]
 
     # What happens -----------------------------------------------------------------------------------------------------
 
@@ -86,9 +89,10 @@ class Asking:
         """It goes on with those that there are."""
         self._in_network = False
 
-    def polled(self, began_ms: int, owned: Iterable[TopicPartition]) -> None:
-        """A poll() that began then, when this was owned, has returned: it has said what is wanted."""
-        self._wanted.append((began_ms, self.subscribed | {partition.topic for partition in owned}))
+    def polled(self, began_ms: int, owned: Iterable[TopicPartition], subscribed: frozenset[str]) -> None:
+        """A poll() that began then, when this was owned and subscribed to, has returned: it has said what is wanted."""
+        wanted = self.subscribed | subscribed  # a callback may have chosen something else
+        self._wanted.append((began_ms, wanted | {partition.topic for partition in owned}))
 
     def answered(self, sent: SendRequest, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         """The member takes this answer."""
@@ -121,8 +125,10 @@ class Asking:
             assert not again, f"{again} are fetched again, and are here (rule O5)"
         if isinstance(request, OffsetFetchRequest) and "committed" not in scenario.all_calls:
             self._expect_once(request, unanswered)
-        if isinstance(request, MetadataRequest) and request.topics is not None and not scenario.leads:
-            foreign = set(request.topics) - self._may_want(owned, now_ms)
+        if isinstance(request, MetadataRequest) and not scenario.leads:
+            asked = {EVERYTHING} if request.topics is None else set(request.topics)
+            foreign = asked - self._may_want(owned, now_ms)
+            foreign -= {EVERYTHING} if "topics" in scenario.all_calls else set()
             assert not foreign, f"Metadata of {foreign}, which nobody wants any more (rule J8)"
         self._expect_leader(request, unanswered, now_ms)
 

@@ -10,8 +10,9 @@ from typing import Final
 from groupspec.conformance.garbage import no_garbage_collection, one_by_one
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.further import draw
-from groupspec.conformance.schedules.group import RacingGroup, RacingTransport
+from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
+from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.callbacks import Callbacks
@@ -98,7 +99,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
         heartbeat_interval_ms=SETTINGS["heartbeat_interval_ms"],
         max_poll_interval_ms=SETTINGS["max_poll_interval_ms"],
         request_timeout_ms=SETTINGS["request_timeout_ms"],
-        metadata_max_age_ms=SETTINGS["metadata_max_age_ms"] if scenario.leads else 300_000,
+        metadata_max_age_ms=SETTINGS["metadata_max_age_ms"] if scenario.leads or scenario.pattern else 300_000,
     )
     others: dict[str, Callable[[], None]] = {
         "wakeup": lambda: application.wakeup(consumer),

@@ -39,6 +39,7 @@ class Finding:
     """What one member knows of its coordinator.
 
     Attributes:
+        knows: Whether it knows the coordinator, as far as it was told.
         is_needed: Whether the application has asked for anything that needs a coordinator.
     """
 
@@ -47,30 +48,30 @@ class Finding:
         self._session_timeout_ms = session_timeout_ms
         self._most_ms = most_ms + MORE_FOR_JOIN_MS
         self._excused = excused
-        self._knows = self._knew = False  # the coordinator, as far as it was told; and before the latest answers
+        self.knows = self._knew = False  # the latter: before the latest answers
         self._doubts = False  # since it knows it, something has said that it is another one
         self._lived_ms: int | None = None
         self.is_needed = False
 
     def hears(self) -> None:
         """Answers are about to be taken, one after the other; the effect of earlier ones is there."""
-        self._knew = self._knows
+        self._knew = self.knows
 
     def answered(self, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         """It takes this answer."""
         self._doubts |= bool(errors & COORDINATOR_IS_GONE)
         if isinstance(response, FindCoordinatorResponse) and not response.error:
-            self._knows, self._doubts = True, False
+            self.knows, self._doubts = True, False
         if isinstance(response, JoinGroupResponse | HeartbeatResponse) and errors <= LIVES:
             self._lived_ms = now_ms
 
     def gone(self) -> None:
         """The coordinator has said that it is none, or does not answer."""
-        self._knows = False
+        self.knows = False
 
     def disconnected(self, now_ms: int) -> None:
         """The member gives it up. Raises AssertionError if it had no reason."""
-        self._knows = False
+        self.knows = False
         silent = self._lived_ms is None or now_ms - self._lived_ms >= self._session_timeout_ms
         assert silent or self._doubts or self._excused, "a coordinator that answers is given up (rule H5)"
 
@@ -82,5 +83,5 @@ class Finding:
             assert self.is_needed, "FindCoordinator, and nothing has needed a coordinator yet (rule D7)"
             twice = any(isinstance(other.request, FindCoordinatorRequest) for other in unanswered)
             assert not twice, "FindCoordinator while another one is unanswered (rule D2)"
-        blind = sent.node == COORDINATOR and not (self._knows or self._knew)
+        blind = sent.node == COORDINATOR and not (self.knows or self._knew)
         assert not blind or self._excused, f"{api} to a coordinator that is unknown, or known to be gone (rules D4, D5)"

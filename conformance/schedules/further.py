@@ -6,14 +6,49 @@ the schedules under which something was found, as they were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
 
-from groupspec.conformance.schedules import scenario
-from groupspec.conformance.schedules.answers import SLOW
-from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, LATENCY_MS, SEEKS, TOPICS, Scenario
+from groupspec.conformance.schedules import drawing
+from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
+from groupspec.conformance.schedules.drawing import CALLS, IN_CALLBACKS, MORE_IN_CALLBACKS
+from groupspec.conformance.schedules.scenario import (
+    ASKS_LOG,
+    ASKS_TOPICS,
+    LATENCY_MS,
+    LATER,
+    NEVER_MS,
+    PARTITIONS,
+    PATTERNS,
+    SEEKS,
+    TOPICS,
+    UNTIL,
+    Scenario,
+)
+
+CHANGES_MS: Final = (500, 1_200, 2_500, 4_000, 6_000)
+"""When topics come and go."""
+
+COMPARED: Final = "OffsetForLeaderEpoch"
+MEANWHILE: Final[Mapping[str, Sequence[Sequence[str]]]] = {
+    "FindCoordinator": ((),),
+    "JoinGroup": ((), ("enforce_rebalance",), ("other topics",)),
+    "SyncGroup": ((), ("enforce_rebalance",), ("other topics",)),
+    "Heartbeat": ((),),
+    "OffsetCommit": (("poll", "commit_async"), ("poll", "enforce_rebalance")),
+    "OffsetFetch": ((), ("other topics",)),
+    "ListOffsets": ((), ("other topics",)),
+    "Fetch": (("poll",),),
+    "Metadata": ((), ("other topics",)),
+    COMPARED: ((),),
+}
+"""Requests, and what an application does in order to have one sent."""
+
+MOVES: Final = ("seek", "seek", "commit", "commit", "commit_async", "commit one", "pause", "unsubscribe")
+TAKEN_AWAY: Final = ("REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+FURTHER_IN_CALLBACKS: Final = ("commit one", "pause", "resume", "look", "enforce_rebalance", "subscribe again")
 
 ASKS_MOST: Final = 3
 """Further calls of one application."""
@@ -21,13 +56,26 @@ ASKS_MOST: Final = 3
 
 def draw(seed: int) -> Scenario:
     """The scenario of this number."""
-    drawn, random = scenario.draw(seed), Random(f"further {seed}")
+    drawn, random = drawing.draw(seed), Random(f"further {seed}")
     if random.random() < 0.25:
         drawn = _asking(drawn, random)
     if random.random() < 0.1 and not (drawn.unreadable or drawn.holes or drawn.reset == "none"):
         drawn = _electing(drawn, random)
     if drawn.leads and not drawn.cooperative and not drawn.returns:
         drawn = _dividing(drawn, random)
+    random = Random(f"yet further {seed}")
+    if random.random() < 0.1:
+        drawn = _matching(drawn, random)
+    if drawn.leads and not drawn.returns and random.random() < 0.7:
+        drawn = _joined_by_a_third(drawn, random)
+    if random.random() < 0.08:
+        drawn = _closing(drawn, random)
+    if random.random() < 0.04:
+        drawn = _moving(drawn, random)
+    if random.random() < 0.15:
+        drawn = _meanwhile(drawn, random)
+    if random.random() < 0.08:
+        drawn = _inside(drawn, random)
     return drawn
 
 
@@ -66,4 +114,110 @@ def _dividing(drawn: Scenario, random: Random) -> Scenario:
         drawn,
         assignors=random.choice((drawn.assignors, ("roundrobin",), ("sticky",))),
         another_wants=random.choice((TOPICS, TOPICS[:1], TOPICS[1:])),
+    )
+
+
+def _matching(drawn: Scenario, random: Random) -> Scenario:
+    """It subscribes by pattern, and topics that match come, go, and come back."""
+    sizes = {LATER: random.choice((1, PARTITIONS)), **dict.fromkeys(TOPICS, PARTITIONS)}
+    changes = []
+    for _ in range(random.choice((1, 1, 2, 3))):
+        topic = random.choice((LATER, LATER, *TOPICS))
+        count = random.choice((0, sizes[topic])) if topic == LATER else random.choice((0, 0, sizes[topic]))
+        changes.append((random.choice(CHANGES_MS), topic, count))
+    calls = tuple(call for call in drawn.calls if call != "partitions_for_topic")
+    return replace(
+        drawn,
+        pattern=random.choice(PATTERNS),
+        topic_changes=tuple(sorted(changes)) if random.random() < 0.8 else (),
+        calls=calls,
+        last_calls=tuple(call for call in drawn.last_calls if call != "partitions_for_topic"),
+        manual=False,
+        breaks=(),
+        elects_ms=0,
+        remakes=False,
+        returns=False,
+        grows_ms=0,
+    )
+
+
+def _joined_by_a_third(drawn: Scenario, random: Random) -> Scenario:
+    """A third member comes while what it has divided stands, soon or later, and may leave again."""
+    comes_ms = random.choice((drawn.another_ms, 1_000, 3_000, 9_000))
+    stays_ms = random.choice((NEVER_MS, NEVER_MS, 3_000, 9_000))
+    return replace(drawn, third_ms=(comes_ms, comes_ms + stays_ms))
+
+
+def _closing(drawn: Scenario, random: Random) -> Scenario:
+    """The group fails as the consumer is being closed, or has done so just before."""
+    before, at_close = random.choice(CLOSINGS)
+    return replace(
+        drawn,
+        calls=(*drawn.calls, *(("work", "work") if before else ())),
+        answers=drawn.answers | {api: (*drawn.answers.get(api, ()), *errors) for api, errors in before.items()},
+        at_close=at_close,
+        ends_early=bool(before) or drawn.ends_early,
+        auto_commit=random.random() < 0.7,
+    )
+
+
+def _moving(drawn: Scenario, random: Random) -> Scenario:
+    """It commits while its group gets another coordinator, or its partitions other leaders."""
+    commits = ("poll", random.choice(("commit", "commit one", "commit_async")))
+    at = random.randint(1, len(drawn.calls))
+    moved = ("",) * random.randint(0, 2) + (
+        random.choice((MOVED, CUT, "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")),
+    )
+    return replace(
+        drawn,
+        calls=(*drawn.calls[:at], *commits * random.randint(2, 4), *drawn.calls[at:]),
+        answers=drawn.answers | {"OffsetCommit": moved * random.randint(1, 2)},
+    )
+
+
+def _meanwhile(drawn: Scenario, random: Random) -> Scenario:
+    """Its next call comes while a request is under way, and maybe another one; or it is closed just then."""
+    api = random.choice((*MEANWHILE, "OffsetCommit", *(COMPARED,) * 4))
+    may_elect = not (drawn.unreadable or drawn.holes or drawn.pattern or drawn.reset == "none")
+    if api == COMPARED and not drawn.elects_ms and not may_elect:
+        api = "OffsetCommit"
+    seeks = () if api == COMPARED or drawn.elects_ms else SEEKS
+    calls: list[str] = []
+    for _ in range(random.choice((1, 1, 2))):
+        then = random.choice((*MOVES, *MOVES, *CALLS, *seeks, "other topics"))
+        calls += [*random.choice(MEANWHILE[api]), f"{UNTIL}{api}", then]
+    at = 1 if api == COMPARED else random.randint(1, len(drawn.calls))
+    ends = random.random() < 0.25
+    widened = replace(
+        drawn,
+        calls=(*drawn.calls[:at], *calls, *((f"{UNTIL}{api}",) if ends else drawn.calls[at:])),
+        last_calls=() if ends else drawn.last_calls,
+        ends_early=ends or drawn.ends_early,
+        latency_ms=LATENCY_MS,
+    )
+    if api != COMPARED:
+        return widened
+    return replace(
+        widened,
+        calls=tuple(call for call in widened.calls if call not in SEEKS),
+        last_calls=tuple(call for call in widened.last_calls if call not in SEEKS),
+        elects_ms=random.choice((3_500, 4_500)),
+        loses=random.choice((0, 2, 5)),
+        remakes=False,
+        timers_race=False,
+        shares=((0, 1), *drawn.shares[1:]),
+        answers={"Heartbeat": (), "JoinGroup": (), COMPARED: (SLOW,) * random.randint(0, 2)},
+    )
+
+
+def _inside(drawn: Scenario, random: Random) -> Scenario:
+    """What is taken away, in either way, is told to a callback that does something itself."""
+    heartbeats = [random.choice(TAKEN_AWAY) for _ in range(random.randint(1, 3))]
+    callbacks = [random.choice((*IN_CALLBACKS[3:], *MORE_IN_CALLBACKS, *FURTHER_IN_CALLBACKS)) for _ in range(5)]
+    quiet = random.random() < 0.7
+    return replace(
+        drawn,
+        callbacks=tuple("" if quiet and number % 2 == 0 else what for number, what in enumerate(callbacks)),
+        answers=drawn.answers | {"Heartbeat": (*heartbeats, *drawn.answers["Heartbeat"])},
+        calls=(*drawn.calls, "work", "poll", "work", "poll"),
     )

@@ -1,23 +1,30 @@
-"""The coordinator and the brokers of a scenario, with a thread for each connection.
+"""The coordinator and the brokers of a scenario, and what they keep.
 
-Answers race with each other, with timers, and with what the application does: only those of one connection keep their
-order. What must hold of a request's contents is checked here, when it arrives.
+What must hold of a request's contents is checked here, when it arrives.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Final
 
-from groupspec.conformance.schedules.another import Another
-from groupspec.conformance.schedules.answers import CUT, LEFT_OUT, LOST, MOVED, NEVER, ONE, SLOW
+from groupspec.conformance.schedules.answers import (
+    CUT,
+    LEFT_OUT,
+    LOST,
+    MOVED,
+    NEVER,
+    ONE,
+    SLOW,
+    WITHOUT_COMMITS,
+)
 from groupspec.conformance.schedules.logs import RESETS, Logs
-from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import PARTITIONS, TOPICS, Scenario
-from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
+from groupspec.conformance.schedules.network import RacingTransport
+from groupspec.conformance.schedules.others import Others
+from groupspec.conformance.schedules.scenario import TOPICS, Scenario
+from groupspec.conformance.schedules.topics import OF_KAFKA, Topics
+from groupspec.impl.core.events import COORDINATOR, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
     FetchedOffset,
@@ -30,6 +37,7 @@ from groupspec.impl.core.messages import (
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    MetadataRequest,
     MetadataResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -42,10 +50,8 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import decode_subscription
-from groupspec.impl.runtime import EventCount, Runtime
-from groupspec.impl.scheduling import ScheduledRuntime
+from groupspec.impl.runtime import Runtime
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
-from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
 
 FIRST_COMMITTED: Final = 10
 ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
@@ -55,99 +61,7 @@ MOMENTS: Final = {1_000: 40, 10**12: -1}
 """Times, and the offset of the first record that is not older; -1: there is none."""
 
 SLOW_MS: Final = 2_500
-
-
-class CannotSend(OSError):
-    """The network can't take a request: what raises it is a defect, and ends the thread that sends."""
-
-
-class RacingTransport(MemoryTransport):
-    """A network in memory whose answers come from other threads, one for each connection.
-
-    Attributes:
-        broken_ms: When it could not take a request.
-        broken_in: In which thread.
-    """
-
-    SHARED_FIELDS: ClassVar = ("closed",)
-
-    def __init__(self, runtime: ScheduledRuntime, requests: Requests, breaks: Iterable[tuple[str, int]] = ()) -> None:
-        super().__init__(runtime)
-        self._scheduled = runtime
-        self._breaks = set(breaks)
-        self._sent_of: Counter[str] = Counter()
-        self.broken_ms: list[int] = []
-        self.broken_in: list[str] = []
-        self._arrived = EventCount(runtime, "requests at the brokers")
-        self._served: set[str | int] = set()
-        self._requests = requests
-        self._broken: AssertionError | None = None
-        self.serve: Callable[[SendRequest], Response | None] = lambda _: None
-
-    def disconnect_coordinator(self) -> None:
-        """See Transport."""
-        super().disconnect_coordinator()
-        with self._told():
-            self._requests.disconnected(self._runtime.now_ms())
-
-    def poll(self, timeout_ms: int) -> list[ResponseReceived]:
-        """See Transport."""
-        with self._told():
-            assert not self.closed, "the network is asked for answers after it was closed (rule L4)"
-            self._requests.turned(self._runtime.now_ms())
-        answers = super().poll(timeout_ms)
-        self._requests.answered(answers, self._runtime.now_ms())
-        return answers
-
-    def send(self, request: SendRequest, now_ms: int) -> None:
-        """See Transport. What is wrong with a request is raised by its connection, not in the member."""
-        api = api_of(request.request)
-        self._sent_of[api] += 1
-        breaks = (api, self._sent_of[api]) in self._breaks
-        with self._told():
-            assert not self.closed, f"{api} is sent after the network was closed (rule L4)"
-            self._requests.sent(request, now_ms, arrives=not breaks)
-        if breaks:
-            self.broken_ms.append(now_ms)
-            self.broken_in.append(self._scheduled.current().name)
-            raise CannotSend(f"{api} cannot be sent")
-        with self._news:
-            self.sent.append(request)
-            self._waiting[request.request_id] = Waiting(request, now_ms + request.timeout_ms)
-        if request.node not in self._served:
-            self._served.add(request.node)
-            self._runtime.thread(lambda: self._serve(request.node), f"connection to {request.node}").start()
-        self._arrived.advance()
-
-    def close(self, timeout_ms: int) -> None:
-        """See Transport. The connections end."""
-        super().close(timeout_ms)
-        self._arrived.advance()
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What must not be is no failure of the network that the member could get over."""
-        try:
-            yield
-        except AssertionError as wrong:
-            self._broken = wrong
-            self._arrived.advance()
-
-    def _serve(self, node: str | int) -> None:
-        taken: set[int] = set()
-        while True:
-            seen = self._arrived.value()
-            if self._broken is not None:
-                raise self._broken
-            if self.closed:
-                return
-            new = [sent for sent in self.unanswered() if sent.node == node and sent.request_id not in taken]
-            if not new:
-                self._arrived.wait(seen, None)
-                continue
-            taken.add(new[0].request_id)
-            if (response := self.serve(new[0])) is not None:
-                self.answer(new[0].request_id, response)
+NO_ERRORS: Final[Mapping[TopicPartition, ErrorCode]] = {}
 
 
 class RacingGroup:
@@ -167,8 +81,8 @@ class RacingGroup:
 
     def __init__(self, runtime: Runtime, scenario: Scenario, transport: RacingTransport) -> None:
         self._runtime = runtime
-        self._topics = dict.fromkeys(TOPICS, PARTITIONS)
-        self._coordinator = ScriptedCoordinator(self._topics, leader="" if scenario.leads else "somebody-else")
+        self.topics = Topics(runtime, scenario)
+        self._coordinator = ScriptedCoordinator(self.topics.counts, leader="" if scenario.leads else "somebody-else")
         self._scenario = scenario
         self._answers = {api: list(errors) for api, errors in scenario.answers.items()}
         self._shares = list(scenario.shares)
@@ -176,13 +90,14 @@ class RacingGroup:
         self._issued: set[tuple[str, int]] = {("", -1)}
         self._member_ids = {""}
         self._wanted: tuple[str, ...] = ()  # by its last JoinGroup
-        self._another = Another(scenario)
+        self._others = Others(scenario)
+        self._known: dict[str, int] = {}  # topics and their partitions, to somebody else who leads and watches them
         self._divided: set[TopicPartition] = set()  # by its last SyncGroup, if it leads
         self._returns, self._stands = scenario.returns, False  # to a group whose division stands in this round
         self._has_moved = False
         self._last_commit: dict[TopicPartition, tuple[str, int, int]] = {}  # member id, generation, offset
         self._given_up_at: dict[TopicPartition, int] = {}
-        self.logs = Logs(runtime, scenario)
+        self.logs = Logs(runtime, scenario, self.topics)
         self.committed: dict[TopicPartition, int] = {}
         self.epochs: dict[TopicPartition, int] = {}
         self.notes: dict[TopicPartition, str] = {}
@@ -198,8 +113,7 @@ class RacingGroup:
     def serve(self, sent: SendRequest) -> Response | None:
         """The answer to a request; None: there will be none."""
         self.requests += 1
-        if 0 < self._scenario.grows_ms <= self._runtime.now_ms():
-            self._topics[TOPICS[0]] = PARTITIONS + 1
+        self.topics.pass_time()
         self._check_identity(sent.request)
         errors = self._answers.get(api_of(sent.request), [])
         error = errors.pop(0) if errors else ""
@@ -220,7 +134,8 @@ class RacingGroup:
         if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
             return self._committed(sent.request_id, sent.request.partitions[1:])
         if error.startswith(ONE) and isinstance(sent.request, OffsetCommitRequest):
-            return self._commit_others(sent.request, ErrorCode[error.removeprefix(ONE).strip()])
+            first = next(iter(sent.request.offsets))
+            return self._committed_at(sent.request, {first: ErrorCode[error.removeprefix(ONE).strip()]})
         answer = self._granted(sent) if error in ("", LOST) else None
         if answer is not None and error != LOST:
             return answer
@@ -235,7 +150,9 @@ class RacingGroup:
             case JoinGroupRequest() as request:
                 self._wanted = decode_subscription(request.protocols[0][1]).topics
                 return self._named(self._coordinator.answer(request))
-            case HeartbeatRequest() as request if self._scenario.leads and self._another.waits(self._runtime.now_ms()):
+            case HeartbeatRequest() as request if self._scenario.leads and self._others.wait(self._runtime.now_ms()):
+                return self._coordinator.answer(request, ErrorCode.REBALANCE_IN_PROGRESS)
+            case HeartbeatRequest() as request if self._known and self.topics.sizes(self._wanted) != self._known:
                 return self._coordinator.answer(request, ErrorCode.REBALANCE_IN_PROGRESS)
             case SyncGroupRequest() as request:
                 return self._synced(request)
@@ -248,9 +165,13 @@ class RacingGroup:
             case ListOffsetsRequest() as request:
                 return self._listed(request, sent)
             case OffsetCommitRequest() as request:
-                self._commit(request)
+                return self._committed_at(request)
         answer = self._coordinator.answer(sent.request)
-        return self.logs.led(answer) if isinstance(answer, MetadataResponse) else answer
+        if isinstance(answer, MetadataResponse):
+            answer = self.logs.led(answer)
+            is_list = isinstance(sent.request, MetadataRequest) and sent.request.topics is None
+            return replace(answer, topics=(*answer.topics, OF_KAFKA)) if is_list else answer
+        return answer
 
     def _named(self, answer: Response) -> Response:
         """The answer to a JoinGroup gives the member its name, and maybe a generation."""
@@ -263,24 +184,24 @@ class RacingGroup:
                 return replace(answer, skip_assignment=True)
             if answer.members:
                 itself, now_ms = answer.members[0], self._runtime.now_ms()
-                others = self._another.joins(itself.member_id, itself.metadata, answer.generation, now_ms)
+                others = self._others.join(itself.member_id, itself.metadata, answer.generation, now_ms)
                 return replace(answer, members=(itself, *others))
         return answer
 
     def _synced(self, request: SyncGroupRequest) -> Response:
         if self._scenario.leads:
             return self._coordinator.answer(request, assigned=self._divide(request))
+        self._known = self.topics.sizes(self._wanted)
         share = self._shares.pop(0) if len(self._shares) > 1 else self._shares[0]
-        numbers = {TOPICS[0]: share, TOPICS[1]: share[:1]}
-        assigned = [TopicPartition(topic, number) for topic in self._wanted for number in numbers[topic]]
-        return self._coordinator.answer(request, assigned=assigned)
+        numbers = {topic: share if topic == TOPICS[0] else share[:1] for topic in self._wanted}
+        return self._coordinator.answer(request, assigned=self.topics.of(numbers, self._wanted))
 
     def _divide(self, request: SyncGroupRequest) -> tuple[TopicPartition, ...]:
         if self._stands:
             assert not request.assignments, "a leader that comes back divides what is divided (KIP-814)"
-            self._divided = {TopicPartition(topic, n) for topic in self._wanted for n in range(self._topics[topic])}
+            self._divided = self.topics.all_of(self._wanted)
             return tuple(sorted(self._divided))
-        shares = self._another.given(request.assignments)
+        shares = self._others.given(request.assignments)
         self._divided = {partition for share in shares.values() for partition in share}
         return shares[request.member_id]
 
@@ -288,8 +209,15 @@ class RacingGroup:
         """What the member has given to nobody, if it leads: then that is for it to notice (rule J8)."""
         if not self._scenario.leads:
             return set()
-        wanted = {*self._wanted, *(self._scenario.another_wants if self._another.is_in else ())}
-        return {TopicPartition(topic, n) for topic in wanted for n in range(self._topics[topic])} - self._divided
+        return self.topics.all_of({*self._wanted, *self._others.wanted}) - self._divided
+
+    def closes(self) -> None:
+        """The consumer is being closed: the brokers answer as they do then."""
+        self._answers |= {api: list(errors) for api, errors in self._scenario.at_close.items()}
+
+    def may_fail(self) -> bool:
+        """Whether an answer is still to come that keeps a commit from its outcome."""
+        return any(set(errors) - {""} for api, errors in self._answers.items() if api not in WITHOUT_COMMITS)
 
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:
         """The application has let go of these: what was asked for before says nothing of their next assignment."""
@@ -310,10 +238,6 @@ class RacingGroup:
     def known(self, partition: TopicPartition) -> int | None:
         """What is committed for it."""
         return self.committed.get(partition, None if partition.partition in self._scenario.fresh else FIRST_COMMITTED)
-
-    def count(self, topic: str) -> int:
-        """How many partitions it has."""
-        return self._topics[topic]
 
     def _listed(self, request: ListOffsetsRequest, sent: SendRequest) -> Response:
         epochs, refuses = request.leader_epochs, self.logs.refusal
@@ -350,11 +274,14 @@ class RacingGroup:
             self.epochs[partition] = -1 if self._scenario.remakes else wanted.leader_epoch
             self.commits.append((partition, wanted.offset))
 
-    def _commit_others(self, request: OffsetCommitRequest, error: ErrorCode) -> Response:
-        """The first partition has this error; the others are committed."""
-        first, *others = request.offsets
-        self._commit(replace(request, offsets={partition: request.offsets[partition] for partition in others}))
-        return OffsetCommitResponse({first: error, **dict.fromkeys(others, ErrorCode.NONE)})
+    def _committed_at(
+        self, request: OffsetCommitRequest, errors: Mapping[TopicPartition, ErrorCode] = NO_ERRORS
+    ) -> Response:
+        """These partitions have these errors, and those that are not there another one; the others are committed."""
+        gone = {tp: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for tp in request.offsets if not self.topics.has(tp)}
+        refused = {**errors, **gone}
+        self._commit(replace(request, offsets={tp: at for tp, at in request.offsets.items() if tp not in refused}))
+        return OffsetCommitResponse({tp: refused.get(tp, ErrorCode.NONE) for tp in request.offsets})
 
     def _expect_forwards(self, request: OffsetCommitRequest, partition: TopicPartition, offset: int) -> None:
         """Commits come in the order of the calls: without automatic ones and seek() the offsets grow."""

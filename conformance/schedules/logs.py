@@ -16,6 +16,7 @@ from typing import Final
 from msgspec.structs import replace as with_changes
 
 from groupspec.conformance.schedules.scenario import TOPICS, UNREADABLE, Scenario
+from groupspec.conformance.schedules.topics import Topics
 from groupspec.impl.core.messages import (
     EpochEnd,
     ErrorCode,
@@ -77,8 +78,9 @@ class Logs:
         told_ends: Partition -> where it ends, as the answers to Fetch have said.
     """
 
-    def __init__(self, runtime: Runtime, scenario: Scenario) -> None:
+    def __init__(self, runtime: Runtime, scenario: Scenario, topics: Topics) -> None:
         self._runtime = runtime
+        self._topics = topics
         self._scenario = scenario
         self._furthest: dict[TopicPartition, int] = {}  # behind the last record that was fetched
         self.told_ends: dict[TopicPartition, set[int]] = {}
@@ -157,6 +159,8 @@ class Logs:
     def refusal(self, partition: TopicPartition, node: str | int, epoch: int) -> ErrorCode:
         """Why this broker does not answer who takes it for the leader of this epoch."""
         present = self.epoch(partition.topic)
+        if not self._topics.has(partition):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if present < 0:
             return ErrorCode.NONE
         if node != 1 + present:

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from groupspec.conformance.schedules.group import CannotSend, RacingGroup, RacingTransport
+from groupspec.conformance.schedules.group import RacingGroup
+from groupspec.conformance.schedules.network import CannotSend, RacingTransport
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, SEEKS, Scenario
 from groupspec.impl.consumer import WakeupError

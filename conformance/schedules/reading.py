@@ -82,6 +82,7 @@ class Reading:
         self.is_under_way, self.had_left = True, self._requests.left
         self._requests.finding.is_needed = True
         self.before, owned = dict(self._ledger.next), set(self._ledger.owned)
+        subscribed = self._requests.asking.subscribed
         callbacks, readable, problem = self.callbacks, self._readable(), None
         self._requests.times.poll_begins(self.began_ms)
         records: list[ConsumerRecord] = []
@@ -101,7 +102,7 @@ class Reading:
         if problem is not None:
             self.reacts(consumer, problem)
             return set()
-        self._requests.asking.polled(self.began_ms, owned)
+        self._requests.asking.polled(self.began_ms, owned, subscribed)
         self._ledger.sought.clear()  # a poll() that raises may leave for later what is due
         if callbacks == self.callbacks:
             self._expect_told(consumer)

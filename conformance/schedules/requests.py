@@ -25,6 +25,7 @@ from groupspec.impl.core.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
+    MetadataRequest,
     MetadataResponse,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -92,6 +93,7 @@ class Requests:
         asking: What it asks brokers for.
         refused_ms: When it was last refused its coordinator for good.
         parted_ms: When the group has last answered that it leaves, or its coordinator was given up.
+        disowned_ms: When it was last told that it is no member, or of another generation.
         refusals: What it was ever refused for good, or because another process has its name.
         to_tell: Which of these its application has to be told of.
         committed_ms: When it has last sent a commit.
@@ -102,7 +104,7 @@ class Requests:
     def __init__(self, scenario: Scenario, at_once: bool = True) -> None:
         self._scenario = scenario
         self._at_once = at_once
-        self._learned_ms = 0
+        self._learned_ms = self._heard_ms = 0
         self._unanswered: dict[int, SendRequest] = {}
         self._identity = ("", -1)
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
@@ -129,6 +131,7 @@ class Requests:
         self.finding = Finding(SETTINGS["session_timeout_ms"], SETTINGS["max_poll_interval_ms"], excused)
         self.asking = Asking(scenario, at_once)
         self.refused_ms = self.parted_ms = 0
+        self.disowned_ms = -1
         self._shares: list[tuple[tuple[TopicPartition, ...], int]] = []  # that it was assigned, with their generations
         self._has_had = False  # for certain
         self.doing = ""
@@ -155,6 +158,7 @@ class Requests:
             self.finding.answered(received.response, errors, now_ms)
             sent = self._unanswered.pop(received.request_id, None)
             if sent is not None:
+                self._heard_ms = now_ms if _of_coordinator(sent) else self._heard_ms
                 self.asking.answered(sent, received.response, errors, now_ms)
                 self._learn(sent.request, received.response, errors, now_ms)
                 self._maybe.add(self._identity)
@@ -164,6 +168,7 @@ class Requests:
         self.times.answered(request, response, errors, now_ms)
         refused = errors & FOR_THE_APPLICATION
         self.refusals |= refused
+        self.disowned_ms = now_ms if errors & IDENTITY_IS_GONE else self.disowned_ms
         heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
         # What it takes just before may make it join, so that nobody waits for the heartbeat's answer: the answer to the
         # commit that its JoinGroup waits for, or metadata, if it leads.
@@ -201,7 +206,7 @@ class Requests:
         if ErrorCode.REBALANCE_IN_PROGRESS in errors:
             self._announced(request, now_ms)
         if isinstance(response, MetadataResponse):
-            self._compare(response, now_ms)
+            self._compare(request, response, now_ms)
         if isinstance(response, JoinGroupResponse) and response.error is ErrorCode.MEMBER_ID_REQUIRED:
             self._given = response.member_id
         given_up = self._gives_up or self._drops or self._may_be_given_up(request)
@@ -213,9 +218,14 @@ class Requests:
             self._kept_name = ("" if is_unknown else name) if name else None
             self._lost_ms = now_ms
 
-    def _compare(self, metadata: MetadataResponse, now_ms: int) -> None:
-        """A leader wants a rebalance if topics have other partitions than before."""
+    def _compare(self, request: Request, metadata: MetadataResponse, now_ms: int) -> None:
+        """A leader wants a rebalance if topics have other partitions than before, a pattern if others match."""
         counts = {topic.topic: len(topic.partitions) for topic in metadata.topics if not topic.error}
+        lists = isinstance(request, MetadataRequest) and request.topics is None
+        asked = set(self._counts_of_topics) if lists else {topic.topic for topic in metadata.topics}
+        if gone := (asked - set(counts)) & set(self._counts_of_topics):
+            self._counts_of_topics = {tp: n for tp, n in self._counts_of_topics.items() if tp not in gone}
+            self.rounds.may_come(now_ms)
         asks = bool({*ASKS_TOPICS} & self._scenario.all_calls)  # whose answer is not the one that the leader goes by
         if asks or not counts.items() <= self._counts_of_topics.items():
             self._counts_of_topics |= counts
@@ -357,7 +367,9 @@ class Requests:
         for name, data in request.protocols:
             subscription = decode_subscription(data)
             assert data == encode_subscription(subscription), "JoinGroup's subscription is not canonical (rule J6)"
-            drops = "other topics" in scenario.all_calls  # what does not fit any more, and it has never had that
+            drops = (
+                scenario.pattern or "other topics" in scenario.all_calls
+            )  # what does not fit any more, and it has never had that
             if name == "sticky" and self._has_had and not drops:
                 had = decode_sticky_user_data(subscription.user_data)
                 assert had in self._shares, f"sticky, it had {self._shares[-1]}, and says {had} (rule K1)"
@@ -450,6 +462,21 @@ class Requests:
         scenario = self._scenario
         return gone or scenario.works_long or scenario.timers_race or scenario.is_closed_by_others
 
+    def is_under_way(self, api: str) -> bool:
+        """Whether such a request waits for its answer."""
+        return any(api_of(sent.request) == api for sent in self._unanswered.values())
+
+    def is_well(self) -> bool:
+        """Whether it knows its coordinator, and nothing is under way there."""
+        gone = self.fenced or self._gives_up or self._drops or self._lost_ms is not None
+        return self.finding.knows and not gone and not any(map(_of_coordinator, self._unanswered.values()))
+
+    def heard_ms(self, now_ms: int, commits: bool) -> int:
+        """Until when it has waited to be let go; if it commits, for any answer of its coordinator, or for its name."""
+        waits_for = _of_coordinator if commits else _leaves
+        waits = any(map(waits_for, self._unanswered.values()))
+        return now_ms if waits else max(self._heard_ms if commits else 0, self.parted_ms)
+
     def _has_unanswered_heartbeat(self) -> bool:
         return any(isinstance(sent.request, HeartbeatRequest) for sent in self._unanswered.values())
 
@@ -464,6 +491,14 @@ class Requests:
         while recent[0] < now_ms - 1_000:
             recent.popleft()
         return len(recent)
+
+
+def _of_coordinator(sent: SendRequest) -> bool:
+    return sent.node == COORDINATOR or isinstance(sent.request, FindCoordinatorRequest)
+
+
+def _leaves(sent: SendRequest) -> bool:
+    return isinstance(sent.request, LeaveGroupRequest)
 
 
 def _errors(response: Response) -> set[ErrorCode]:

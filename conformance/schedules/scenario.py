@@ -1,102 +1,73 @@
 """What happens to one member in one run: errors of the group, faults of the network, calls and callbacks.
 
-A scenario is drawn from a seed, so its number is enough to replay it; the order of the threads is drawn beside it.
+`drawing` and `further` draw one from a seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from random import Random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from groupspec.conformance.schedules.answers import (
-    ANSWERS,
-    ENVIRONMENTS,
-    FENCES,
-    MOVED,
-    NO_FAULTS,
-    REFUSALS,
-    REFUSED_BY,
-    SLOW,
-    WITHOUT_COMMITS,
-)
+from groupspec.conformance.schedules.answers import NO_FAULTS, SLOW, WITHOUT_COMMITS
 from groupspec.impl.core.messages import TopicPartition
 
 TOPICS: Final = ("orders", "payments")
+LATER: Final = "orders-eu"
+"""A topic that is not there at first."""
+
+INTERNAL: Final = "__orders"
+"""One of Kafka's own, which no pattern matches."""
+
 PARTITIONS: Final = 4
 """Of each topic, as long as none is added."""
+
+PATTERNS: Final = ("orders", "orders$", "pay", ".*", ".*eu")
+"""Such that match a topic that is there, one that comes, both, and now and then none."""
 
 UNREADABLE: Final = b"unreadable"
 """The value of a record that the application cannot read."""
 
-SHARES: Final = ((0, 1), (0,), (1, 2), (0, 1, 2), ())
 COOPERATIVE: Final = ("cooperative-sticky",)
-ASSIGNORS: Final = (
-    *(COOPERATIVE, COOPERATIVE, COOPERATIVE, COOPERATIVE, ("range",), ("range",)),
-    *(("range", "roundrobin"), ("sticky", "range"), (*COOPERATIVE, "range")),
-)
-FRESH: Final = ((), (), (), (0, 1, 2), (0, 1, 2), (1,))
-"""Partitions without a committed offset."""
-
-CALLS: Final = (
-    *(
-        "poll for nothing",
-        "poll for long",
-        "work too long",
-        "work for a while",
-        "commit",
-        "commit one",
-        "commit nothing",
-        "commit_async",
-        "commit_async that raises",
-        "committed",
-        "position",
-        "seek",
-        "pause",
-        "pause one",
-        "resume one",
-    ),
-    *("resume", "subscribe again", "unsubscribe", "group_metadata", "enforce_rebalance"),
-)
-"""What the application does besides poll() and work."""
-
 ASKS_LOG: Final = ("beginning_offsets", "end_offsets", "offsets_for_times")
 ASKS_TOPICS: Final = ("topics", "partitions_for_topic")
 SEEKS: Final = ("seek_to_beginning", "seek_to_end")
 LOOKS: Final = ("look", *ASKS_LOG, *ASKS_TOPICS, *SEEKS)
 """Calls about the log, the topics and itself. `look`: at what the consumer tells without asking anybody."""
 
-MORE_IN_CALLBACKS: Final = ("other topics", "committed", "group_metadata")
-ASYNC: Final = ("commit_async", "commit_async that raises")
+UNTIL: Final = "poll until "
+"""Followed by the name of a request: it polls until one is under way, so that its next call comes before the answer."""
 
-THEMES: Final = (
-    ("pause", "pause one", "resume one", "resume"),
-    ("seek", "pause one", "position", "poll for nothing"),
-    ("commit", "commit one", "commit nothing", "commit_async", "seek"),
-    ("unsubscribe", "subscribe again", "enforce_rebalance", "group_metadata"),
-)
-"""Calls that have to do with each other."""
+ASYNC: Final = ("commit_async", "commit_async that raises")
 
 REFUSED: Final = ("poll inside", "unsubscribe inside", "close inside")
 """Calls that would wait for the very callback that makes them."""
 
-IN_CALLBACKS: Final = ("", "", "", "raise", "raise", "work", "commit", "commit_async", "seek", "position", *REFUSED)
-ENDINGS: Final = ("close", "close", "close at once", "block", "block that raises")
-"""`block`: it leaves the `with` block of its consumer."""
-
-AT_MOST: Final = (1, 3, 500)
-"""Where a Fetch brings two records: some stay behind, all of one partition come, all of everything."""
-
 LATENCY_MS: Final = 300
-LATENCIES_MS: Final = (LATENCY_MS, 2 * LATENCY_MS, 3 * LATENCY_MS)
-"""When answers come, and other threads act at the very same moment."""
 
 NEVER_MS: Final = 1_000_000_000
 """When nothing comes that does not come."""
 
-OTHER_THREADS: Final = ("wakeup", "close", "close at once")
-OTHERS_AT: Final = (*("",) * 6, "JoinGroup", "SyncGroup", "SyncGroup", "OffsetFetch", "Fetch", "OffsetCommit")
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an application subscribes to.
+
+    Attributes:
+        topics: By name; none, if by pattern.
+        pattern: What the beginning of a name must match; "": by name.
+    """
+
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+
+    def covers(self, topic: str) -> bool:
+        """Whether it is one of these."""
+        return bool(re.match(self.pattern, topic)) if self.pattern else topic in self.topics
+
+    def __str__(self) -> str:
+        return f"all that match {self.pattern!r}" if self.pattern else ", ".join(self.topics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +109,10 @@ class Scenario:
         returns: Whether it has led the group before, by this instance id, and what was divided stands (KIP-814).
         holes: Whether there are batches without a record: of transactions, or what a compaction has left.
         ends_early: Whether it closes the consumer whatever is under way, instead of reading on until all is well.
+        pattern: What a topic's name must match, if it subscribes so; "": by name.
+        topic_changes: (When, topic, partitions): how many there are from then on; 0: there is no such topic any more.
+        third_ms: When a third member comes to a group that it leads, and when that one leaves again.
+        at_close: API -> errors of the next answers as of the moment when the consumer is being closed.
         others_at: With the first good answer to which request the other threads begin instead; "": they do not.
     """
 
@@ -175,6 +150,20 @@ class Scenario:
     ends_early: bool = False
     returns: bool = False
     holes: bool = False
+    pattern: str = ""
+    topic_changes: tuple[tuple[int, str, int], ...] = ()
+    third_ms: tuple[int, int] = (NEVER_MS, NEVER_MS)
+    at_close: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def subscription(self) -> Wanted:
+        """What it subscribes to at first."""
+        return Wanted((), self.pattern) if self.pattern else Wanted(self.topics)
+
+    @property
+    def topics_vanish(self) -> frozenset[str]:
+        """Topics that are not there any more at some time."""
+        return frozenset(topic for _, topic, count in self.topic_changes if not count)
 
     @property
     def cooperative(self) -> bool:
@@ -241,12 +230,13 @@ class Scenario:
     @property
     def has_faults(self) -> bool:
         """Whether anything fails, rebalances apart."""
-        return bool(self.breaks) or any(set(errors) - NO_FAULTS for errors in self.answers.values())
+        faults = any(set(errors) - NO_FAULTS for errors in self.answers.values())
+        return bool(self.breaks or self.topics_vanish) or faults
 
     @property
     def is_calm(self) -> bool:
         """Whether nothing but the latency keeps a call from its outcome."""
-        slow = any(SLOW in errors for errors in self.answers.values())
+        slow = any(SLOW in errors for errors in self.answers.values()) or self.at_close
         return not (self.has_faults or slow or self.timers_race or self.is_closed_by_others)
 
     @property
@@ -274,6 +264,8 @@ class Scenario:
         member = "no" if self.manual else "static" if self.static else "dynamic"
         wants = f"{', '.join(self.another_wants)}, {self.another_claims or 'true'} claims"
         another = f"another member comes at {self.another_ms} ms ({wants})"
+        third = f", a third one at {self.third_ms[0]} ms, until {self.third_ms[1]} ms"
+        another += third * (self.third_ms[0] < NEVER_MS)
         another = "it has led before" if self.returns else another
         leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
@@ -281,127 +273,24 @@ class Scenario:
         elects = f"; {change} at {self.elects_ms} ms" if self.elects_ms else ""
         kinds = f"{', some cannot be read' * self.unreadable}{', and batches without one' * self.holes}"
         records = f"{self.deserializing_ms} ms for each{kinds}"
+        changes = "".join(f"; {topic} with {n} partitions at {ms} ms" for ms, topic, n in self.topic_changes)
         callbacks = ", ".join(one or "nothing" for one in self.callbacks)
-        answers = "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in self.answers.items())
         began = f"{self.others_at} is answered" if self.others_at else "call"
         others = ", ".join(f"{what} {self.others_wait_ms} ms after {began} {number}" for what, number in self.others)
         return "\n".join(
             [
                 f"{member} member, {', '.join(self.assignors)}, auto-commit {'on' if self.auto_commit else 'off'}",
-                f"topics {', '.join(self.topics)}; {leads}",
+                f"topics {self.subscription}; {leads}{changes}",
                 f"{start}, shares {list(self.shares)}, at most {self.at_most} records a poll, {records}{elects}",
                 f"answers take {self.latency_ms} ms, polls {self.poll_ms} ms",
-                f"answers: {answers or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
+                f"answers: {_told(self.answers) or 'no errors'}; not to be sent: {dict(self.breaks) or 'none'}",
                 f"calls: {', '.join(self.calls)}; in callbacks: {callbacks}",
                 f"other threads: {others or 'none'}; timers {'race' if self.timers_race else 'wait'}",
-                f"at the end{', which is early' * self.ends_early}: {', '.join((*self.last_calls, self.ending))}",
+                f"at the end{', which is early' * self.ends_early}: {', '.join((*self.last_calls, self.ending))}"
+                f"{f'; answers then: {_told(self.at_close)}' if self.at_close else ''}",
             ]
         )
 
 
-def draw(seed: int) -> Scenario:
-    """The scenario of this number.
-
-    Few errors, since a run with many never gets anywhere; and few kinds of calls, often, so that each meets each at
-    every moment (Groce et al., Swarm Testing, ISSTA 2012).
-    """
-    random = Random(seed)
-    calm = random.random() < 0.3  # nothing but one kind of call, whose effects nothing else covers up
-    passing = ("poll", "work") if random.random() < 0.8 else ()
-    drawn = random.sample(CALLS, 1 if calm else random.choice((1, 2, 4)))
-    calls = ("poll", *passing, *(random.choice(THEMES) if random.random() < 0.3 and not calm else drawn))
-    kinds = random.sample(OTHER_THREADS, random.choice((1, 1, 2))) if random.random() < 0.5 else ()
-
-    def some(choices: Sequence[str], most: int) -> tuple[str, ...]:
-        return tuple(random.choice(choices) for _ in range(random.randint(0, most)))
-
-    def maybe(choices: Sequence[str], most: int) -> tuple[str, ...]:
-        return some(choices, most) if random.random() < 0.5 and not calm else ()
-
-    made = ("poll", *(random.choice(calls) for _ in range(random.randint(1, 12))))
-    rare = [number for number, call in enumerate(made, 1) if call not in ("poll", "work")]
-    moments = rare if rare and random.random() < 0.7 else range(len(made) + 2)  # 0: subscribe(), the last: close()
-    troubled = random.sample(sorted(ANSWERS), 0 if calm else random.choice((0, 0, 1, 2, 3)))
-    answers = {"Heartbeat": maybe(("", "REBALANCE_IN_PROGRESS"), 4), "JoinGroup": maybe(("", SLOW), 4)}
-    answers |= {api: some(("", "", *ANSWERS[api]), 4) for api in troubled}
-    static = random.random() < 0.2
-    if static and random.random() < 0.3:
-        fence = random.choice(FENCES)
-        answers[fence] = (*answers.get(fence, ()), "FENCED_INSTANCE_ID")
-    if not calm and random.random() < 0.15:
-        refusal = random.choice(REFUSALS)
-        refused = random.choice(REFUSED_BY[refusal])
-        answers[refused] = (*answers.get(refused, ()), refusal)
-    breaks = [(random.choice(sorted(ANSWERS)), random.randint(1, 3))] if not calm and random.random() < 0.1 else ()
-    made_so_far = Scenario(
-        assignors=random.choice(ASSIGNORS),
-        static=static,
-        topics=TOPICS[:1],
-        leads=False,
-        grows_ms=0,
-        fresh=random.choice(FRESH),
-        reset=random.choice(("earliest", "latest")),
-        auto_commit=random.random() < 0.5,
-        answers=answers,
-        breaks=tuple(breaks),
-        latency_ms=random.choice((0, 0, LATENCY_MS)),
-        poll_ms=random.choice((2_000, 2_000, 2_000, 200, 200, 0)),
-        at_most=random.choice(AT_MOST),
-        shares=tuple(random.choice(SHARES) for _ in range(random.randint(1, 4))),
-        calls=made,
-        callbacks=maybe(IN_CALLBACKS, 4),
-        others=tuple((what, random.choice(moments)) for what in (some(kinds, 3) if kinds else ())),
-        timers_race=random.random() < 0.4,
-        ending=random.choice(ENDINGS),
-        others_wait_ms=random.choice((0, 0, 100, *LATENCIES_MS)),
-    )
-    return _widened(made_so_far, random)
-
-
-def _widened(scenario: Scenario, random: Random) -> Scenario:
-    """With more topics, as a leader, or in an environment of its own, each seldom."""
-    calls, callbacks, answers = scenario.calls, scenario.callbacks, scenario.answers
-    topics = random.choice((TOPICS[:1], TOPICS[:1], TOPICS))
-    leads = random.random() < 0.25
-    if random.random() < 0.25:
-        place = random.randint(1, len(calls))
-        calls = (*calls[:place], "other topics", *calls[place:])
-    if random.random() < 0.1:
-        callbacks = (random.choice(MORE_IN_CALLBACKS), *callbacks)
-    if random.random() < 0.2:
-        answers, then = random.choice(ENVIRONMENTS)
-        calls = (*calls[:1], *then, *calls[1:])
-    manual, elects_ms = random.random() < 0.08, random.choice((0,) * 30 + (1_200, 3_000, 9_000))
-    unreadable = random.random() < 0.1 and not elects_ms
-    drawn = replace(
-        scenario,
-        manual=manual,
-        timers_race=scenario.timers_race and not manual,
-        reset="none" if random.random() < 0.1 and not elects_ms else scenario.reset,
-        elects_ms=elects_ms,
-        loses=random.choice((0, 2, 3, 5)),
-        unreadable=unreadable,
-        holes=random.random() < 0.1 and not (elects_ms or unreadable),
-        deserializing_ms=random.choice((0,) * 7 + (LATENCY_MS,)),
-        last_calls=tuple(random.sample(CALLS, 1)) if random.random() < 0.3 else (),
-        others_at=random.choice(OTHERS_AT),
-        ends_early=random.random() < 0.1,
-        topics=topics,
-        leads=leads and not manual,
-        another_ms=random.choice((0, 0, 1_000, 6_000)),
-        another_claims=random.choice(("", "", "stale", "the same")),
-        grows_ms=random.choice((0, 1_200, 2_500, 4_000, 12_000)) if leads and not manual else 0,
-        calls=calls,
-        callbacks=callbacks,
-        answers={"Heartbeat": (), "JoinGroup": (), **(_of_nobody(answers, random) if manual else answers)},
-    )
-    if drawn.static and drawn.leads and random.random() < 0.4:
-        return replace(drawn, returns=True, another_ms=NEVER_MS, grows_ms=random.choice((0, 4_000, 9_000, 12_000)))
-    return drawn
-
-
-def _of_nobody(answers: dict[str, tuple[str, ...]], random: Random) -> dict[str, tuple[str, ...]]:
-    """The same for who is no member: nobody else has its name, and only commits tell it that the coordinator moves."""
-    moved = (MOVED,) if random.random() < 0.5 else ()
-    wanted = answers | {"OffsetCommit": (*moved, *answers.get("OffsetCommit", ()))}
-    return {api: tuple(e for e in errors if e != "FENCED_INSTANCE_ID") for api, errors in wanted.items()}
+def _told(answers: Mapping[str, tuple[str, ...]]) -> str:
+    return "; ".join(f"{api}: {', '.join(one or 'ok' for one in some)}" for api, some in answers.items())

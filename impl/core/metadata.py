@@ -132,7 +132,7 @@ class Metadata:
         lists = self._wants_all and not self._subscription.is_resolved()
         if not self._stale and not lists and self.knows(self._wanted):
             return
-        is_news = not self._wanted <= self._asked or (self._wants_all and not self._asked_all)
+        is_news = not self._asked_all and (self._wants_all or not self._wanted <= self._asked)
         if not is_news and self._context.now_ms < self._not_before_ms:
             self._context.timers.arm("metadata", self._not_before_ms)
             return
@@ -191,6 +191,7 @@ class Metadata:
         """All topics: those that match a pattern are subscribed to; what is not among them does not exist."""
         excluded = self._context.config.exclude_internal_topics
         found = {topic.topic for topic in response.topics}
+        self._leaders = {topic: leaders for topic, leaders in self._leaders.items() if topic in found}
         self._subscriber.topics_listed(t.topic for t in response.topics if not (excluded and t.is_internal))
         if absent := tuple(sorted(self._wanted - found)):
             self.topic_missing(absent)

@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from groupspec.impl.core.events import Start, Subscribe, Unsubscribe
-from groupspec.impl.core.messages import MetadataRequest, MetadataResponse, PartitionMetadata, TopicMetadata
-from groupspec.impl.core.protocol import decode_subscription
-from groupspec.impl.core.tests.scene import Scene, partitions
+from groupspec.impl.core.messages import (
+    JoinedMember,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionMetadata,
+    SyncGroupRequest,
+    TopicMetadata,
+)
+from groupspec.impl.core.protocol import Subscription, decode_assignment, decode_subscription, encode_subscription
+from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 
 ORDERS = re.compile("orders")
 
@@ -102,3 +109,34 @@ def test_names_instead_of_a_pattern_and_nothing_at_all() -> None:
     scene.do(Subscribe((), ORDERS))
     scene.do(Unsubscribe(1))
     assert not scene.describe().subscribed
+
+
+def test_a_topic_that_is_listed_no_more_is_not_divided_although_nobody_wanted_it_before() -> None:
+    """The group of a leader comes to want a topic that was there when it first looked, and is gone by now."""
+    scene = stable("orders", "payments")
+    scene.pass_ms(scene.config.retry_backoff_ms)
+    scene.expire("metadata")
+    listed(scene, "orders")
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.revoked()
+    another = JoinedMember("another", None, encode_subscription(Subscription(("payments",), None)))
+    itself = JoinedMember(MEMBER, None, scene.last_join().protocols[0][1])
+    scene.join_accepted(2, MEMBER, (itself, another))
+    assert not scene.is_waiting("SyncGroup")  # it asks what has become of it
+    scene.pass_ms(scene.config.retry_backoff_ms)
+    listed(scene, "orders")
+    shares = dict(scene.sent(SyncGroupRequest)[-1].assignments)
+    assert decode_assignment(shares["another"]).partitions == ()
+
+
+def test_who_has_asked_for_all_topics_in_vain_waits_although_others_are_wanted_by_name_now() -> None:
+    scene = matching()
+    listed(scene, "orders")
+    scene.pass_ms(scene.config.retry_backoff_ms)
+    scene.do(Subscribe((), re.compile("pay")))
+    assert scene.is_waiting("Metadata")
+    scene.poll()  # until it is known what matches, "orders" is wanted
+    scene.answer("Metadata", "DISCONNECTED")
+    assert not scene.is_waiting("Metadata")
+    scene.pass_ms(2 * scene.config.retry_backoff_ms)
+    assert scene.is_waiting("Metadata")

@@ -1,0 +1,112 @@
+"""A network in memory in which answers race: with each other, with timers, and with what the application does.
+
+Only those of one connection keep their order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from groupspec.conformance.schedules.requests import Requests
+from groupspec.impl.core.events import ResponseReceived, SendRequest
+from groupspec.impl.core.messages import Response
+from groupspec.impl.runtime import EventCount
+from groupspec.impl.scheduling import ScheduledRuntime
+from groupspec.impl.scripted import api_of
+from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
+
+
+class CannotSend(OSError):
+    """The network can't take a request: what raises it is a defect, and ends the thread that sends."""
+
+
+class RacingTransport(MemoryTransport):
+    """A network in memory whose answers come from other threads, one for each connection.
+
+    Attributes:
+        broken_ms: When it could not take a request.
+        broken_in: In which thread.
+    """
+
+    SHARED_FIELDS: ClassVar = ("closed",)
+
+    def __init__(self, runtime: ScheduledRuntime, requests: Requests, breaks: Iterable[tuple[str, int]] = ()) -> None:
+        super().__init__(runtime)
+        self._scheduled = runtime
+        self._breaks = set(breaks)
+        self._sent_of: Counter[str] = Counter()
+        self.broken_ms: list[int] = []
+        self.broken_in: list[str] = []
+        self._arrived = EventCount(runtime, "requests at the brokers")
+        self._served: set[str | int] = set()
+        self._requests = requests
+        self._broken: AssertionError | None = None
+        self.serve: Callable[[SendRequest], Response | None] = lambda _: None
+
+    def disconnect_coordinator(self) -> None:
+        """See Transport."""
+        super().disconnect_coordinator()
+        with self._told():
+            self._requests.disconnected(self._runtime.now_ms())
+
+    def poll(self, timeout_ms: int) -> list[ResponseReceived]:
+        """See Transport."""
+        with self._told():
+            assert not self.closed, "the network is asked for answers after it was closed (rule L4)"
+            self._requests.turned(self._runtime.now_ms())
+        answers = super().poll(timeout_ms)
+        self._requests.answered(answers, self._runtime.now_ms())
+        return answers
+
+    def send(self, request: SendRequest, now_ms: int) -> None:
+        """See Transport. What is wrong with a request is raised by its connection, not in the member."""
+        api = api_of(request.request)
+        self._sent_of[api] += 1
+        breaks = (api, self._sent_of[api]) in self._breaks
+        with self._told():
+            assert not self.closed, f"{api} is sent after the network was closed (rule L4)"
+            self._requests.sent(request, now_ms, arrives=not breaks)
+        if breaks:
+            self.broken_ms.append(now_ms)
+            self.broken_in.append(self._scheduled.current().name)
+            raise CannotSend(f"{api} cannot be sent")
+        with self._news:
+            self.sent.append(request)
+            self._waiting[request.request_id] = Waiting(request, now_ms + request.timeout_ms)
+        if request.node not in self._served:
+            self._served.add(request.node)
+            self._runtime.thread(lambda: self._serve(request.node), f"connection to {request.node}").start()
+        self._arrived.advance()
+
+    def close(self, timeout_ms: int) -> None:
+        """See Transport. The connections end."""
+        super().close(timeout_ms)
+        self._arrived.advance()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What must not be is no failure of the network that the member could get over."""
+        try:
+            yield
+        except AssertionError as wrong:
+            self._broken = wrong
+            self._arrived.advance()
+
+    def _serve(self, node: str | int) -> None:
+        taken: set[int] = set()
+        while True:
+            seen = self._arrived.value()
+            if self._broken is not None:
+                raise self._broken
+            if self.closed:
+                return
+            new = [sent for sent in self.unanswered() if sent.node == node and sent.request_id not in taken]
+            if not new:
+                self._arrived.wait(seen, None)
+                continue
+            taken.add(new[0].request_id)
+            if (response := self.serve(new[0])) is not None:
+                self.answer(new[0].request_id, response)
