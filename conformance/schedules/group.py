@@ -144,6 +144,7 @@ class RacingGroup:
 
     def _granted(self, sent: SendRequest) -> Response:
         self.hears(api_of(sent.request))
+        self.logs.pass_time()
         match sent.request:
             case FindCoordinatorRequest():
                 self._has_moved = False

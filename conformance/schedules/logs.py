@@ -81,17 +81,22 @@ class Logs:
     def __init__(self, runtime: Runtime, scenario: Scenario, topics: Topics) -> None:
         self._runtime = runtime
         self._topics = topics
+        self._now_ms = 0
         self._scenario = scenario
         self._furthest: dict[TopicPartition, int] = {}  # behind the last record that was fetched
         self.told_ends: dict[TopicPartition, set[int]] = {}
         self._parting: dict[TopicPartition, int] | None = None  # where the new leaders' logs differ, since they lead
+
+    def pass_time(self) -> None:
+        """A broker answers now: whatever is in the answer is as of one moment."""
+        self._now_ms = self._runtime.now_ms()
 
     def epoch(self, topic: str) -> int:
         """Of the present leaders; -1: nobody speaks of epochs."""
         scenario = self._scenario
         if not scenario.elects_ms:
             return -1
-        if self._parting is None and scenario.elects_ms <= self._runtime.now_ms():
+        if self._parting is None and scenario.elects_ms <= self._now_ms:
             loses, lost = scenario.loses, {} if scenario.remakes else self._furthest
             self._parting = {tp: max(0, at - loses) for tp, at in lost.items()}
         has_changed = self._parting is not None

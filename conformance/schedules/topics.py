@@ -30,10 +30,10 @@ class Topics:
 
     def pass_time(self) -> None:
         """What has changed by now has an effect."""
-        due = [change for change in self._changes if change[0] <= self._runtime.now_ms()]
-        for change in due:
-            self._changes.remove(change)
-            _, topic, count = change
+        now_ms = self._runtime.now_ms()
+        due = [change for change in self._changes if change[0] <= now_ms]
+        self._changes = [change for change in self._changes if change[0] > now_ms]
+        for _, topic, count in due:
             if count:
                 self.counts[topic] = count
             else:

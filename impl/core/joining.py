@@ -180,8 +180,7 @@ class Joining:
         membership.synced(assigned)
 
     def _fits(self, assigned: tuple[TopicPartition, ...]) -> bool:
-        topics = self._subscription.topics()
-        return all(partition.topic in topics for partition in assigned)
+        return all(self._subscription.wants(partition.topic) for partition in assigned)
 
     def _has_changed_meanwhile(self) -> bool:
         """Whether the subscription or the metadata is not what this round was made for (rules J1, J8)."""

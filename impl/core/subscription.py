@@ -52,6 +52,15 @@ class SubscriptionState:
         with self._lock:
             return self._shared.pattern is not None
 
+    def wants(self, topic: str) -> bool:
+        """Whether it is one of them; by pattern, if it matches: which ones do, may not be known yet.
+
+        As Java's SubscriptionState.checkAssignmentMatchedSubscription.
+        """
+        with self._lock:
+            pattern = self._shared.pattern
+            return topic in self._shared.topics if pattern is None else pattern.match(topic) is not None
+
     def is_subscribed(self) -> bool:
         """Whether topics are wanted, be they named or matched; it may be that none matches."""
         with self._lock:

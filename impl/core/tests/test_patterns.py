@@ -140,3 +140,16 @@ def test_who_has_asked_for_all_topics_in_vain_waits_although_others_are_wanted_b
     assert not scene.is_waiting("Metadata")
     scene.pass_ms(2 * scene.config.retry_backoff_ms)
     assert scene.is_waiting("Metadata")
+
+
+def test_an_assignment_that_does_not_match_another_pattern_is_dropped_although_nobody_knows_yet_what_does() -> None:
+    scene = matching()
+    listed(scene, "orders", "payments")
+    scene.join_accepted()
+    scene.do(Subscribe((), re.compile("pay")))
+    scene.sync_accepted(*partitions(0))
+    assert scene.subscription.assignment() == ()
+    scene.pass_ms(scene.config.retry_backoff_ms)
+    listed(scene, "orders", "payments")
+    scene.revoked()
+    assert joined_with(scene) == ("payments",)
