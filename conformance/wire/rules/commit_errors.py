@@ -8,7 +8,7 @@ from groupspec.conformance.wire.history import REBALANCE, Exchange, History
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain
 from groupspec.conformance.wire.rules.commits import asked_for, commits
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
-from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition
+from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchResponse, TopicPartition
 
 
 @checks("M2")
@@ -62,7 +62,10 @@ def commits_do_not_go_back(history: History) -> Iterator[Finding]:
 
 
 def went_back(history: History, partition: TopicPartition, offset: int, from_us: int, to_us: int) -> bool:
-    """Whether a partition was fetched from before that offset in between."""
+    """Whether a partition was fetched from before that offset in between, or its position was read or sought there."""
     fetches = (fetch.asked(FetchRequest).offsets for fetch in history.between(from_us, to_us, "Fetch"))
     sought = any(position < offset for _, position in history.sought(str(partition), from_us, to_us))
-    return sought or any(partition in offsets and offsets[partition] < offset for offsets in fetches)
+    answers = (e.answered(OffsetFetchResponse) for e in history.of("OffsetFetch") if from_us < e.told_us < to_us)
+    read = (answer.offsets.get(partition) for answer in answers if answer is not None)
+    told = any(each is not None and 0 <= each.offset < offset for each in read)
+    return sought or told or any(partition in offsets and offsets[partition] < offset for offsets in fetches)

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from groupspec.conformance.wire.case import Case, racing
+from groupspec.conformance.wire.case import PLAIN_NAME, Case, racing
 
 FILE: Final = Path(__file__).with_name("races.toml")
 
@@ -17,7 +17,7 @@ class Race(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One race that was found.
 
     Attributes:
-        case: What is run, as `--scenario` takes it.
+        case: What is run: a scenario and its variant, `plain` if that has no name.
         seed: What draws the delays.
         rule: What is broken then, by the mutant or by the client of this name.
     """
@@ -34,5 +34,5 @@ RACES: Final = msgspec.toml.decode(FILE.read_bytes(), type=dict[str, tuple[Race,
 
 def pinned(cases: Sequence[Case]) -> list[Case]:
     """Those of these cases that have a race, each with its seed."""
-    by_selector = {case.selector: case for case in cases}
-    return [racing(by_selector[race.case], race.seed) for race in RACES]
+    by_name = {f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}": case for case in cases}
+    return [racing(by_name[race.case], race.seed) for race in RACES]

@@ -377,6 +377,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
     ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
+    # a refused commit is none, and a member that joins anew goes on from where the group is
+    ("M6", "the position was read again, and is behind a commit that was refused", stories.eager_rebalance,
+     both(lambda s: s.committed(1_200, {BOTH[0]: 4}), lambda s: s.commit(1_250, 2, {BOTH[0]: 4}))),
     # ConsumerCoordinator.onJoinPrepare waits for its commit, and tries it again
     ("K2", "the JoinGroup waits for the commit, which waits for the coordinator", stories.cooperative_rebalance,
      lambda s: commit_behind_a_silent_coordinator(s, 2_815)),

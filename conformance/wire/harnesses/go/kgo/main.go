@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,6 +27,7 @@ const metadataMinAge = 100 * time.Millisecond // it may not be above the other o
 type harness struct {
 	settings *protocol.Command
 	client   *kgo.Client
+	left     bool
 }
 
 func main() {
@@ -47,7 +49,8 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 	case "resume":
 		h.client.ResumeFetchPartitions(byTopic(c.Partitions))
 	case "unsubscribe":
-		h.client.LeaveGroup()
+		h.client.LeaveGroup() // for good: who subscribes again has another client
+		h.left = true
 	default:
 		return protocol.Unsupported(c)
 	}
@@ -59,6 +62,10 @@ func (h *harness) subscribe(c *protocol.Command) error {
 	if c.Pattern != "" {
 		topics = []string{c.Pattern}
 	}
+	if h.client != nil && !h.left {
+		return h.subscribeAnew(topics, c)
+	}
+	h.left = false
 	balancer := kgo.RangeBalancer()
 	if s.Rebalance == "cooperative" {
 		balancer = kgo.CooperativeStickyBalancer()
@@ -98,6 +105,18 @@ func (h *harness) subscribe(c *protocol.Command) error {
 	client, err := kgo.NewClient(options...)
 	h.client = client
 	return err
+}
+
+// One client has one set of topics; to another set belong those that it has not, and not those that it alone has.
+func (h *harness) subscribeAnew(topics []string, c *protocol.Command) error {
+	if c.Pattern != "" {
+		return protocol.Unsupported(c)
+	}
+	isKept := func(topic string) bool { return slices.Contains(topics, topic) }
+	gone := slices.DeleteFunc(h.client.GetConsumeTopics(), isKept)
+	h.client.AddConsumeTopics(topics...)
+	h.client.PurgeTopicsFromConsuming(gone...)
+	return nil
 }
 
 // Poll tells the errors of partitions by itself: there may be several.
