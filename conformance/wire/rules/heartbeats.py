@@ -216,13 +216,18 @@ def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
 
 
 def ends_of_membership(history: History) -> Iterator[Exchange]:
-    """What was answered that the sender is no member; not of an earlier identity than its present one (rule J9)."""
+    """What was answered that the sender is no member; not of an earlier identity than its present one (rule J9).
+
+    A Heartbeat's answer says so of the member id, whatever the generation; but ILLEGAL_GENERATION of one that the
+    member has left behind says nothing: the Heartbeat waited behind the JoinGroup (KAFKA-9823).
+    """
     for exchange in history.of("Heartbeat", "SyncGroup", "OffsetCommit"):
         known = [each for each in history.identities if each.from_us <= exchange.told_us]
         message = exchange.request.message
         assert isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest)
         present = known and (known[-1].member_id, known[-1].generation) == (message.member_id, message.generation)
-        if exchange.error in NO_MEMBER and (present or exchange.api == "Heartbeat"):
+        is_late = history.is_stale(exchange) and exchange.error == "ILLEGAL_GENERATION"
+        if exchange.error in NO_MEMBER and (present or (exchange.api == "Heartbeat" and not is_late)):
             yield exchange
 
 

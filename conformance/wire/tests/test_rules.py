@@ -245,6 +245,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M7", "between JoinGroup and SyncGroup", stories.eager_rebalance, lambda s: s.commit(800, 1, {BOTH[0]: 6})),
     ("M7", "in mid-round, though the application asks for it", stories.eager_rebalance,
      both(lambda s: s.commit(800, 1, {BOTH[0]: 6}), lambda s: s.event(805, protocol.OffsetsCommitted(success=True)))),
+    ("C2", "a commit after a heartbeat of the present generation was refused", stories.eager_rebalance,
+     both(lambda s: s.heartbeat(1_400, 2, "ILLEGAL_GENERATION"), lambda s: s.commit(1_500, 2, {BOTH[0]: 6}))),
     ("O1", "another offset than the committed one", stories.eager_rebalance, lambda s: s.fetch(22, {BOTH[0]: 0})),
     ("O1", "the committed offset is not asked for", stories.eager_rebalance, drop("OffsetFetch", 0, 500)),
     ("O1", "a Fetch that was still out brings what lies behind it", stories.eager_rebalance,
@@ -299,6 +301,9 @@ def own_loss(story: WireRun, given: tuple[TopicPartition, ...] = BOTH[:1]) -> No
 
 
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
+    # AbstractCoordinator.HeartbeatResponseHandler: generationUnchanged() is false, and nothing is reset (KAFKA-9823)
+    ("C2", "a commit after a heartbeat of the generation before was refused", stories.eager_rebalance,
+     both(lambda s: s.heartbeat(952, 1, "ILLEGAL_GENERATION"), lambda s: s.commit(1_500, 2, {BOTH[0]: 6}))),
     # FetchCollector.fetchRecords takes what has come for the position, whichever assignment it was asked for in
     ("O1", "a Fetch that was still out brings what is due", stories.eager_rebalance,
      both(drop("Fetch", 600), lambda s: s.records(980, BOTH[0], 6, 7), lambda s: s.records(980, BOTH[1], 6, 7),
