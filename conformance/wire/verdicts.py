@@ -1,8 +1,8 @@
 """Verdicts: of one rule in one run, of many runs together, and how sure they are.
 
-Only what is wrong can be certain: a rule that was broken in every one of several runs. A PASS says that no run broke
-the rule, in so many runs; that none ever will, no number of runs can say. A rule that was broken in one run and kept in
-another flaps.
+Only what is wrong can be certain: a rule that was broken in every one of several runs, and by far where it rests on
+time. A PASS says that no run broke the rule, in so many runs; that none ever will, no number of runs can say. A rule
+that was broken in one run and kept in another flaps.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ JUDGED: Final = (*BROKEN, Verdict.PASS)
 """Verdicts that say something about the client."""
 CERTAIN_RUNS: Final = 5
 """So many runs, each of which broke the rule, make it certain."""
+CLEARLY: Final = 1.5
+"""So many times its bound has to be what took too long: whoever comes closer, keeps it another time. librdkafka's
+heartbeats, 400 to 590 ms apart, broke a bound of 400 ms in each run of three campaigns, and kept it in the fourth."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,11 @@ class Timing:
     def excused_ms(self) -> float:
         """The part of the time for which the client is not responsible, in ms."""
         return self.kit_stalled_ms + self.client_waited_ms
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether what took too long took much too long."""
+        return self.took_ms - self.excused_ms >= CLEARLY * self.bound_ms
 
     @property
     def stalls(self) -> str:
@@ -122,11 +130,13 @@ class Combined:
         judgement: That of the first run that has the worst verdict, with how many have it.
         place: Which run that is.
         counts: How many runs gave which verdict.
+        narrow: Whether a breach rests on time, and was not clear.
     """
 
     judgement: Judgement
     place: int = 0
     counts: Mapping[Verdict, int] = field(default_factory=dict)
+    narrow: bool = False
 
     @property
     def runs(self) -> int:
@@ -140,8 +150,9 @@ class Combined:
 
     @property
     def certain(self) -> bool:
-        """Broken in every run, and in several; or not offered by the client at all."""
-        return self.counts.get(Verdict.UNSUPPORTED, 0) == self.runs or self._broken == self.runs >= CERTAIN_RUNS
+        """Broken in every run, in several, and clearly; or not offered by the client at all."""
+        broken = self._broken == self.runs >= CERTAIN_RUNS and not self.narrow
+        return broken or self.counts.get(Verdict.UNSUPPORTED, 0) == self.runs
 
     @property
     def _broken(self) -> int:
@@ -151,7 +162,7 @@ class Combined:
     def how_sure(self) -> str:
         """In a few words: `3 of 5 runs, flaps`."""
         shown = f"{self.counts.get(self.judgement.verdict, 0)} of {self.runs} run{'s' if self.runs > 1 else ''}"
-        return f"{shown}, flaps" if self.flaps else shown
+        return f"{shown}, flaps" if self.flaps else f"{shown}, narrowly" if self.narrow else shown
 
 
 def combine(judgements: Sequence[Judgement]) -> Combined:
@@ -163,7 +174,9 @@ def combine(judgements: Sequence[Judgement]) -> Combined:
     counts = Counter(judgement.verdict for judgement in judgements)
     worst = min(counts, key=WORST_FIRST.index)
     place = next(i for i, judgement in enumerate(judgements) if judgement.verdict is worst)
-    return Combined(judgements[place], place, dict(counts))
+    timings = (judgement.timing for judgement in judgements if judgement.verdict in BROKEN)
+    narrow = any(timing is not None and not timing.is_clear for timing in timings)
+    return Combined(judgements[place], place, dict(counts), narrow)
 
 
 def rule_named(name: str) -> str:

@@ -19,7 +19,7 @@ from groupspec.conformance.wire.results import Campaign, ClientResult, Crash, Ro
 from groupspec.conformance.wire.scenarios import SCENARIOS, all_cases, find_cases
 from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests.broken_harnesses import Broken, harness
-from groupspec.conformance.wire.verdicts import Combined, Judgement, Verdict, combine, exit_code
+from groupspec.conformance.wire.verdicts import Combined, Judgement, Timing, Verdict, combine, exit_code
 from groupspec.spec.rules import RULES
 
 
@@ -269,3 +269,14 @@ def test_only_what_was_broken_in_every_one_of_several_runs_is_certain() -> None:
     assert not runs(*[Verdict.FAIL] * 5, Verdict.UNTESTABLE).certain
     assert not runs(*[Verdict.PASS] * 20).certain
     assert runs(Verdict.UNSUPPORTED).certain
+
+
+def test_what_took_hardly_longer_than_it_may_is_not_certain() -> None:
+    def five(*took_ms: float) -> Combined:
+        timings = (Timing(took, 400, kit_stalled_ms=50) for took in took_ms)
+        return combine([Judgement(Verdict.FAIL, "late", timed=True, timing=timing) for timing in timings])
+
+    assert five(*[650] * 5).certain
+    assert not five(*[650] * 4, 649).certain
+    assert five(*[650] * 4, 649).how_sure == "5 of 5 runs, narrowly"
+    assert five(*[650] * 5).how_sure == "5 of 5 runs"
