@@ -29,6 +29,7 @@ from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
 
 pytestmark = pytest.mark.realtime
+INTERVAL_MS = 100
 REFERENCE = IN_PYTHON["reference"]
 
 
@@ -80,11 +81,13 @@ def watched(broker: ScriptedBroker, seconds: float, meanwhile: Callable[[str], N
         def began(bootstrap: str) -> None:
             pool.submit(meanwhile, bootstrap)
 
-        return watch(addresses(broker), 0, seconds, 100, "again", began).results
+        return watch(addresses(broker), 0, seconds, INTERVAL_MS, "again", began).results
 
 
 def consume(bootstrap: str) -> None:
-    with Consumer(TOPIC, bootstrap_servers=bootstrap, group_id="g", client_id="passer-by") as consumer:
+    with Consumer(
+        TOPIC, bootstrap_servers=bootstrap, group_id="g", client_id="passer-by", heartbeat_interval_ms=INTERVAL_MS
+    ) as consumer:
         consumer.poll(timeout_ms=600)
 
 
