@@ -39,7 +39,7 @@ def next_on(history: History, connection: int, after_us: int, api: str = "") -> 
 
 @checks("W2")
 def who_is_over_its_quota_is_silent(history: History) -> Iterator[Finding]:
-    """Nothing on that connection until the time is over; judged where something follows."""
+    """Nothing on that connection until the time is over; judged where something follows, or close() was called."""
     for exchange, duration_us in throttled(history):
         if exchange.request.version < THROTTLED_FROM.get(exchange.api, 0):
             continue
@@ -58,6 +58,8 @@ def who_is_over_its_quota_is_silent(history: History) -> Iterator[Finding]:
             yield broken(f"{waited} ({len(early)} requests in that time)", early[0].sent_us)
         elif last := [e for e in later if e.sent_us >= told + duration_us - CLOCK_US]:
             yield held(f"nothing was sent after {which}", last[0].sent_us)
+        elif history.close_us is not None and told < history.close_us < told + duration_us:
+            yield held(f"nothing was sent after {which}, not even by close()", history.ends_us)
 
 
 @checks("W2")

@@ -43,6 +43,14 @@ def joining(version: int = NEW) -> WireRun:
     return story
 
 
+def closing() -> WireRun:
+    """As `beating`, and the client is closed in that time, without a word."""
+    story = beating()
+    story.entries = story.entries[:-2]
+    story.close(400, 100)
+    return story
+
+
 def held_back() -> WireRun:
     """An older heartbeat is answered so after 700 ms, and the next one follows soon."""
     story = WireRun()
@@ -65,6 +73,7 @@ def sooner(at_ms: float) -> Callable[[WireRun], None]:
 ROWS: Final[tuple[Row, ...]] = (
     ("W2", "a heartbeat in the middle of it", beating, sooner(400)),
     ("W2", "a heartbeat shortly before it is over", beating, sooner(880)),
+    ("W2", "close() leaves in the middle of it", closing, lambda s: s.leave(410)),
     ("W2", "SyncGroup at once: the answer must have been read", joining, sooner(7)),
     ("W2", "the broker has waited, and so does the client", held_back, sooner(1_520)),
 )
