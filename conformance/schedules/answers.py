@@ -28,6 +28,9 @@ ONE: Final = "ONE"
 LOST: Final = "LOST"
 """The request is carried out, and the connection breaks before the answer."""
 
+LEADERLESS: Final = "WITHOUT A LEADER"
+"""Of each topic the first partition has none, just now."""
+
 NO_FAULTS: Final = frozenset({"", SLOW, "REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"})
 """Answers that keep nothing from its outcome."""
 
@@ -58,6 +61,9 @@ ANSWERS: Final = {
     "Metadata": (CUT,),
 }
 """The errors that a broker can answer each request with, besides none."""
+
+OF_THE_CLUSTER: Final = (LEADERLESS, "LEADER_NOT_AVAILABLE", SLOW, f"{SLOW} LEADER_NOT_AVAILABLE")
+"""How a broker answers for topics whose leaders are being elected: what was known of them stays true."""
 
 REFUSED_BY: Final = {
     REFUSALS[0]: ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"),

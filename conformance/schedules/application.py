@@ -163,6 +163,7 @@ class Application:
             self._outcomes.raised += 1
             raise CallbackRaised
         began_ms = self._runtime.now_ms()
+        self._questions.in_callback = True
         try:
             if what in REFUSED:
                 self._expect_refusal(consumer, what)
@@ -175,6 +176,7 @@ class Application:
         except (KafkaError, CannotSend) as error:  # nobody looks for the position of what is being revoked
             self._outcomes.raises(error, may_time_out or bool(self._requests.doing))
         finally:
+            self._questions.in_callback = False
             self._questions.in_callbacks_ms += self._runtime.now_ms() - began_ms
 
     def _expect_refusal(self, consumer: Consumer, what: str) -> None:
@@ -215,14 +217,14 @@ class Application:
 
     def wakeup(self, consumer: Consumer) -> None:
         """Another thread calls it."""
-        self._reading.interrupted_ms.append(self._runtime.now_ms())
+        self._outcomes.interrupted_ms.append(self._runtime.now_ms())
         consumer.wakeup()
 
     def close(self, consumer: Consumer, timeout_ms: int) -> None:
         """Another thread closes it; an error that is still to be told, or that a callback raises, may come out here."""
         before = self._is_resting, self._rests
         self._requests.closes_meanwhile = True
-        self._reading.interrupted_ms.append(self._runtime.now_ms())
+        self._outcomes.interrupted_ms.append(self._runtime.now_ms())
         with suppress(KafkaError, CallbackRaised, CannotSend):
             consumer.close(timeout_ms)
         alone = before == (True, self._rests) and self._is_resting and len(self._others) == 1

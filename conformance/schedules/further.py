@@ -13,6 +13,7 @@ from typing import Final
 
 from groupspec.conformance.schedules import drawing
 from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
+from groupspec.conformance.schedules.brokers import of_slow_brokers
 from groupspec.conformance.schedules.drawing import CALLS, IN_CALLBACKS, MORE_IN_CALLBACKS
 from groupspec.conformance.schedules.scenario import (
     ASKS_LOG,
@@ -76,7 +77,7 @@ def draw(seed: int) -> Scenario:
         drawn = _meanwhile(drawn, random)
     if random.random() < 0.08:
         drawn = _inside(drawn, random)
-    return drawn
+    return of_slow_brokers(drawn, Random(f"brokers {seed}"))
 
 
 def _asking(drawn: Scenario, random: Random) -> Scenario:

@@ -11,6 +11,7 @@ from typing import Final
 
 from groupspec.conformance.schedules.answers import (
     CUT,
+    LEADERLESS,
     LEFT_OUT,
     LOST,
     MOVED,
@@ -83,6 +84,7 @@ class RacingGroup:
         self._runtime = runtime
         self.topics = Topics(runtime, scenario)
         self._coordinator = ScriptedCoordinator(self.topics.counts, leader="" if scenario.leads else "somebody-else")
+        self._coordinator.leads = 1 if scenario.leaders == 1 else 0
         self._scenario = scenario
         self._answers = {api: list(errors) for api, errors in scenario.answers.items()}
         self._shares = list(scenario.shares)
@@ -133,6 +135,8 @@ class RacingGroup:
             error = error.removeprefix(SLOW).strip()
         if error == LEFT_OUT and isinstance(sent.request, OffsetFetchRequest):
             return self._committed(sent.request_id, sent.request.partitions[1:])
+        if error == LEADERLESS and isinstance(sent.request, MetadataRequest):
+            return _without_first_leaders(self._granted(sent))
         if error.startswith(ONE) and isinstance(sent.request, OffsetCommitRequest):
             first = next(iter(sent.request.offsets))
             return self._committed_at(sent.request, {first: ErrorCode[error.removeprefix(ONE).strip()]})
@@ -308,3 +312,13 @@ class RacingGroup:
                 assert (member_id, generation) in self._issued, (
                     f"{api_of(request)} by {member_id!r} of generation {generation}, which is none of its own"
                 )
+
+
+def _without_first_leaders(answer: Response) -> Response:
+    """Metadata in which the first partition of each topic has no leader."""
+    assert isinstance(answer, MetadataResponse)
+    none = {
+        topic.topic: tuple(replace(p, leader=p.leader if p.partition else -1) for p in topic.partitions)
+        for topic in answer.topics
+    }
+    return replace(answer, topics=tuple(replace(topic, partitions=none[topic.topic]) for topic in answer.topics))

@@ -82,6 +82,7 @@ class Outcomes:
         errors: What was raised, the oldest first.
         raised: How often a callback has raised.
         commits: How many commits were asked for that nobody waits for.
+        interrupted_ms: When another thread has called wakeup() or close().
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Outcomes:
         self.errors: list[Exception] = []
         self.raised = 0
         self.commits = 0
+        self.interrupted_ms: list[int] = []
 
     @contextmanager
     def of(self, call: str, requests: Requests) -> Iterator[None]:

@@ -4,6 +4,7 @@ C6   Who the member is, is what the group has said.
 L2   A call takes no longer than it may, and is out of time only when that is over.
 O1   position() is where reading goes on, or begins.
 T3   commit() and committed() say what the coordinator has.
+T4   A wakeup interrupts whatever waits at once, but for unsubscribe() and close(), and nothing in a callback.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.scheduling import ScheduledRuntime
 
 CALL_MS: Final = 5_000
+UNINTERRUPTED: Final = ("unsubscribe()", "close()")
 MOST_ANSWERS: Final = 20
 """For which a call may have to wait one after the other; in the heartbeat design each may lie about for a while."""
 
@@ -32,6 +34,7 @@ class Questions:
 
     Attributes:
         in_callbacks_ms: How long its callbacks have taken, which no limit of a call covers.
+        in_callback: Whether it is in one.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Questions:
         self._ledger = ledger
         self._outcomes = outcomes
         self.in_callbacks_ms = 0
+        self.in_callback = False
 
     def ask(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         """Make the call of this name, about these partitions."""
@@ -167,7 +171,16 @@ class Questions:
             in_time = took_ms <= needs_ms or timed_out or not self._scenario.is_calm
             assert in_time, f"{call} took {took_ms} ms, and nothing has kept it from its outcome (rule L2)"
             if not races:
+                self._expect_interrupted(call, called_ms)
                 refused = timed_out and called_ms < self._requests.refused_ms < self._runtime.now_ms()
                 assert not refused, f"{call} waits on, and is out of time, refused its coordinator (rules H4, L2)"
                 assert took_ms <= limit_ms, f"{call} took {took_ms} ms of {limit_ms} ms (rule L2)"
                 assert not timed_out or took_ms == limit_ms, f"{call} is out of time after {took_ms} of {limit_ms} ms"
+
+    def _expect_interrupted(self, call: str, called_ms: int) -> None:
+        """Whoever closes in another thread runs callbacks of its own meanwhile; so nobody knows then what waits."""
+        if self.in_callback or self._scenario.is_closed_by_others or call in UNINTERRUPTED:
+            return
+        now_ms = self._runtime.now_ms()
+        missed = [at_ms for at_ms in self._outcomes.interrupted_ms if called_ms < at_ms < now_ms]
+        assert not missed, f"{call} goes on for {now_ms - missed[0]} ms after a wakeup (rule T4)"

@@ -41,7 +41,6 @@ class Reading:
         before: The positions before it.
         callbacks: How many callbacks have run.
         released_ms: When the last callback for what goes has ended.
-        interrupted_ms: When another thread has called wakeup() or close().
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Reading:
         self.began_ms = self.released_ms = self.callbacks = 0
         self._told_of = 0  # the round whose assignment the last assigned callback was about
         self.before: dict[TopicPartition, int | None] = {}
-        self.interrupted_ms: list[int] = []
 
     def deserialize(self, value: bytes) -> bytes:
         """The application's deserialiser, which may take its time, and cannot read everything."""
@@ -165,7 +163,7 @@ class Reading:
         now_ms = self._runtime.now_ms()
         late_ms = now_ms - in_callbacks_ms - self.began_ms - timeout_ms
         assert late_ms <= 0, f"poll({timeout_ms}) was {late_ms} ms late (rule P4)"
-        interrupted_ms = (*self.interrupted_ms, *self._outcomes.broken_ms())
+        interrupted_ms = (*self._outcomes.interrupted_ms, *self._outcomes.broken_ms())
         missed = [at_ms for at_ms in interrupted_ms if self.began_ms < at_ms < now_ms]
         assert not missed or in_callbacks_ms, (
             f"poll() goes on for {now_ms - missed[0]} ms, interrupted (rules T4, L4, H6)"

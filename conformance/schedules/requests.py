@@ -56,6 +56,10 @@ SETTINGS: Final[dict[str, int]] = {
 MOST_IN_A_SECOND: Final = 40
 """Requests of one kind in one virtual second: the backoff is 100 ms, and the calls are few (rule D3)."""
 
+FOR_LONG_MS: Final = 10_000
+MOST_FOR_LONG: Final = 30
+"""Metadata within that time: now and then each leader is another one, and what is missing is asked for each second."""
+
 IDENTITY_IS_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
 ROUND: Final = (JoinGroupRequest, SyncGroupRequest)
 TURNS_IN_A_SECOND: Final = 200
@@ -274,6 +278,9 @@ class Requests:
         request = sent.request
         count = self._count(api_of(request), now_ms)
         assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
+        if isinstance(request, MetadataRequest):
+            count = self._count("Metadata for long", now_ms, FOR_LONG_MS)
+            assert count <= MOST_FOR_LONG, f"{count} times Metadata within {FOR_LONG_MS} ms (rules D3, J8)"
         self.finding.sent(sent, self._unanswered.values())
         self.asking.sent(sent, self._unanswered.values(), set(self.owned), now_ms)
         if not self._scenario.timers_race:
@@ -484,11 +491,11 @@ class Requests:
         """Which request of a round is unanswered; empty: none is."""
         return next((api_of(sent.request) for sent in self._unanswered.values() if isinstance(sent.request, ROUND)), "")
 
-    def _count(self, what: str, now_ms: int) -> int:
-        """How often this has happened within a virtual second."""
+    def _count(self, what: str, now_ms: int, within_ms: int = 1_000) -> int:
+        """How often this has happened within a virtual second, or another time."""
         recent = self._recent.setdefault(what, deque())
         recent.append(now_ms)
-        while recent[0] < now_ms - 1_000:
+        while recent[0] < now_ms - within_ms:
             recent.popleft()
         return len(recent)
 

@@ -108,6 +108,7 @@ class Scenario:
         last_calls: What it does just before it closes the consumer.
         returns: Whether it has led the group before, by this instance id, and what was divided stands (KIP-814).
         holes: Whether there are batches without a record: of transactions, or what a compaction has left.
+        leaders: How many brokers lead the partitions, by turns.
         ends_early: Whether it closes the consumer whatever is under way, instead of reading on until all is well.
         pattern: What a topic's name must match, if it subscribes so; "": by name.
         topic_changes: (When, topic, partitions): how many there are from then on; 0: there is no such topic any more.
@@ -150,6 +151,7 @@ class Scenario:
     ends_early: bool = False
     returns: bool = False
     holes: bool = False
+    leaders: int = 1
     pattern: str = ""
     topic_changes: tuple[tuple[int, str, int], ...] = ()
     third_ms: tuple[int, int] = (NEVER_MS, NEVER_MS)
@@ -271,6 +273,7 @@ class Scenario:
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
         change = f"{TOPICS[0]} made anew" if self.remakes else f"new leaders, without {self.loses} records,"
         elects = f"; {change} at {self.elects_ms} ms" if self.elects_ms else ""
+        elects += f"; {self.leaders} brokers lead" if self.leaders > 1 else ""
         kinds = f"{', some cannot be read' * self.unreadable}{', and batches without one' * self.holes}"
         records = f"{self.deserializing_ms} ms for each{kinds}"
         changes = "".join(f"; {topic} with {n} partitions at {ms} ms" for ms, topic, n in self.topic_changes)

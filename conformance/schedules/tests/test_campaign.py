@@ -15,10 +15,10 @@ from groupspec.conformance import cli
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
-from groupspec.conformance.schedules.answers import LEFT_OUT, NEVER, SLOW
+from groupspec.conformance.schedules.answers import LEADERLESS, LEFT_OUT, NEVER, SLOW
 from groupspec.conformance.schedules.campaign import Failure, search
 from groupspec.conformance.schedules.further import draw
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.scenario import ASKS_LOG, Scenario
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import protocol
 from groupspec.impl.core.commits import Commits
@@ -33,6 +33,7 @@ from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets, Question
 from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.positions import Positions
+from groupspec.impl.core.questions import Questions, _Question
 from groupspec.impl.core.validation import Validation
 from groupspec.impl.records import _Opened
 from groupspec.impl.threads.background import BackgroundDriver
@@ -132,7 +133,7 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
     "a commit of one partition": (
         lambda seam: seam.replace(Commits.retriable, lambda _, self, sent, __: self._finish(self._asked(sent))),
         lambda drawn: "ONE UNKNOWN_TOPIC_OR_PARTITION" in drawn.answers.get("OffsetCommit", ()) and drawn.commits_async,
-        "has not arrived",
+        "has not arrived|is committed at .* and it is at None",
     ),
     "positions of what goes": (
         lambda seam: seam.replace(Positions.without_position, _only_while_assigned),
@@ -166,6 +167,31 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
         lambda drawn: drawn.returns,
         "divides what is divided",
     ),
+    "leaders that are being elected": (
+        lambda seam: seam.replace(Metadata.topic_not_ready, _forgets),
+        lambda drawn: drawn.leads and any("LEADER_NOT_AVAILABLE" in one for one in drawn.answers.get("Metadata", ())),
+        "nothing has called for|the leader's division",
+    ),
+    "a partition without a leader": (
+        lambda seam: seam.replace(Metadata._look_again, lambda *_: None),
+        lambda drawn: LEADERLESS in drawn.answers.get("Metadata", ())[:1] and not drawn.leads,
+        "nothing comes of",
+    ),
+    "a pattern that nothing matches": (
+        lambda seam: seam.replace(Metadata.progress, _looks_on),
+        lambda drawn: bool(drawn.pattern and drawn.topics_vanish),
+        "times Metadata within",
+    ),
+    "two brokers": (
+        lambda seam: seam.replace(Consumer._has_news, _hurries),
+        lambda drawn: drawn.leaders > 1,
+        "no idleness",
+    ),
+    "a question without an answer": (
+        lambda seam: seam.replace(Questions._ask, _waits_on),
+        lambda drawn: NEVER in drawn.answers.get("ListOffsets", ()) and bool({*ASKS_LOG} & set(drawn.calls)),
+        "6000 ms of 5000 ms",
+    ),
 }
 """What is broken -> how, which scenarios can show it, and what is told then."""
 
@@ -196,6 +222,26 @@ def test_what_few_scenarios_can_show_is_found(rare: str) -> None:
         failure = _first_failure(design, can_show)
     assert failure is not None, f"not found in {WITHIN} schedules"
     assert re.search(told, str(failure.outcome.error)), failure
+
+
+def _forgets(not_ready: Callable[..., None], self: Metadata, topics: tuple[str, ...]) -> None:
+    for topic in topics:
+        self._leaders.pop(topic, None)
+    not_ready(self, topics)
+
+
+def _looks_on(progress: Callable[[Metadata], None], self: Metadata) -> None:
+    self._stale |= self._wants_all and self._subscription.is_resolved() and not self._subscription.topics()
+    progress(self)
+
+
+def _hurries(has_news: Callable[[Consumer], bool], self: Consumer) -> bool:
+    return has_news(self) or len(self._driver.core.fetching._under_way) > 1
+
+
+def _waits_on(ask: Callable[..., None], self: Questions, question: _Question) -> None:
+    question.deadline_ms = None
+    ask(self, question)
 
 
 def _after_a_while(call: Callable[..., None], consumer: Consumer, *given: object, **named: object) -> None:
@@ -263,7 +309,7 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
     ),
     "wakeup at once": (
         lambda seam: seam.replace(Consumer.wakeup, lambda _, self: self._call_guard.request_wakeup()),
-        "interrupted",
+        "interrupted|after a wakeup",
     ),
     "foreign claims": (
         lambda seam: seam.replace(Membership._unwanted, lambda _, __: ()),

@@ -60,6 +60,13 @@ BROKEN: dict[str, tuple[str, Callable[[Seam], None], str]] = {
         lambda seam: seam.replace(Offsets._found, lambda found, self, tp, epoch, offset: found(self, tp, epoch, 17)),
         "rule O1",
     ),
+    "a wakeup": (
+        "position",
+        lambda seam: seam.replace(
+            PartitionCalls._has_position, lambda _, self, partition: self._positions.position(partition) is not None
+        ),
+        r"position\(\) goes on for \d+ ms after a wakeup",
+    ),
     "the end": (
         "seek_to_end",
         lambda seam: seam.replace(Consumer.seek_to_end, lambda _, self, *given: self.seek_to_beginning(*given)),
