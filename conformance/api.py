@@ -55,7 +55,7 @@ def judge(
         clients: Built-in names, or `cmd:COMMAND LINE` of a program that speaks the harness protocol (wire/PROTOCOL.md).
         scenarios: Ids of scenarios (`first-join`), or of one variant each (`first-join/poll-5`); without any, those of
             the profile.
-        profile: `quick`: the scenarios that are written by hand; `full`: every answer at every point besides.
+        profile: `quick`: the cases that find most for their time; `full`: all, and every answer at every point.
         jobs: Runs at the same time; None: three for each processor.
         repeat: Runs of each case.
         confirm: Run a case again in which a rule was broken, until that is certain or flaps.

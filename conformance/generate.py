@@ -32,6 +32,7 @@ from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
 from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.conformance.wire_kills import matrix as wire_kills
+from groupspec.conformance.wire_kills import quick
 from groupspec.conformance.wire_kills.page import matrix_markdown as wire_kills_markdown
 from groupspec.diagrams.expiry import boundary_svg, expiry_markdown
 from groupspec.diagrams.files import svg, svg_is_current
@@ -47,6 +48,7 @@ HASHES: Final = "conformance/generated/hashes.json"
 MODELS: Final = "conformance/generated/models.json"
 MUTATION: Final = "conformance/generated/mutation.json"
 WIRE_KILLS: Final = "conformance/generated/wire_kills.json"
+QUICK: Final = "conformance/wire/quick/cases.json"
 SCORES: Final = "conformance/generated/scores.json"
 
 
@@ -122,6 +124,7 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield from _vectors()
     if wire_kills.COMMITTED.is_file():  # `verify --wire-mutation` makes the first one, in hours
         yield GeneratedFile(WIRE_KILLS, _wire_kills, wire_kills.problems)
+        yield GeneratedFile(QUICK, _quick, _quick_problems)
         yield _page(WIRE_KILLS, lambda text: wire_kills_markdown(wire_kills.read_matrix(text)))
 
 
@@ -231,6 +234,18 @@ def _mutation() -> str:
             "the kill matrix is worthless as it is", found="\n".join(problems), next_step="mend the mutant or its test"
         )
     return mutation_matrix.matrix_text(matrix)
+
+
+def _quick() -> str:
+    return quick.quick_text(_matrix_of_the_wire())
+
+
+def _quick_problems(text: str) -> list[str]:
+    return list(quick.problems(_matrix_of_the_wire(), json.loads(text)))
+
+
+def _matrix_of_the_wire() -> wire_kills.WireKills:
+    return wire_kills.read_matrix((ROOT / WIRE_KILLS).read_text(encoding="utf-8"))
 
 
 def _wire_kills() -> str:

@@ -14,7 +14,19 @@ from groupspec.conformance.generate import ROOT, WIRE_KILLS
 from groupspec.conformance.noticed import of_the_reference
 from groupspec.conformance.outputs import require_writable, write_text
 from groupspec.conformance.wire.scenarios import FULL, all_cases
-from groupspec.conformance.wire_kills.matrix import bugs, gaps, matrix, matrix_text, share
+from groupspec.conformance.wire_kills.matrix import (
+    NOTHING,
+    WireKills,
+    bugs,
+    committed,
+    gaps,
+    matrix,
+    matrix_text,
+    share,
+    stale,
+    unfinished,
+    unknown,
+)
 from groupspec.conformance.wire_kills.page import matrix_markdown
 from groupspec.conformance.wire_kills.search import Runs, searched
 
@@ -35,13 +47,28 @@ class Watched:
         self._bar.done()
 
 
+def _computed(runs: Runs, watched: Watched) -> WireKills:
+    mutants, cases, before = of_the_reference(), all_cases(FULL), committed() or NOTHING
+    changed = {*stale(before), *unknown(before), *unfinished(before)}
+    anew = {name: mutants[name] for name in mutants if name in changed}
+    unfound = {name: mutants[name] for name, fate in before.fates.items() if name not in changed and not fate.found_by}
+    made = before
+    for sought, against in ((anew, cases), (unfound, [case for case in cases if case.id not in before.seconds])):
+        if sought and against:
+            made = matrix(*searched(sought, against, runs, os.cpu_count() or 2, watched.told), made)
+    return made
+
+
 def verify_wire_mutation(resume: Path | None) -> tuple[int, dict[str, Any]]:
-    """Every mutant against the cases that reach it; 1 if too few known bugs are found."""
+    """Each mutant that is new, has changed, or whose search was stopped; 1 if too few known bugs are found.
+
+    Another one that nothing has found yet meets the cases that are new.
+    """
     if resume is not None:
         require_writable(resume)
     with Steps("cases that reach a mutant", total=0) as bar:
         runs = Runs(resume)
-        made = matrix(*searched(of_the_reference(), all_cases(FULL), runs, os.cpu_count() or 2, Watched(bar).told))
+        made = _computed(runs, Watched(bar))
     write_text(ROOT / WIRE_KILLS, matrix_text(made))
     write_text((ROOT / WIRE_KILLS).with_suffix(".md"), matrix_markdown(made))
     wrong, known = gaps(made), bugs(made)

@@ -77,8 +77,9 @@ class Scenario:
     variants: Sequence[Variant] = (PLAIN,)
     retry_backoff_ms: int = 100
     timeout_ms: int = SMALL_TIMEOUT_MS
+    poll_interval_ms: int = 0
+    """If it is another than the session timeout: librdkafka refuses one that is shorter."""
     heartbeat_interval_ms: int = HEARTBEAT_INTERVAL_MS
-    quick: bool = True
     members: int = 1
     """How many processes of the client are in the group; one of them is judged."""
     doc: str = field(default="")
@@ -93,7 +94,7 @@ class Scenario:
         return {
             "session_timeout_ms": self.timeout_ms,
             "heartbeat_interval_ms": self.heartbeat_interval_ms,
-            "max_poll_interval_ms": self.timeout_ms,
+            "max_poll_interval_ms": self.poll_interval_ms or self.timeout_ms,
         }
 
     @property

@@ -63,7 +63,7 @@ def what_is_kept_is_assigned_again(self: Membership, assigned: object) -> None:
     outputs[at] = AssignPartitions(self.owned())
 
 
-@mutant("BUG-41", "C1", Leaving._release)
+@mutant("BUG-41", "C1", Leaving._release, scenarios="revoked-between-polls")
 def who_leaves_revokes_what_is_being_revoked(_: Method, self: Leaving) -> None:
     """close() and unsubscribe() call the revoked callback for everything, also while it runs already."""
     membership = self._membership
@@ -140,7 +140,7 @@ def callbacks_run_inside_a_lock(original: Method, self: Callbacks, call: Method,
         original(self, call, partitions)
 
 
-@mutant("BUG-42", "C6", Commits._identity)
+@mutant("BUG-42", "C6 M1", Commits._identity, scenarios="commit-in-a-callback-cooperative")
 def the_identity_lags_behind_the_callback(original: Method, self: Commits) -> Identity:
     """A commit in the revoked callback carries the generation before the round that revoked."""
     present: Identity = original(self)
@@ -254,7 +254,7 @@ def who_waits_at_the_end_waits_for_ever(seam: Seam) -> None:
         self._event_count.advance()
 
 
-@after("BUG-62", "L3", (core_module, "dispatch_late"))
+@after("BUG-62", "L3", (core_module, "dispatch_late"), scenarios="unsubscribe-on-the-way")
 def the_round_goes_on_while_leaving(core: Core, late: object) -> None:
     """The answer to a JoinGroup that was out when the member left makes it a member again."""
     response = getattr(late, "response", None)

@@ -45,7 +45,8 @@ answered_like("D1-commit-keeps-coordinator", "D1", "OffsetCommit",
     "COORDINATOR_LOAD_IN_PROGRESS",
     "NOT_COORDINATOR, or a broken connection, in answer to a commit does not start a lookup.")
 answered_like("BUG-22", "D3", "JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS", "GROUP_AUTHORIZATION_FAILED",
-    "COORDINATOR_LOAD_IN_PROGRESS in answer to JoinGroup is raised to the application.")
+    "COORDINATOR_LOAD_IN_PROGRESS in answer to JoinGroup is raised to the application.",
+    scenarios="join-refused-in-passing")
 instead("BUG-07", "D4", Commits._may_send, lambda _, self: not self._context.timers.is_armed("commit_backoff"),
     "A commit is sent although the coordinator is unknown.")
 answered_like("D6-silent-coordinator-kept", "D6 D1", "Heartbeat",
@@ -130,13 +131,13 @@ def no_answer_is_late(_: Method, core: Parts, sent: Sent, error: object) -> bool
     return not core.requests.is_pending(sent)
 
 
-@after("BUG-13", "J9", Commits.late)
+@after("BUG-13", "J9", Commits.late, scenarios="refused-too-late")
 def late_commit_errors_reset_the_identity(self: Commits, sent: Sent, code: object) -> None:
     """ILLEGAL_GENERATION for a commit of an earlier generation resets the present identity."""
     self._membership.lose_identity(keep_member_id=True)
 
 
-@after("BUG-12", "J9", (core_module, "dispatch_late"))
+@after("BUG-12", "J9", (core_module, "dispatch_late"), scenarios="unsubscribe-on-the-way")
 def an_answer_revives_an_abandoned_join(core: Parts, late: object) -> None:
     """The answer to a JoinGroup that was given up is adopted, member id and generation, by a newer round."""
     response = getattr(late, "response", None)
@@ -218,7 +219,7 @@ def the_poll_interval_runs_before_there_is_a_membership(seam: Seam) -> None:
             self._context.timers.arm("poll_interval", deadline_ms)
 
 
-@mutant("BUG-33", "P2", Heartbeats.polled)
+@mutant("BUG-33", "P2", Heartbeats.polled, scenarios="coordinator-long-unknown")
 def a_poll_without_coordinator_does_not_count(original: Method, self: Heartbeats) -> None:
     """The poll interval starts anew only if the coordinator is known."""
     if self._connection.is_known:
@@ -232,7 +233,7 @@ def a_poll_that_waits_does_not_count(_: Method, self: Consumer, deadline_ms: int
     self._report_failure()
 
 
-@mutant("BUG-35", "P2", Core.handle)
+@mutant("BUG-35", "P2", Core.handle, scenarios="commits-but-does-not-poll")
 def a_commit_counts_as_a_poll(original: Method, self: Core, event: object, now_ms: int) -> object:
     """Every commit of the application puts the poll interval off."""
     outputs = original(self, event, now_ms)

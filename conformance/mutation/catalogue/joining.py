@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import cast
 
 from groupspec.conformance.mutation.mutant import (
     Method,
@@ -19,6 +21,7 @@ from groupspec.conformance.mutation.mutant import (
     mutant,
     nothing,
 )
+from groupspec.impl.core import protocol
 from groupspec.impl.core.assignors import Subscriber, sticky
 from groupspec.impl.core.assignors.equal import Shares
 from groupspec.impl.core.config import INT32_MAX, JOIN_GROUP_EXTRA_MS, Config, RebalanceProtocol
@@ -67,7 +70,7 @@ def a_changed_subscription_joins_beside_the_join(self: Membership, reason: str) 
         self._joining.send_join()
 
 
-@mutant("BUG-15", "J1")
+@mutant("BUG-15", "J1", scenarios="subscription-grows")
 def a_change_during_the_round_is_forgotten(seam: Seam) -> None:
     """When the round ends its subscription is not compared with the present one."""
     seam.replace(Joining._has_changed_meanwhile, lambda *_: False)
@@ -92,7 +95,7 @@ def a_rejoin_is_needed_only_if_something_differs(original: Method, self: Members
     return bool(original(self)) and differs
 
 
-@mutant("BUG-24", "J2 J4", Joining.join_again)
+@mutant("BUG-24", "J2 J4", Joining.join_again, scenarios="join-refused-in-passing")
 def a_rebalance_during_the_join_is_fatal(_: Method, self: Joining) -> None:
     """REBALANCE_IN_PROGRESS in answer to JoinGroup is an error for the application, and the identity goes."""
     self._in_flight = None
@@ -119,17 +122,19 @@ def the_join_timeout_overflows(_: Method, self: Config) -> int:
     return max(self.request_timeout_ms, total if total <= INT32_MAX else total - 2**32)
 
 
-@mutant("BUG-21", "J6")
+@mutant("BUG-21", "J6", scenarios="join-refused-in-passing")
 def the_subscription_is_written_in_any_order(seam: Seam) -> None:
     """Two JoinGroups of the same member write what it owns in different orders."""
     turn = itertools.count()
 
-    @seam.replacing(Joining._metadata)
-    def metadata(_: Method, self: Joining, assignor: str) -> bytes:
-        membership = self._membership
-        owned = membership.owned()
-        return encode_subscription(
-            Subscription(self._joined_topics, bytes([next(turn) % 2]), owned, membership.owned_generation)
+    @seam.replacing((protocol, "_topic_partitions"))
+    def in_any_order(original: Method, partitions: Iterable[TopicPartition]) -> bytes:
+        if next(turn) % 2:
+            return cast("bytes", original(partitions))
+        by_topic = groupby(sorted(partitions, reverse=True), key=lambda p: p.topic)
+        return protocol._array(
+            protocol._string(topic) + protocol._array(protocol._int32(p.partition) for p in group)
+            for topic, group in by_topic
         )
 
 
@@ -293,11 +298,19 @@ def a_fenced_member_is_not_told(original: Method, self: Context, error: Exceptio
         original(self, error)
 
 
-@mutant("BUG-77", "X2", Heartbeats.fenced)
-def only_commits_tell_of_the_fencing(_: Method, self: Heartbeats, code: object) -> None:
+@mutant("BUG-77", "X2")
+def only_commits_tell_of_the_fencing(seam: Seam) -> None:
     """FENCED_INSTANCE_ID in answer to a heartbeat ends the membership, and is not raised to the application."""
-    self._ended()
-    self._membership.fenced(_Fenced())  # type: ignore[arg-type]
+
+    @seam.replacing(Heartbeats.fenced)
+    def fenced(_: Method, self: Heartbeats, code: object) -> None:
+        self._ended()
+        self._membership.fenced(_Fenced())  # type: ignore[arg-type]
+
+    @seam.replacing(Context.report)
+    def report(original: Method, self: Context, error: Exception) -> None:
+        if not isinstance(error, _Fenced):
+            original(self, error)
 
 
 @mutant("X1-heartbeat-anonymous", "X1", Core.handle, scenarios="static-member")

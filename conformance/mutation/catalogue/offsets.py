@@ -38,7 +38,8 @@ answered_like("O1-reset-by-election", "O1", "Fetch",
     "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE",
     "A partition that has another leader is read from where the reset policy says.", scenarios="leader-changes")
 instead("BUG-81", "J9", Commits._is_judged_by_membership, lambda _, self: not self._is_standalone(),
-    "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.")
+    "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.",
+    scenarios="refused-too-late")
 instead("M3-endless", "M3", Commits.deadline_over, lambda _, self: self._context.timers.disarm("commit_deadline"),
     "The commit before the rebalance has no time limit.")
 instead("BUG-51", "M6", Commits._next,
@@ -68,7 +69,7 @@ def a_commit_without_membership_carries_the_instance_id(self: Commits, operation
             object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
 
 
-@before("BUG-54", "M3", Commits._finish)
+@before("BUG-54", "M3", Commits._finish, scenarios="commit-before-the-round-fails")
 def a_refused_commit_stops_the_rebalance(self: Commits, operation: Operation, error: object = None) -> None:
     """When the commit before the rebalance fails, the rebalance does not go on."""
     if error is not None and operation.purpose is Purpose.REBALANCE:
@@ -221,7 +222,7 @@ def a_paused_partition_loses_its_position(self: Positions, partitions: object, p
             partition.position = partition.safe_position = partition.buffered = None
 
 
-@mutant("BUG-56", "O3", Positions.buffer)
+@mutant("BUG-56", "O3", Positions.buffer, scenarios="seek-while-fetching")
 def any_fetch_is_taken(_: Method, self: Positions, buffered: Buffered) -> bool:
     """Records are taken if their partition is assigned, whatever position they were fetched for."""
     partition = self._shared.partitions.get(buffered.partition)
@@ -243,7 +244,7 @@ def a_fetch_is_marked_for_a_position_of_the_past(
     return fetchable
 
 
-@mutant("BUG-60", "O3")
+@mutant("BUG-60", "O3", scenarios="revoked-between-polls")
 def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
     """What was buffered of a partition is returned although it is being revoked."""
     seam.replace(

@@ -150,7 +150,7 @@ def a_future_may_be_completed_twice(seam: Seam) -> None:
         seen[number].result, seen[number].error, seen[number].done = result, error, True
 
 
-@mutant("BUG-75", "T3", Consumer._await)
+@mutant("BUG-75", "T3", Consumer._await, scenarios="wakeup-of-a-member")
 def who_stops_waiting_cancels_the_work(original: Method, self: Consumer, *arguments: object) -> object:
     """A wakeup of the caller that waits for a commit forgets the future: its completion kills the background thread."""
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.wire.history import GROUP_APIS, REBALANCE, Exchange, History
+from groupspec.conformance.wire.protocol import ErrorRaised
 from groupspec.conformance.wire.rules._checker import (
     Finding,
     Known,
@@ -22,6 +23,8 @@ from groupspec.impl.core.messages import FindCoordinatorResponse
 COORDINATOR_GONE: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
 LOADED_FIRST: Final = ("JoinGroup", "SyncGroup", "OffsetCommit", "OffsetFetch")
 """What a coordinator that is loading the group refuses."""
+PASSING: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "REBALANCE_IN_PROGRESS")
+"""Errors of JoinGroup that say nothing of the member, nor of the coordinator: it is asked again."""
 LOOKUP_WITHIN_MS: Final = 2_000
 AT_ONCE_MS: Final = 15
 JITTER: Final = 0.75  # KIP-580: a backoff is drawn from +-20 %
@@ -192,6 +195,19 @@ def a_loading_coordinator_is_asked_again(history: History) -> Iterator[Finding]:
         wrong = f"{len(again)} times {exchange.api} within a retry backoff after COORDINATOR_LOAD_IN_PROGRESS"
         right = f"{exchange.api} was not repeated in a spin while the coordinator was loading"
         yield held_if(len(again) <= 2 * (polls + 2), right, wrong, told)
+
+
+@checks("D3")
+def what_passes_is_not_raised(history: History) -> Iterator[Finding]:
+    """A JoinGroup that is refused in passing is sent again, and until then no poll raises anything."""
+    for join in history.of("JoinGroup"):
+        again = history.first("JoinGroup", join.told_us)
+        if join.error not in PASSING or again is None:
+            continue
+        errors = [e for at_us, e in history.events(ErrorRaised) if join.told_us <= at_us <= again.sent_us]
+        raised = [error for error in errors if error.call == "poll" and not error.woken]
+        wrong = f"poll raised {raised[0].error} after JoinGroup was answered {join.error}" if raised else ""
+        yield held_if(not raised, "a JoinGroup that was refused in passing raised nothing", wrong, join.told_us)
 
 
 @checks("D4")

@@ -27,7 +27,12 @@ from groupspec.impl.core.messages import (
 )
 
 IMMEDIATELY: Final = 0.6  # of the retry backoff, which the scenarios that judge this make long
-FAILS_IN_PASSING: Final = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
+FAILS_IN_PASSING: Final = (
+    "NOT_COORDINATOR",
+    "COORDINATOR_NOT_AVAILABLE",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "REBALANCE_IN_PROGRESS",
+)
 APPLIED_WITHIN_MS: Final = 1_000
 
 
@@ -140,10 +145,14 @@ def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
 
 @checks("J4")
 def identity_after_a_join_in_vain(history: History) -> Iterator[Finding]:
-    """A JoinGroup that failed in passing is repeated with its member id."""
+    """A JoinGroup that failed in passing is repeated with its member id, unless the client gives its membership up.
+
+    For that REBALANCE_IN_PROGRESS is no ground: it comes from the coordinator of a group that goes on.
+    """
     for join, again in pairwise(history.of("JoinGroup")):
         before, after = join.asked(JoinGroupRequest).member_id, again.asked(JoinGroupRequest).member_id
-        if join.error in FAILS_IN_PASSING and before and not history.gave_up(join.sent_us, again.sent_us - 1):
+        gave_up = join.error != "REBALANCE_IN_PROGRESS" and history.gave_up(join.sent_us, again.sent_us - 1)
+        if join.error in FAILS_IN_PASSING and before and not gave_up:
             others = [e for e in rejoin_triggers(history) if join.sent_us < e.told_us <= again.sent_us]
             if not others:
                 wrong = f"after {join.error} JoinGroup carries {after!r}, no longer {before!r}"
@@ -160,6 +169,24 @@ def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
         right = "only partitions of the topics that are subscribed to were handed over"
         wrong = f"{', '.join(old)} handed to an application that no longer subscribes to that topic"
         yield held_if(not old, right, wrong, at_us)
+
+
+@checks("J9")
+def a_late_refusal_is_about_the_past(history: History) -> Iterator[Finding]:
+    """Something was refused while a JoinGroup was out that was sent after it: the answer to that JoinGroup counts."""
+    for join in history.of("JoinGroup"):
+        earlier = history.of("Heartbeat", "OffsetCommit")
+        late = [e for e in earlier if e.sent_us < join.sent_us <= e.told_us <= join.told_us and e.error in NO_MEMBER]
+        then = next((e for e in history.of("JoinGroup", "SyncGroup") if e.sent_us >= join.told_us), None)
+        if not late or then is None or join.error not in ("NONE", "MEMBER_ID_REQUIRED"):
+            continue
+        if join.error == "NONE":
+            counts = then.api == "SyncGroup"
+        else:
+            counts = then.api == "JoinGroup" and bool(then.asked(JoinGroupRequest).member_id)
+        what = f"the answer {join.error} to JoinGroup"
+        late_one = f"the late {late[0].error} to {late[0].api}"
+        yield held_if(counts, f"{what} counted, and not {late_one}", f"{what} was dropped for {late_one}", then.sent_us)
 
 
 @checks("J6")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.history import Exchange, History
 from groupspec.conformance.wire.protocol import Subscribe, Unsubscribe
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held_if, in_vain, none_of
-from groupspec.impl.core.messages import LeaveGroupRequest
+from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest
 
 
 def unsubscribed(history: History) -> Iterator[tuple[int, int]]:
@@ -46,6 +46,18 @@ def nothing_revives_who_has_unsubscribed(history: History) -> Iterator[Finding]:
             after = history.between(leave.sent_us, end, "JoinGroup", "SyncGroup", "Heartbeat")
             wrong = f"{after[0].api} after the LeaveGroup of unsubscribe()" if after else ""
             yield none_of(after, wrong, "nothing was asked of the group after unsubscribe()", end)
+            yield from _late_answers(history, leave)
+
+
+def _late_answers(history: History, leave: Exchange) -> Iterator[Finding]:
+    """The answer to a JoinGroup that came after LeaveGroup gives its member id back to nobody."""
+    left = leave.asked(LeaveGroupRequest).member_id
+    late = [e for e in history.of("JoinGroup") if e.sent_us < leave.sent_us < e.told_us]
+    again = history.first("JoinGroup", leave.sent_us)
+    if late and again is not None and left:
+        same = again.asked(JoinGroupRequest).member_id == left
+        wrong = "JoinGroup carries the member id that has left, which a late answer has revived"
+        yield held_if(not same, "the late answer to JoinGroup had no effect", wrong, again.sent_us)
 
 
 @checks("C7", needs="listener")

@@ -35,6 +35,15 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
 
 
 @checks("T4", needs="wakeup")
+def a_wakeup_breaks_nothing(history: History) -> Iterator[Finding]:
+    """What the woken call had begun goes on: when its answer comes no poll raises for it."""
+    woken = [at_us for at_us, event in history.events(ErrorRaised) if event.woken and event.call == "commit"]
+    for at_us, event in history.events(ErrorRaised) if woken else ():
+        if event.call == "poll" and not event.woken and woken[0] < at_us < history.until_close_us:
+            yield broken(f"poll raised {event.error} ({event.message}) after a commit had been woken", at_us)
+
+
+@checks("T4", needs="wakeup")
 def closing_is_not_woken(history: History) -> Iterator[Finding]:
     """A wakeup that no call has taken comes out of neither unsubscribe() nor close()."""
     for at_us, event in history.events(ErrorRaised):

@@ -6,8 +6,10 @@ the profile `full`. `registry` says how one is written.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
@@ -21,6 +23,7 @@ __all__ = [
     "PATH",
     "PROFILES",
     "QUICK",
+    "QUICK_CASES",
     "SCENARIOS",
     "all_cases",
     "case_of",
@@ -53,27 +56,31 @@ FAMILIES: Final = (
 for _family in FAMILIES:  # importing a family registers its scenarios
     import_module(f"{__name__}.{_family}")
 
+QUICK_CASES: Final = frozenset(json.loads(Path(__file__).parents[1].joinpath("quick", "cases.json").read_bytes()))
+"""Which cases they are; chosen by `wire_kills/quick.py`."""
 QUICK: Final = "quick"
 FULL: Final = "full"
 PROFILES: Final = {
-    QUICK: "the scenarios that are written by hand, but for a few that take long",
-    FULL: "those too, every answer to every request at every point of a member's path, and races that were found",
+    QUICK: "the cases that find most for their time, in less than a minute: chosen by which mutants they find",
+    FULL: "all that are written by hand, every answer at every point of a member's path, and races that were found",
 }
 
 
 def scenarios(profile: str = QUICK) -> Mapping[str, Scenario]:
     """Those of a profile, by id."""
     if profile == QUICK:
-        return {identifier: each for identifier, each in SCENARIOS.items() if each.quick}
+        return {case.scenario.id: case.scenario for case in all_cases()}
     from groupspec.conformance.wire.answers.family import answer_scenarios  # only here: the machines take a second
 
     return SCENARIOS | answer_scenarios()
 
 
 def all_cases(profile: str = QUICK) -> list[Case]:
-    """Every scenario of a profile in every way; of the profile `full` also with the delays that have shown races."""
+    """The cases of a profile: those of quick, or all of them, and then also with the delays that have shown races."""
+    if profile == QUICK:
+        return [case for case in written_cases() if case.id in QUICK_CASES]
     cases = [Case(each, variant) for each in scenarios(profile).values() for variant in each.variants]
-    return cases if profile == QUICK else cases + pinned(cases)
+    return cases + pinned(cases)
 
 
 def written_cases() -> list[Case]:
@@ -88,7 +95,7 @@ def family_of(scenario: Scenario) -> str:
 
 def cases_of_path() -> list[Case]:
     """The cases of a member's path alone: what was judged before there were other families, and what is timed."""
-    return [case for case in all_cases() if family_of(case.scenario) == PATH]
+    return [case for case in written_cases() if family_of(case.scenario) == PATH]
 
 
 def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
@@ -102,9 +109,9 @@ def find_cases(chosen: Sequence[str], profile: str = QUICK) -> list[Case]:
     if racing_ones := [each for each in chosen if RACE in each]:
         others = [each for each in chosen if RACE not in each]
         return (find_cases(others, profile) if others else []) + [_racing(each) for each in racing_ones]
-    names = _names(QUICK)
+    names = _names(written_cases())
     if not set(chosen) <= {name for each in names.values() for name in each}:
-        names = _names(FULL)
+        names = _names(all_cases(FULL))
     known = [name for each in names.values() for name in each]
     for identifier in chosen:
         if identifier not in known:
@@ -130,11 +137,9 @@ def _racing(identifier: str) -> Case:
     return racing(found[0], int(seed))
 
 
-def _names(profile: str) -> dict[Case, set[str]]:
+def _names(cases: Sequence[Case]) -> dict[Case, set[str]]:
     """What each case may be called."""
-    return {
-        case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in all_cases(profile)
-    }
+    return {case: {case.scenario.id, f"{case.scenario.id}/{case.variant.name or PLAIN_NAME}"} for case in cases}
 
 
 def case_of(identifier: str) -> Case | None:

@@ -30,7 +30,6 @@ def releases() -> Iterator[tuple[str, dict[str, int]]]:
     variants=tuple(
         Variant(release, version_caps=tuple(sorted(caps.items())), not_judged="L3") for release, caps in releases()
     ),
-    quick=False,
 )
 def old_broker(context: ScenarioContext) -> None:
     """A member's whole path with an older broker: join, rebalance, close, each request in a version that it has.

@@ -6,12 +6,16 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import Entry, is_woken
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, held_round, hold, until_asked
 
 LONG_POLL_MS: Final = 3_000
 LATE_ANSWER_MS: Final = 300
+FETCHED_AHEAD_MS: Final = 200
+TOO_LONG_MS: Final = 1_600
+"""Longer than the poll interval."""
 
 
 @scenario(
@@ -28,7 +32,6 @@ LATE_ANSWER_MS: Final = 300
         }.items()
     ),
     timeout_ms=6_000,
-    quick=False,
 )
 def wakeup_on_the_way(context: ScenarioContext) -> None:
     """A long poll is woken while the answer to a request is still to come: it ends at once, and the next one goes on.
@@ -59,15 +62,15 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
         Variant("next-poll", point="poll", not_judged="H4"),
         Variant("rebalancing", point="rebalancing", poll_ms=LONG_POLL_MS),
         Variant("closing", point="closing", not_judged="H4"),
+        Variant("committing", point="committing", auto_commit=False, not_judged="H4 L5"),
     ),
     timeout_ms=6_000,
-    quick=False,
 )
 def wakeup_of_a_member(context: ScenarioContext) -> None:
-    """A stable member is woken: between two polls, in the poll that rebalances, or right before close().
+    """A stable member is woken: between two polls, in a poll that rebalances, in a commit, or right before close().
 
-    The next poll ends at once although there are records, and the one after it has them. close() is not woken: it
-    commits, and leaves.
+    The next poll ends at once although there are records, and the one after it has them. The commit that nobody waits
+    for any more is answered all the same, and nothing else comes to harm. close() is not woken: it commits, and leaves.
     """
     context.stable_member()
     if context.variant.point == "rebalancing":
@@ -77,11 +80,15 @@ def wakeup_of_a_member(context: ScenarioContext) -> None:
         held.release()
         synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=asked)
         context.expect_assigned(rule="S3", since=synced)
+    elif context.variant.point == "committing":
+        asked = _woken_in_a_commit(context)
     else:
         context.stop_polling(rule="T4")
         asked = context.wakeup(rule="T4")
     if context.variant.point == "poll":
+        since = context.now()
         context.broker.append_records()
+        context.watch(FETCHED_AHEAD_MS, "who fetches ahead has them by then", since=since)
         context.poll()
         context.expect_woken(rule="T4", since=asked)
         context.expect_records(rule="O4", since=asked, partitions=context.broker.partitions())
@@ -89,6 +96,20 @@ def wakeup_of_a_member(context: ScenarioContext) -> None:
         context.expect_heartbeats(rule="H3", since=asked, for_ms=450)
     closing = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=closing)
+
+
+def _woken_in_a_commit(context: ScenarioContext) -> Entry:
+    """The commit is unanswered when it is woken; then it is answered, and another one is made."""
+    held = hold(context, "OffsetCommit")
+    since = context.commit()
+    until_asked(context, "OffsetCommit", since)
+    asked = context.wakeup(rule="T4")
+    woken = context.expect_woken(rule="T4", since=asked)
+    held.release()
+    again = context.commit()
+    context.expect_answer("OffsetCommit", "NONE", rule="T4", since=woken)
+    context.expect_done(protocol.Commit(), rule="T4", since=again)
+    return asked
 
 
 @scenario(
@@ -102,7 +123,6 @@ def wakeup_of_a_member(context: ScenarioContext) -> None:
         Variant("syncing", point="SyncGroup", auto_commit=False, not_judged="M2"),
     ),
     timeout_ms=6_000,
-    quick=False,
 )
 def commit_while_rebalancing(context: ScenarioContext) -> None:
     """A cooperative member commits while a request of the round is unanswered, and again when the round is over.
@@ -115,7 +135,7 @@ def commit_while_rebalancing(context: ScenarioContext) -> None:
     if context.variant.point:
         held = held_round(context, context.variant.point)
         asked = context.commit()
-        context.watch_for_request("OffsetCommit", ms=LATE_ANSWER_MS, since=asked)
+        context.watch(LATE_ANSWER_MS, "OffsetCommit in mid-round", since=asked)
         held.release()
         since = context.expect_answer("SyncGroup", "NONE", rule="J2", since=asked)
         context.expect_done(protocol.Commit(), rule="J2", since=asked)
@@ -136,7 +156,6 @@ def commit_while_rebalancing(context: ScenarioContext) -> None:
         Variant("assigned", in_callback=(("partitions_assigned", "commit"),), auto_commit=False),
     ),
     timeout_ms=6_000,
-    quick=False,
 )
 def commit_in_a_callback(context: ScenarioContext) -> None:
     """The listener commits, and waits for it, at a rebalance and at close(): it works there, and nothing is begun anew.
@@ -152,6 +171,53 @@ def commit_in_a_callback(context: ScenarioContext) -> None:
 
 
 @scenario(
+    rules="D4 J1 J2 S3 H3 H4 C1 C3 C5 K1 K2 K4 M1 M7 O3 L1 L2 C7 W1",
+    source="ConsumerRebalanceListener (javadoc: commit in onPartitionsRevoked); KIP-429; KAFKA-10134",
+    rebalance="cooperative",
+    needs="callback_commit listener",
+    variants=(Variant(in_callback=(("partitions_revoked", "commit"),), auto_commit=False),),
+    timeout_ms=6_000,
+)
+def commit_in_a_callback_cooperative(context: ScenarioContext) -> None:
+    """A round takes one partition away, and the listener commits before it goes: with the generation that began."""
+    context.stable_member()
+    taken = context.broker.take_one_partition()
+    since = context.now()
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    joined = context.expect_request("JoinGroup", rule="H4", since=since)
+    first = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_event("partitions_revoked", rule="K2", since=joined, partition=taken)
+    again = context.expect_request("JoinGroup", rule="K2", since=first)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
+    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+@scenario(
+    rules="D4 J1 S3 H3 P1 P2 C1 M7 O3 W1",
+    source="KIP-62; librdkafka #4176, #4256",
+    needs="poll_interval pull",
+    variants=(Variant(auto_commit=False),),
+)
+def commits_but_does_not_poll(context: ScenarioContext) -> None:
+    """The application commits again and again, and polls no more: it has left when max.poll.interval.ms is over."""
+    context.stable_member()
+    stopped = context.stop_polling(rule="P1")
+    context.milestone("stopped polling")
+    left = None
+    for _ in range(TOO_LONG_MS // LATE_ANSWER_MS):
+        context.commit()
+        left = left or context.wait_for_request("LeaveGroup", within_ms=LATE_ANSWER_MS, since=stopped)
+    context.milestone("waited for expiry")
+    if left is None:
+        context.miss(
+            "P2", f"no LeaveGroup came within {TOO_LONG_MS} ms after the last poll (max.poll.interval.ms=1000)"
+        )
+    context.close()
+
+
+@scenario(
     rules="D4 J1 J2 S3 H3 C1 C3 C4 M7 O1 O3 O4 L1 L2 L5 W1",
     source="KAFKA-9620 (PR 8187); KAFKA-16933 (PR 16272); ConsumerCoordinator.onJoinPrepare, onJoinComplete",
     needs="raising_listener listener",
@@ -162,7 +228,6 @@ def commit_in_a_callback(context: ScenarioContext) -> None:
         Variant("closing", point="closing", in_callback=(("partitions_revoked", "raise"),), not_judged="O4"),
     ),
     timeout_ms=6_000,
-    quick=False,
 )
 def callback_raises(context: ScenarioContext) -> None:
     """A callback raises: poll() says so to the application, and the rebalance goes on, as does close().
@@ -184,5 +249,48 @@ def callback_raises(context: ScenarioContext) -> None:
         context.broker.append_records()
         context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
         context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+@scenario(
+    rules="D4 J1 J2 J9 S3 H3 C1 L1 L2 O3 W1",
+    source="ConsumerCoordinator.OffsetCommitResponseHandler (ILLEGAL_GENERATION); KAFKA-8487; KAFKA-9657",
+    needs="wakeup pull",
+    variants=(
+        Variant("rejoining", point="rejoining", auto_commit=False),
+        Variant("as-a-new-member", point="unsubscribed", auto_commit=False),
+        Variant("heartbeat-as-a-new-member", point="heartbeat", auto_commit=False),
+    ),
+    timeout_ms=6_000,
+)
+def refused_too_late(context: ScenarioContext) -> None:
+    """A commit, or a heartbeat, is unanswered when the member joins anew, and then refused: it was of another time.
+
+    It joins anew as it subscribes to another topic besides, or as it unsubscribes and subscribes again. The next answer
+    on that connection is that to JoinGroup, and it counts: SyncGroup follows, and no second JoinGroup.
+    """
+    context.stable_member()
+    if context.variant.point == "heartbeat":
+        release = context.broker.hold("Heartbeat", "UNKNOWN_MEMBER_ID")
+        until_asked(context, "Heartbeat", context.now())
+    else:
+        release = context.broker.hold("OffsetCommit", "ILLEGAL_GENERATION")
+        until_asked(context, "OffsetCommit", context.commit())
+        asked = context.wakeup(rule="J2")
+        context.reached(is_woken, "a call that is woken", LATE_ANSWER_MS / 100, since=asked)
+    joins = context.now()
+    if context.variant.point != "rejoining":
+        context.expect_done(protocol.Unsubscribe(), rule="L1", since=context.unsubscribe())
+        context.wait_for_request("LeaveGroup", within_ms=LATE_ANSWER_MS, since=joins)
+        context.subscribe_to(context.variant.topic)
+    else:
+        context.send_subscribe(context.variant.topic, "one")
+    context.poll()
+    context.reached(lambda e: e.kind == "request" and e.api == "JoinGroup", "JoinGroup", 3.0, since=joins)
+    release()
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joins)
+    context.expect_assigned(rule="S3", since=joins)
+    context.expect_heartbeats(rule="H3", since=synced, for_ms=450)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import reads_on
 
 INTERVAL_MS: Final = 300
+GOES_ON_WITHIN_MS: Final = 2_000
+"""A poll, a callback, and a heartbeat or two."""
 
 
 @scenario(
@@ -57,3 +61,31 @@ def commits_in_order(context: ScenarioContext) -> None:
     context.expect_answer("OffsetCommit", "NONE", rule="M5", since=since)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 M3 M7 O1 O3 W1",
+    source="ConsumerCoordinator.onJoinPrepare (a commit that fails ends nothing); KAFKA-13563",
+    needs="auto_commit",
+    timeout_ms=6_000,
+)
+def commit_before_the_round_fails(context: ScenarioContext) -> None:
+    """The group rebalances, and the commit before it is refused for good: the member joins all the same, and soon."""
+    context.stable_member()
+    context.broker.append_records()
+    since = context.now()
+    context.expect_records(rule="O1", since=since, partitions=context.broker.partitions())
+    context.broker.answer_next("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    is_refused = _is_answered("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
+    refused = context.reached(is_refused, "OffsetCommit before JoinGroup", 3.0, since=since)
+    joined = context.wait_for_request("JoinGroup", within_ms=GOES_ON_WITHIN_MS, since=refused)
+    if joined is None:
+        context.miss("M3", f"no JoinGroup within {GOES_ON_WITHIN_MS} ms after its commit was refused")
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=joined)
+    context.expect_assigned(rule="S3", since=joined)
+    reads_on(context, synced)
+
+
+def _is_answered(api: str, error: str) -> Callable[[Entry], bool]:
+    return lambda entry: (entry.kind, entry.api, entry.error) == ("response", api, error)

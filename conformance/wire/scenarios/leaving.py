@@ -9,7 +9,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import beats_on, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import beats_on, held_round, hold, until_asked
 from groupspec.impl.broker.actions import CloseConnection, NeverReply
 
 LATE_ANSWER_MS: Final = 300
@@ -167,3 +167,43 @@ def unsubscribe_on_the_way(context: ScenarioContext) -> None:
     context.expect_assigned(rule="S3", since=again)
     context.expect_records(rule="O1", since=again, partitions=context.broker.partitions())
     beats_on(context, synced)
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 C3 K1 K2 K4 O3 L1 L2 L5 C7 M1 M4 M7 W1",
+    source="KIP-429; KafkaConsumer.close; ConsumerCoordinator.onJoinComplete, onLeavePrepare",
+    rebalance="cooperative",
+    needs="pull listener",
+    variants=(
+        Variant("polling", point="polling"),
+        Variant("closing", point="closing", not_judged="K2"),
+        Variant("unsubscribing", point="unsubscribing", not_judged="K2 L5"),
+    ),
+    timeout_ms=6_000,
+)
+def revoked_between_polls(context: ScenarioContext) -> None:
+    """The answer to SyncGroup takes one partition away while the application is between two polls, with records ready.
+
+    What comes next gives that partition up, once, and returns none of its records: the next poll, unsubscribe() or
+    close(), which give up the others too.
+    """
+    context.stable_member()
+    taken = context.broker.take_one_partition()
+    held = held_round(context, "SyncGroup")
+    context.stop_polling(rule="J2")
+    since = context.now()
+    context.broker.append_records()
+    context.watch(LATE_ANSWER_MS, "who fetches ahead has records of what goes", since=since)
+    held.release()
+    context.watch(LATE_ANSWER_MS, "the answer to SyncGroup has come", since=context.now())
+    if context.variant.point == "polling":
+        context.poll()
+        context.expect_event("partitions_revoked", rule="K2", since=since, partition=taken)
+        again = context.expect_request("JoinGroup", rule="K2", since=since)
+        context.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
+    elif context.variant.point == "unsubscribing":
+        asked = context.unsubscribe()
+        context.expect_done(protocol.Unsubscribe(), rule="L1", since=asked)
+        context.wait_for_request("LeaveGroup", within_ms=LATE_ANSWER_MS, since=asked)
+    asked = context.ask_to_close()
+    context.expect_event("shutdown_complete", rule="L2", since=asked)

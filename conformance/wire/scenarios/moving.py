@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import hold, reads_on, until_asked
-from groupspec.impl.broker.actions import Hold
+from groupspec.conformance.wire.scenarios.steps import beats_on, hold, reads_on, until_asked
+from groupspec.impl.broker.actions import Hold, Reply
 
 LOADS_FOR_MS: Final = 500
+UNKNOWN_FOR_MS: Final = 1_600
+GIVEN_UP: Final = ("partitions_lost", "partitions_revoked")
 REACHED_WITHIN_S: Final = 6.0
 POINTS: Final = (
     Variant("joining", point="JoinGroup"),
@@ -60,7 +63,6 @@ def coordinator_moves_twice(context: ScenarioContext) -> None:
     source="CoordinatorRuntime.withActiveContextOrThrow",
     variants=POINTS,
     timeout_ms=6_000,
-    quick=False,
 )
 def coordinator_loads(context: ScenarioContext) -> None:
     """The coordinator moves while a request waits, and the new one has to load the group: not at once, but it will.
@@ -75,3 +77,55 @@ def coordinator_loads(context: ScenarioContext) -> None:
     context.watch(LOADS_FOR_MS, "what is asked of a coordinator that is loading", since=found)
     context.broker.end_move()
     reads_on(context, context.now())
+
+
+@scenario(
+    rules="D3 D4 J1 J2 J4 J6 S3 H3 C1 K1 K4 M7 O2 O3 O4 W1",
+    source="KAFKA-10870 (PR 9792); AbstractCoordinator.JoinGroupResponseHandler; KAFKA-12898 (PR 10878)",
+    rebalance="cooperative",
+    variants=(
+        Variant("rebalancing", point="REBALANCE_IN_PROGRESS"),
+        Variant("loading", point="COORDINATOR_LOAD_IN_PROGRESS"),
+    ),
+    timeout_ms=6_000,
+)
+def join_refused_in_passing(context: ScenarioContext) -> None:
+    """A JoinGroup in mid-life is refused as the broker could not write the group down, or is loading it.
+
+    It is no error for the application, and no loss: the member keeps what it has, says the same again, and reads on.
+    """
+    context.stable_member()
+    since = context.now()
+    context.broker.answer_next("JoinGroup", context.variant.point)
+    context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
+    refused = context.expect_answer("JoinGroup", context.variant.point, rule="J2", since=since)
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=refused)
+    context.broker.append_records()
+    context.expect_records(rule="O4", since=synced, partitions=context.broker.partitions())
+    beats_on(context, synced)
+
+
+@scenario(
+    rules="D1 D3 D4 J1 P2 S3 H3 C1 O3 W1",
+    source="MINOR #5308 (KafkaConsumer.poll without a coordinator); KIP-62",
+    needs="poll_interval pull",
+    variants=(Variant(auto_commit=False),),
+    timeout_ms=6_000,
+    poll_interval_ms=1_000,
+)
+def coordinator_long_unknown(context: ScenarioContext) -> None:
+    """Nobody coordinates for longer than max.poll.interval.ms, while the application polls all the time.
+
+    The session is longer, so the member is still one, and goes on as it is when the coordinator is back.
+    """
+    context.stable_member()
+    context.broker.move_coordinator()
+    back: list[Entry] = []
+    is_out = "nobody coordinates"
+    context.broker.do_always("FindCoordinator", Reply("COORDINATOR_NOT_AVAILABLE"), is_out, lambda _: not back)
+    moved = context.expect_answer("Heartbeat", "NOT_COORDINATOR", rule="D1")
+    if context.log.wait(lambda e: e.kind in GIVEN_UP, UNKNOWN_FOR_MS / 1000, moved.at_us) is not None:
+        context.miss("P2", "it gave its membership up, although the application polled all the time")
+    back.append(context.now())
+    found = context.expect_answer("FindCoordinator", "NONE", rule="D3", since=back[0])
+    beats_on(context, found)

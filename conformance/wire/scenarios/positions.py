@@ -7,9 +7,15 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, held_round, until_asked
+from groupspec.conformance.wire.scenarios.steps import (
+    REACHED_WITHIN_S,
+    announced_round,
+    beats_on,
+    held_round,
+    until_asked,
+)
 from groupspec.impl.broker.actions import Hold
-from groupspec.impl.core.messages import ListOffsetsRequest, TopicPartition
+from groupspec.impl.core.messages import FetchRequest, ListOffsetsRequest, TopicPartition
 
 EVERY: Final = tuple(TopicPartition("orders", number) for number in range(4))
 COMMITTED, UNCOMMITTED = EVERY[0], EVERY[1]
@@ -25,7 +31,6 @@ PAUSED_MS: Final = 400
     needs="seek pull",
     variants=(Variant("joining", point="JoinGroup"), Variant("syncing", point="SyncGroup")),
     timeout_ms=6_000,
-    quick=False,
 )
 def seek_while_rebalancing(context: ScenarioContext) -> None:
     """A cooperative member seeks backwards while the answer to a request of the round is still to come.
@@ -49,7 +54,6 @@ def seek_while_rebalancing(context: ScenarioContext) -> None:
     needs="seek pull",
     variants=(Variant("reading-committed", point="OffsetFetch"), Variant("reading-beginning", point="ListOffsets")),
     timeout_ms=6_000,
-    quick=False,
 )
 def seek_before_a_position(context: ScenarioContext) -> None:
     """A new member seeks while its position is still being looked up: the late answer must not take that back.
@@ -78,11 +82,34 @@ def seek_before_a_position(context: ScenarioContext) -> None:
 
 
 @scenario(
+    rules="D4 J1 J2 S3 H3 C1 M7 O3 O4 O5 W1",
+    source="KafkaConsumer.seek; Fetcher (a fetched record is returned if its position is still the same)",
+    needs="seek pull",
+    timeout_ms=6_000,
+)
+def seek_while_fetching(context: ScenarioContext) -> None:
+    """A member seeks backwards while a Fetch from where it was is unanswered: that answer's records are dropped."""
+    context.stable_member()
+    held = Hold()
+
+    def is_meant(message: object) -> bool:
+        return isinstance(message, FetchRequest) and COMMITTED in message.offsets
+
+    context.broker.do_next("Fetch", held, "it is answered later", lambda event: is_meant(event.message))
+    since = context.now()
+    context.reached(lambda e: e.kind == "request" and is_meant(e.message), "Fetch", REACHED_WITHIN_S, since=since)
+    sought = context.seek(COMMITTED, 1, rule="O5")
+    context.broker.append_records()
+    held.release()
+    context.expect_records(rule="O3", since=sought, partitions=context.broker.partitions())
+    beats_on(context, sought)
+
+
+@scenario(
     rules="D4 J1 J2 S3 H3 H4 C1 C3 M7 O1 O3 O4 O5 Q5 W1",
     source="KafkaConsumer.pause; SubscriptionState.isFetchable",
     needs="pause pull listener",
     timeout_ms=6_000,
-    quick=False,
 )
 def pause_over_a_rebalance(context: ScenarioContext) -> None:
     """Partitions are paused, an eager rebalance takes them and gives them back, and they are resumed.
@@ -109,7 +136,6 @@ def pause_over_a_rebalance(context: ScenarioContext) -> None:
     rebalance="cooperative",
     needs="pause pull listener",
     timeout_ms=6_000,
-    quick=False,
 )
 def pause_over_a_rebalance_cooperative(context: ScenarioContext) -> None:
     """Everything is paused, a round takes one partition away, and the next one gives it back.

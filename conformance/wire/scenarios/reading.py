@@ -20,7 +20,6 @@ STEPS: Final = ("JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets", "Fetch")
     needs="pull",
     variants=tuple(Variant(f"late-{api.lower()}", poll_ms=LONG_POLL_MS, point=api) for api in STEPS),
     timeout_ms=6_000,
-    quick=False,
 )
 def long_poll(context: ScenarioContext) -> None:
     """One long poll, and the answer to one step comes late: the poll goes on with what follows, and has the records.

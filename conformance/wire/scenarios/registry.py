@@ -27,7 +27,7 @@ def scenario(
     variants: Sequence[Variant] = (PLAIN,),
     retry_backoff_ms: int = 100,
     timeout_ms: int = SMALL_TIMEOUT_MS,
-    quick: bool = True,
+    poll_interval_ms: int = 0,
     members: int = 1,
 ) -> Callable[[Story], Story]:
     """Registers a scenario; its id is the function's name with dashes.
@@ -40,7 +40,7 @@ def scenario(
         variants: The ways in which it is run.
         retry_backoff_ms: As the client is told.
         timeout_ms: Session timeout and poll interval.
-        quick: Whether it belongs to the profile `quick`; else to `full` only.
+        poll_interval_ms: The latter, if it is another.
         members: 2 if another process of the same client is in the group, `context.other`.
     """
 
@@ -59,7 +59,7 @@ def scenario(
             variants=variants,
             retry_backoff_ms=retry_backoff_ms,
             timeout_ms=timeout_ms,
-            quick=quick,
+            poll_interval_ms=poll_interval_ms,
             members=members,
             doc=story.__doc__ or "",
         )

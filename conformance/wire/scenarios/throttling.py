@@ -49,7 +49,6 @@ def throttled(context: ScenarioContext, since: Entry) -> Entry:
         }.items()
     ),
     timeout_ms=SESSION_MS,
-    quick=False,
 )
 def throttled_on_the_way(context: ScenarioContext) -> None:
     """On its way into the group a client is over its quota: it goes on when that time is over.
@@ -78,7 +77,6 @@ def throttled_on_the_way(context: ScenarioContext) -> None:
         Variant("committing", point="OffsetCommit", auto_commit=False, not_judged="J4 H4"),
     ),
     timeout_ms=SESSION_MS,
-    quick=False,
 )
 def throttled_member(context: ScenarioContext) -> None:
     """A member is over its quota: it is silent for that time, stays a member, and goes on where it was.
@@ -138,7 +136,6 @@ def close_while_throttled(context: ScenarioContext) -> None:
         for name, point in {"joining": "JoinGroup", "syncing": "SyncGroup", "beating": "Heartbeat"}.items()
     ),
     timeout_ms=SESSION_MS,
-    quick=False,
 )
 def throttled_by_an_old_broker(context: ScenarioContext) -> None:
     """A broker before KIP-219 holds its answer back for who is over its quota, and says so in it: that was all.

@@ -49,7 +49,6 @@ def _share_and_take_over(context: ScenarioContext) -> None:
     source="KIP-62; ConsumerCoordinator.onLeaderElected; AbstractPartitionAssignor",
     variants=BOTH,
     timeout_ms=6_000,
-    quick=False,
     members=2,
 )
 def two_members(context: ScenarioContext) -> None:
@@ -67,7 +66,6 @@ def two_members(context: ScenarioContext) -> None:
     rebalance="cooperative",
     variants=(BOTH[0], replace(BOTH[1], not_judged="K2")),
     timeout_ms=6_000,
-    quick=False,
     members=2,
 )
 def two_members_cooperative(context: ScenarioContext) -> None:
@@ -84,7 +82,6 @@ def two_members_cooperative(context: ScenarioContext) -> None:
         Variant("replaces", point="replaces", more=INSTANCE, not_judged="X2"),
     ),
     timeout_ms=6_000,
-    quick=False,
     members=2,
 )
 def static_restart(context: ScenarioContext) -> None:

@@ -13,6 +13,7 @@ LOOKS_OFTEN: Final = (("metadata.max.age.ms", "300"),)
 GROWN: Final = 6
 PATTERN: Final = "^orders.*"
 REACHED_WITHIN_S: Final = 6.0
+LATE_ANSWER_MS: Final = 300
 
 
 def _grows(context: ScenarioContext) -> None:
@@ -54,7 +55,6 @@ def topic_grows_cooperative(context: ScenarioContext) -> None:
     needs="pattern",
     variants=(Variant(more=LOOKS_OFTEN, pattern=PATTERN),),
     timeout_ms=3_000,
-    quick=False,
 )
 def topic_matches(context: ScenarioContext) -> None:
     """The client subscribes by a pattern, and a topic comes that matches it: it is noticed, assigned, and read.
@@ -132,4 +132,25 @@ def subscription_changes(context: ScenarioContext) -> None:
         context.watch_for_request("JoinGroup", ms=300)
         held.release()
     context.expect_records(rule="S3", since=changed, partitions=frozenset({"one-0"}))
+    beats_on(context, context.now())
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 C3 O3 W1",
+    source="KAFKA-3949; ConsumerCoordinator.onJoinComplete (the subscription may have changed in mid-round)",
+    variants=(Variant("joining", point="JoinGroup"), Variant("syncing", point="SyncGroup")),
+    timeout_ms=6_000,
+)
+def subscription_grows(context: ScenarioContext) -> None:
+    """The application subscribes to one topic more in mid-round: what that round assigns still fits, and is not all."""
+    held = hold(context, context.variant.point)
+    before = context.now()
+    context.subscribe()
+    context.poll()
+    until_asked(context, context.variant.point, before)
+    context.send_subscribe(context.variant.topic, "one")
+    context.watch(LATE_ANSWER_MS, "JoinGroup in mid-round", since=context.now())
+    held.release()
+    changed = context.now()
+    context.expect_records(rule="J1", since=changed, partitions=context.broker.partitions() | {"one-0"})
     beats_on(context, context.now())

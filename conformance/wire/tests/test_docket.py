@@ -23,7 +23,7 @@ from groupspec.conformance.wire.docket import Entry, entries, explanation
 from groupspec.conformance.wire.live_cases import LIVE_CASES
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.results_json import as_json
-from groupspec.conformance.wire.scenarios import FULL, all_cases
+from groupspec.conformance.wire.scenarios import FULL, all_cases, written_cases
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
@@ -95,7 +95,7 @@ def test_what_is_no_entry_is_refused(spoil: dict[str, object]) -> None:
 
 
 def test_the_report_says_what_the_docket_explains(capsys: pytest.CaptureFixture[str]) -> None:
-    case = next(each for each in all_cases() if each.id == "member-unknown")
+    case = next(each for each in written_cases() if each.id == "member-unknown")
     explained = explanation("kgo", "1.22.2", "J4", case.id, "DEVIATION")
     combined = combine([Judgement(Verdict.DEVIATION, "an old id")])
     row = Row(case, "J4", combined, seconds=1.0, replay="groupspec conform kgo", docket=explained)

@@ -23,7 +23,7 @@ from groupspec.conformance.wire.judging import Outcome, judge_run, symptoms
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
-from groupspec.conformance.wire.scenarios import all_cases
+from groupspec.conformance.wire.scenarios import all_cases, written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
@@ -32,7 +32,7 @@ from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
 
 STALL = ((2_100_000, 2_400_000),)
-CASE = next(case for case in all_cases() if case.id == "rebalance-eager")
+CASE = next(case for case in written_cases() if case.id == "rebalance-eager")
 
 
 def result_of(story: WireRun, outcome: Outcome | None = None, stalls: tuple[tuple[int, int], ...] = ()) -> CaseResult:
@@ -189,7 +189,7 @@ def unsupported(reason: str) -> Row:
 
 
 def test_each_source_of_a_finding_is_told_once_and_whose_it_is() -> None:
-    lost = next(case for case in all_cases() if case.scenario.source.startswith("KIP-429 (onPartitionsLost)"))
+    lost = next(case for case in written_cases() if case.scenario.source.startswith("KIP-429 (onPartitionsLost)"))
     told = lost.sources(RULES["C2"])
     assert told.count("KIP-429") == 1
     assert told.endswith("; of the scenario: AbstractCoordinator.HeartbeatResponseHandler")

@@ -15,7 +15,7 @@ from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.judging import Outcome, judge_run
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in, save
-from groupspec.conformance.wire.scenarios import all_cases
+from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import WireRun
 from groupspec.conformance.wire.verdicts import BROKEN, Verdict
@@ -27,7 +27,7 @@ FILES = recordings_in([CORPUS])
 
 def result_of(story: WireRun, outcome: Outcome | None = None) -> CaseResult:
     """A story as a run."""
-    case = next(case for case in all_cases() if case.id == "rebalance-eager")
+    case = next(case for case in written_cases() if case.id == "rebalance-eager")
     history, ended = story.history(), outcome or Outcome()
     judged = judge_run(case.rules, history, ended)
     return CaseResult(Client("a client", ("true",)), case, "fake", "1", history, ended, judged, 2.0)

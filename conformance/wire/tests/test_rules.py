@@ -12,7 +12,13 @@ from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.protocol import CALLBACKS, FEATURES
 from groupspec.conformance.wire.rules import CHECKERS, judge
 from groupspec.conformance.wire.rules.heartbeats import heartbeats_are_regular
-from groupspec.conformance.wire.tests import stories, stories_of_applications, stories_of_leaders, stories_of_quotas
+from groupspec.conformance.wire.tests import (
+    stories,
+    stories_of_applications,
+    stories_of_latecomers,
+    stories_of_leaders,
+    stories_of_quotas,
+)
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
@@ -151,6 +157,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_leaders.ROWS,
     *stories_of_applications.ROWS,
     *stories_of_quotas.ROWS,
+    *stories_of_latecomers.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
     ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),
@@ -450,7 +457,8 @@ def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[
 
 
 @pytest.mark.parametrize(
-    ("rule", "how", "good"), [row[:3] for row in (*stories_of_leaders.ROWS, *stories_of_quotas.ROWS)]
+    ("rule", "how", "good"),
+    [row[:3] for row in (*stories_of_leaders.ROWS, *stories_of_quotas.ROWS, *stories_of_latecomers.ROWS)],
 )
 def test_the_run_kept_that_rule_before_it_was_spoiled(rule: str, how: str, good: Callable[[], WireRun]) -> None:
     judgement = judge(rule, good().history())

@@ -1,0 +1,65 @@
+"""The profile quick: how it is chosen, and that what is committed finds enough in its time."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+import msgspec
+import pytest
+
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.wire.scenarios import QUICK_CASES, all_cases, case_of, written_cases
+from groupspec.conformance.wire.virtual.run import Trial, run_apart
+from groupspec.conformance.wire_kills import quick
+from groupspec.conformance.wire_kills.matrix import Fate, Found, WireKills, committed
+
+DRAWN: Final = 40
+MADE: Final = committed() or pytest.fail("there is no wire kill matrix: `groupspec verify --wire-mutation` computes it")
+
+
+def found_by(mutants: dict[str, str]) -> WireKills:
+    """A matrix of all cases that are written by hand: mutant -> cases that find it."""
+    fates = {
+        mutant: Fate("", "background", 9, 9, 0, tuple(Found(case, ("H1",), 1.0) for case in cases.split()))
+        for mutant, cases in mutants.items()
+    }
+    return WireKills(2, {case.id: 6.0 if case.id == "long-poll/late-fetch" else 3.0 for case in written_cases()}, fates)
+
+
+def test_a_case_is_chosen_that_finds_most_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick, "BUDGET_S", 2 * (quick.PROCESS_S + 0.5))
+    made = found_by({"A": "first-join topic-grows", "B": "topic-grows", "C": "long-poll/late-fetch static-member"})
+    assert quick.chosen(made) == ["static-member", "topic-grows"]
+    assert quick.share_of_kills(made, ["topic-grows"]) == 2 / 3
+
+
+def test_what_time_is_left_goes_to_what_real_clients_do_and_to_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick, "BUDGET_S", 1_000.0)
+    chosen = [case for case in written_cases() if case.id in quick.chosen(found_by({}))]
+    assert {rule for case in chosen for rule in case.rules} == {rule for case in written_cases() for rule in case.rules}
+    assert len(chosen) < len(written_cases())
+
+
+def test_what_is_committed_finds_enough_in_its_time() -> None:
+    assert list(quick.problems(MADE)) == []
+    assert {case.id for case in all_cases()} == QUICK_CASES
+
+
+def test_a_choice_that_finds_too_little_or_takes_too_long_is_refused() -> None:
+    told = [*quick.problems(MADE, ["first-join"]), *quick.problems(MADE, [case.id for case in written_cases()])]
+    assert [each.split()[1] for each in told] == ["finds", "takes"]
+    assert list(quick.problems(MADE, ["no-such-case"])) == ["quick.json names cases that are not there: no-such-case"]
+
+
+@pytest.mark.realtime
+@pytest.mark.exhaustive
+def test_cases_find_what_the_matrix_says() -> None:
+    """A few kills, drawn anew with each matrix; the same rules are broken, as nothing depends on the machine."""
+    kills = [(mutant, found) for mutant, fate in MADE.fates.items() for found in fate.found_by]
+    for mutant, found in random.Random(msgspec.json.encode(MADE)).sample(kills, DRAWN):
+        case = case_of(found.case)
+        assert case is not None
+        design = MADE.fates[mutant].design
+        told = run_apart(Trial(case, MUTANTS[mutant].change, "heartbeat" if design == "heartbeat" else "background"))
+        assert told.broken == found.rules, f"{mutant} in {case.id}"
