@@ -72,9 +72,10 @@ class Metadata:
         """The application polled: what matters now is what it subscribed to, what it has, and what its group has."""
         self._told.clear()
         self._wants_all = self._subscription.has_pattern()
-        self._wanted = {partition.topic for partition in self._subscription.assignment()}
+        before, self._wanted = self._wanted, {partition.topic for partition in self._subscription.assignment()}
         self.want(self._subscription.topics())
         self.want(self._leader.watched_topics())
+        self._missing -= self._wanted - before  # nobody has asked for these meanwhile: they may be there by now
 
     def refresh(self, topics: Iterable[str] = ()) -> None:
         """Ask again as soon as the backoff allows."""

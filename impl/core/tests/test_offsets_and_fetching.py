@@ -557,6 +557,19 @@ def test_a_topic_that_does_not_exist_is_asked_for_again_once_in_a_while() -> Non
     assert scene.errors() == []
 
 
+def test_a_topic_that_was_missing_is_asked_for_as_soon_as_it_is_wanted_again() -> None:
+    scene = Scene({"bills": 1}).start()
+    for topic in ("orders", "bills"):
+        scene.do(Subscribe((topic,)))
+        scene.poll()
+        scene.pass_ms(2_000)
+    before = len(scene.sent(MetadataRequest))
+    scene.do(Subscribe(("orders",)))
+    scene.poll()
+    scene.pass_ms(100)
+    assert len(scene.sent(MetadataRequest)) == before + 1
+
+
 @pytest.mark.parametrize(
     ("error", "reported"), [("LEADER_NOT_AVAILABLE", 0), ("TOPIC_AUTHORIZATION_FAILED", 1), ("INVALID_REQUEST", 1)]
 )
