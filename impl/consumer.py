@@ -225,11 +225,21 @@ class Consumer(PartitionCalls):
             self._need_background()
             self._positions.poll_started()
             self._driver.submit(events.Poll(raises=self._callbacks.has_error()))
-            self._callbacks.raise_error()
+            self._raise_error()
             self._polled_ms = self._runtime.now_ms()
             if self._positions.does_commit_await_poll():
                 self._driver.settle(self._polled_ms + max(timeout_ms, QUIET_MS))
             return ConsumerRecords(self._poll_until(self._polled_ms + timeout_ms, at_most))
+
+    def _raise_error(self) -> None:
+        """Callbacks that are due run before: who is fenced hears of it in each poll, and no later one would run them.
+
+        (As Java's AsyncKafkaConsumer.processBackgroundEvents: all events, and then the first error.)
+        """
+        if self._callbacks.has_error():
+            self._call_guard.check_interrupted()
+            self._callbacks.serve()
+            self._callbacks.raise_first()
 
     def _poll_until(self, deadline_ms: int, at_most: int) -> list[ConsumerRecord]:
         while True:

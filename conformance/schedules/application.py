@@ -69,7 +69,7 @@ class Application:
         self._consumer: Consumer | None = None
         self.ledger = Ledger(scenario, group)
         self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
-        self._looking = Looking(scenario, group, self.ledger, self._questions)
+        self._looking = Looking(scenario, group, self.ledger, self._questions, requests.asking)
         self._reading = Reading(runtime, scenario, requests, self.ledger, self._outcomes, self._questions)
         self._choosing = Choosing(runtime, scenario, group, requests, self.ledger)
         self._parting = Parting(
@@ -80,7 +80,7 @@ class Application:
         )
         self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
-        requests.owned = self.ledger.owned
+        requests.owned, requests.moved = self.ledger.owned, self.ledger.moved
         self.ledger.begins_anew = requests.asking.begins_anew
         group.hears = self.hears
 
@@ -111,7 +111,7 @@ class Application:
                 self._during_callback(partitions, may_time_out=False)
             finally:
                 self.ledger.forget(partitions)
-                self._reading.released_ms = self._runtime.now_ms()
+                self._reading.released_ms = self._requests.released_ms = self._runtime.now_ms()
 
     def on_partitions_lost(self, partitions: list[TopicPartition]) -> None:
         """See RebalanceListener."""
@@ -122,7 +122,7 @@ class Application:
                 self._during_callback(partitions, may_time_out=True)
             finally:
                 self.ledger.forget(partitions)
-                self._reading.released_ms = self._runtime.now_ms()
+                self._reading.released_ms = self._requests.released_ms = self._runtime.now_ms()
 
     def _expect_known(self, partitions: list[TopicPartition], how: str) -> None:
         self._reading.callbacks += 1
@@ -137,7 +137,7 @@ class Application:
     def _expect_committed(self, partitions: list[TopicPartition]) -> None:
         """With auto-commit a rebalance in poll() commits all that was returned, if nothing keeps it from it.
 
-        A position that was set by seek() after the commit, and before the poll that runs the callback, is none of it;
+        A position that was set by seek() after the commit was sent, or before the poll that runs the callback, is none;
         nor is what goes because the application has chosen other topics while that commit was under way: there is no
         second one (the member's rows of `subscription_changed` while it prepares; so Kafka's
         ConsumerCoordinator.onJoinPrepare, which revokes what is unsubscribed by the time that its one commit is done).
@@ -149,7 +149,7 @@ class Application:
         chosen_late = self._choosing.chosen_ms >= self._requests.committed_ms
         wants, vanish = self._choosing.wanted.covers, scenario.topics_vanish
         unwanted = {tp for tp in partitions if tp.topic in vanish or (chosen_late and not wants(tp.topic))}
-        for partition in set(partitions) - self.ledger.sought - unwanted:
+        for partition in set(partitions) - self.ledger.sought - self.ledger.moved - unwanted:
             position, committed = self.ledger.next.get(partition), self._group.committed.get(partition)
             places = () if position is None else (position, self._group.logs.passes(position))
             assert position is None or committed in places, (
@@ -228,6 +228,7 @@ class Application:
         with suppress(KafkaError, CallbackRaised, CannotSend):
             consumer.close(timeout_ms)
         alone = before == (True, self._rests) and self._is_resting and len(self._others) == 1
+        alone &= not self._scenario.timers_race  # else it may give the driver up before that has had its turn
         owned = set() if self._scenario.manual else self.ledger.owned
         assert not alone or not owned, f"closed, and {owned} were never revoked (rules C1, C7)"
 
@@ -269,6 +270,8 @@ class Application:
         else:
             with self._outcomes.of(name, self._requests):
                 self._ask(consumer, name, sorted(self.ledger.owned) if partitions is None else partitions)
+        if self._scenario.manual and self._parting.was_interrupted:  # it goes on without the call, and tells nobody
+            self.ledger.forget(self.ledger.owned - consumer.assignment())
         lost = self.ledger.owned - consumer.assignment()
         assert not lost or self._scenario.is_closed_by_others, f"after {name} {lost} are gone without a callback (C1)"
 

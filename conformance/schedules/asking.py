@@ -55,6 +55,7 @@ class Asking:
 
     Attributes:
         subscribed: The topics that the application may want, with EVERYTHING if by pattern.
+        inquired: Topics of partitions that it has asked about.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool) -> None:
@@ -68,6 +69,7 @@ class Asking:
         self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, since the last Metadata
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self.subscribed = frozenset(scenario.topics)
+        self.inquired: set[str] = set()
         self._wanted: list[tuple[int, frozenset[str]]] = [(0, self.subscribed)]
 
     # What happens -----------------------------------------------------------------------------------------------------
@@ -128,6 +130,7 @@ class Asking:
         if isinstance(request, MetadataRequest) and not scenario.leads:
             asked = {EVERYTHING} if request.topics is None else set(request.topics)
             foreign = asked - self._may_want(owned, now_ms)
+            foreign -= self.inquired
             foreign -= {EVERYTHING} if "topics" in scenario.all_calls else set()
             assert not foreign, f"Metadata of {foreign}, which nobody wants any more (rule J8)"
         self._expect_leader(request, unanswered, now_ms)

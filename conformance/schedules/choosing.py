@@ -58,6 +58,7 @@ class Choosing:
         before, chosen_ms = self.wanted, self.chosen_ms
         self.wanted, self.chosen_ms = self._others(), self._runtime.now_ms()
         self._requests.rounds.may_come(self.chosen_ms)
+        self._requests.rounds.changes += 1
         self._say()
         try:
             self.choose(consumer, listener)

@@ -24,6 +24,7 @@ class Ledger:
         owned: What was assigned, and not revoked or lost since.
         paused: What of that the application has paused.
         sought: Where it has set the position since the last poll.
+        moved: Where it has set the position since the last commit was sent.
         next: The offset of the next record; None: it is to be read from the committed offset.
         processed: All that may be committed from now on, if that is limited.
         begins_anew: Told of what is read from elsewhere from now on, or is not owned any more.
@@ -38,6 +39,7 @@ class Ledger:
         self.owned: set[TopicPartition] = set()
         self.paused: set[TopicPartition] = set()
         self.sought: set[TopicPartition] = set()
+        self.moved: set[TopicPartition] = set()
         self.next: dict[TopicPartition, int | None] = {}
         self.processed: dict[TopicPartition, int | None] | None = None
         self.begins_anew: Callable[[Iterable[TopicPartition]], None] = lambda _: None
@@ -73,6 +75,7 @@ class Ledger:
         self.next[partition] = offset
         self._epochs.pop(partition, None)
         self.sought.add(partition)
+        self.moved.add(partition)
         self.begins_anew([partition])
 
     def seeks_by_time(self, partition: TopicPartition) -> None:
@@ -80,6 +83,7 @@ class Ledger:
         self.next[partition] = None
         self._epochs.pop(partition, None)
         self.sought.add(partition)
+        self.moved.add(partition)
         self._group.given_up([partition])
         self.begins_anew([partition])
 
@@ -95,6 +99,7 @@ class Ledger:
             self._expect_at(partition, record.offset, record.leader_epoch)
             self.next[partition], self._epochs[partition] = record.offset + 1, record.leader_epoch
             read.add(partition)
+        self.moved -= read
         for partition in read:
             self._reached.setdefault(partition, set()).add(self.next[partition] or 0)
             self._written[partition, self.next[partition]] = self._epochs[partition]

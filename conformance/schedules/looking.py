@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
+from groupspec.conformance.schedules.asking import Asking
 from groupspec.conformance.schedules.group import ENDS, MOMENTS, RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.questions import CALL_MS, Questions
@@ -26,7 +27,10 @@ ASKED_OF: Final = 2
 class Looking:
     """Of one application."""
 
-    def __init__(self, scenario: Scenario, group: RacingGroup, ledger: Ledger, questions: Questions) -> None:
+    def __init__(
+        self, scenario: Scenario, group: RacingGroup, ledger: Ledger, questions: Questions, asking: Asking
+    ) -> None:
+        self._asking = asking
         self._scenario = scenario
         self._group = group
         self._ledger = ledger
@@ -58,10 +62,15 @@ class Looking:
 
     # The log ----------------------------------------------------------------------------------------------------------
 
+    def _inquires(self, asked: set[tuple[TopicPartition, int]]) -> None:
+        """Who leads these, may be asked, and then they."""
+        self._group.asked |= asked
+        self._asking.inquired |= {partition.topic for partition, _ in asked}
+
     def _ask_limits(
         self, name: str, ask: Callable[..., Mapping[TopicPartition, int]], asked: list[TopicPartition], timestamp: int
     ) -> None:
-        self._group.asked |= {(partition, timestamp) for partition in asked}
+        self._inquires({(partition, timestamp) for partition in asked})
         with self._questions.limited(f"{name}()"):
             found = ask(asked, timeout_ms=CALL_MS)
         expected = dict.fromkeys(asked, ENDS[timestamp])
@@ -70,7 +79,7 @@ class Looking:
     def _ask_times(self, consumer: Consumer, asked: list[TopicPartition]) -> None:
         """The first record of a moment: of the second partition it lies in the future."""
         times = dict(zip(asked, sorted(MOMENTS), strict=False))
-        self._group.asked |= set(times.items())
+        self._inquires(set(times.items()))
         with self._questions.limited("offsets_for_times()"):
             found = consumer.offsets_for_times(times, timeout_ms=CALL_MS)
         told = {partition: place and (place.offset, place.timestamp) for partition, place in found.items()}

@@ -18,6 +18,7 @@ from typing import Final
 from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
+from groupspec.conformance.schedules.network import CannotSend
 from groupspec.conformance.schedules.questions import CALL_MS, Questions
 from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import LOOK_MS, Requests
@@ -41,7 +42,11 @@ class BlockRaised(Exception):
 
 
 class Parting:
-    """Of one application."""
+    """Of one application.
+
+    Attributes:
+        was_interrupted: Whether an unsubscribe() has raised what ended a thread.
+    """
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class Parting:
         self._questions = questions
         self._reading = reading
         self._choosing = choosing
+        self.was_interrupted = False
 
     def unsubscribe(self, consumer: Consumer) -> None:
         """Want nothing any more."""
@@ -72,11 +78,14 @@ class Parting:
             with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
             self._requests.membership_ended()
+        except CannotSend:  # what ended a thread may come out before anything is done, or meanwhile
+            self.was_interrupted = True
+            raise
         finally:
             self._requests.doing = ""
             self._requests.times.left_round()
             if self._scenario.manual:
-                self._ledger.forget(set(self._ledger.owned))  # without a callback
+                self._ledger.forget(self._ledger.owned - consumer.assignment())  # without a callback
 
     def close(self, consumer: Consumer) -> None:
         """The end, in the scenario's way."""

@@ -100,6 +100,7 @@ class Reading:
         if problem is not None:
             self.reacts(consumer, problem)
             return set()
+        self._requests.times.mended()
         self._requests.asking.polled(self.began_ms, owned, subscribed)
         self._ledger.sought.clear()  # a poll() that raises may leave for later what is due
         if callbacks == self.callbacks:

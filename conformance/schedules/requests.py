@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from groupspec.conformance.schedules.answers import REFUSALS
-from groupspec.conformance.schedules.asking import Asking
+from groupspec.conformance.schedules.asking import EVERYTHING, Asking
 from groupspec.conformance.schedules.finding import COORDINATOR_IS_GONE, Finding
 from groupspec.conformance.schedules.rounds import Rounds
 from groupspec.conformance.schedules.scenario import ASKS_TOPICS, Scenario
@@ -101,6 +101,8 @@ class Requests:
         refusals: What it was ever refused for good, or because another process has its name.
         to_tell: Which of these its application has to be told of.
         committed_ms: When it has last sent a commit.
+        moved: What the application has sought since.
+        released_ms: When the last callback for what goes has ended.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
         left: Whether it has sent LeaveGroup, and no JoinGroup since.
     """
@@ -115,6 +117,7 @@ class Requests:
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._drops = False  # maybe what else has come at this moment, before it is looked at
         self._before_drop: tuple[str, int] | None = None  # who it was as the first of that was taken
+        self._given_up_as: tuple[str, int] | None = None  # who it was, if it left in the round that was answered last
         self._silent = False  # fenced before the answers that are being worked off
         self._lost_ms: int | None = None  # when its membership has ended against its will
         self._recent: dict[str, deque[int]] = {}
@@ -145,7 +148,8 @@ class Requests:
         self.fenced = self.maybe_fenced = False
         self.leaving = False
         self.left = False
-        self.committed_ms = 0
+        self.committed_ms = self.released_ms = 0
+        self.moved: set[TopicPartition] = set()
 
     # What happens -----------------------------------------------------------------------------------------------------
 
@@ -174,10 +178,7 @@ class Requests:
         self.refusals |= refused
         self.disowned_ms = now_ms if errors & IDENTITY_IS_GONE else self.disowned_ms
         heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
-        # What it takes just before may make it join, so that nobody waits for the heartbeat's answer: the answer to the
-        # commit that its JoinGroup waits for, or metadata, if it leads.
-        may_join = self._scenario.leads or self.rounds.joins < self.rounds.due
-        is_late = may_join and isinstance(request, HeartbeatRequest)
+        is_late = isinstance(request, HeartbeatRequest) and self._may_join()
         if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
         if self._counts(request):
@@ -215,12 +216,22 @@ class Requests:
             self._given = response.member_id
         given_up = self._gives_up or self._drops or self._may_be_given_up(request)
         if isinstance(response, JoinGroupResponse) and not response.error:
+            self._given_up_as = self._identity if self.doing or self.leaving else None
             self._identity = (response.member_id, response.generation)
         elif errors & IDENTITY_IS_GONE and self._counts(request) and not given_up:
             name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors
             self.membership_ended()
             self._kept_name = ("" if is_unknown else name) if name else None
             self._lost_ms = now_ms
+
+    def _may_join(self) -> bool:
+        """Whether what it takes just before may make it join, so that nobody waits for the heartbeat's answer.
+
+        That is the answer to the commit that its JoinGroup waits for, be it for other topics, or metadata, if it leads.
+        """
+        chosen, rounds = self.asking.subscribed, self.rounds
+        others = rounds.is_called_for() if EVERYTHING in chosen else chosen != rounds.topics
+        return self._scenario.leads or rounds.joins < rounds.due or others
 
     def _compare(self, request: Request, metadata: MetadataResponse, now_ms: int) -> None:
         """A leader wants a rebalance if topics have other partitions than before, a pattern if others match."""
@@ -294,11 +305,12 @@ class Requests:
             case JoinGroupRequest():
                 self._check_join(request, sent.timeout_ms, now_ms)
             case SyncGroupRequest() | HeartbeatRequest() | OffsetCommitRequest():
-                self._check_generation(request)
+                self._check_generation(request, now_ms)
             case LeaveGroupRequest():
                 self._check_leave(request, now_ms)
         if isinstance(request, OffsetCommitRequest):
             self.committed_ms = now_ms
+            self.moved.clear()
         if isinstance(request, HeartbeatRequest):
             self._check_heartbeat(request, now_ms)
         if isinstance(request, GROUP_REQUESTS):
@@ -360,7 +372,9 @@ class Requests:
         subscription = decode_subscription(request.protocols[0][1])
         rejoins = request.member_id == self._identity[0] and not self._scenario.timers_race
         assert self.rounds.is_called_for() or not rejoins, "a JoinGroup that nothing has called for (rule J2)"
-        repeats = self.rounds.share is None
+        if now_ms > self._learned_ms + LOOK_MS:  # so it takes the coordinator for one
+            self._gives_up = self._drops = False
+        repeats, changes = self.rounds.share is None, self.rounds.changes
         self.rounds.begins(subscription.topics, subscription.owned, now_ms)
         self._forget(lambda sent: isinstance(sent.request, HeartbeatRequest))  # nobody waits for its answer any more
         self.left, self._lost_ms = False, None
@@ -382,8 +396,12 @@ class Requests:
                 assert had in self._shares, f"sticky, it had {self._shares[-1]}, and says {had} (rule K1)"
             owned = set(subscription.owned)
             foreign = {partition.topic for partition in owned} - set(subscription.topics)
-            # What it gives up it gives up before a round. Whoever unsubscribes in one has the next one for that.
-            assert not foreign or repeats, f"JoinGroup claims partitions of {foreign}, not subscribed to (rule K1)"
+            # What it gives up it gives up before a round. Whoever unsubscribes in one has the next one for that; and so
+            # has who changes its mind once more while that goes on: what is wanted is looked at once (as Java's
+            # ConsumerCoordinator.onJoinPrepare does).
+            assert not foreign or repeats or changes > 1, (
+                f"JoinGroup claims partitions of {foreign}, not subscribed to (rule K1)"
+            )
             order = self._orders.setdefault(frozenset(owned), subscription.owned)
             assert subscription.owned == order, f"{subscription.owned} were written as {order} before (rule J6)"
             generation = subscription.generation
@@ -397,13 +415,19 @@ class Requests:
                 f"{sorted(map(str, expected))} (rule K1)"
             )
 
-    def _check_generation(self, request: SyncGroupRequest | HeartbeatRequest | OffsetCommitRequest) -> None:
+    def _check_generation(
+        self, request: SyncGroupRequest | HeartbeatRequest | OffsetCommitRequest, now_ms: int
+    ) -> None:
         api, identity = api_of(request), (request.member_id, request.generation)
         if isinstance(request, OffsetCommitRequest) and identity == ("", -1):
             assert request.group_instance_id is None, "a commit without a member names an instance (rules M1, X1)"
             assert self._scenario.commits_as_nobody, "a commit without a membership (rule C2)"
             return
-        assert identity in self._maybe, f"{api} as {identity}, when it has become {self._identity} (rules J9, M1)"
+        # Who leaves gives its round up, and its callback may commit as whom it was before (rule L3).
+        kept = isinstance(request, OffsetCommitRequest) and identity == self._given_up_as
+        assert kept or identity in self._maybe, (
+            f"{api} as {identity}, when it has become {self._identity} (rules J9, M1)"
+        )
         if not isinstance(request, HeartbeatRequest):
             assert not self.in_round(), f"{api} while {self.in_round()} is unanswered (rules J1, M7)"
         if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_async:
@@ -411,7 +435,9 @@ class Requests:
             assert not before, "a commit while an earlier one is unanswered (rule M6)"
         if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_by_itself:
             foreign = set(request.offsets) - self.owned
-            held_up = self._scenario.timers_race and self._scenario.is_closed_by_others
+            # Whoever closes it may come between the end of a callback and the word of that.
+            at_once = self._scenario.timers_race or now_ms == self.released_ms
+            held_up = at_once and self._scenario.is_closed_by_others
             assert not foreign or held_up, f"an automatic commit of {foreign}, which is not owned (rule M7)"
 
     def _check_heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:

@@ -22,10 +22,11 @@ class Rounds:
         share: What that answer has assigned to it; None: it is no member, or in a round.
         due: How many JoinGroups there must be before all is well.
         topics: What the last JoinGroup has subscribed to.
+        changes: How often the application has chosen other topics since.
     """
 
     def __init__(self) -> None:
-        self.joins = self.synced = self.due = 0
+        self.joins = self.synced = self.due = self.changes = 0
         self.share: frozenset[TopicPartition] | None = None
         self.topics: frozenset[str] = frozenset()
         self._claims: frozenset[TopicPartition] = frozenset()
@@ -45,7 +46,7 @@ class Rounds:
 
     def begins(self, topics: Collection[str], claims: Collection[TopicPartition], now_ms: int) -> None:
         """JoinGroup is sent."""
-        self.joins += 1
+        self.joins, self.changes = self.joins + 1, 0
         self._began_ms = now_ms
         self.topics, self._claims = frozenset(topics), frozenset(claims)
         self.share = None

@@ -149,3 +149,5 @@ class Settling:
         errors = self._outcomes.errors
         told = [error for error in errors if "FENCED_INSTANCE_ID" in str(error)]
         assert told or self._scenario.is_closed_by_others, f"fenced, and poll() says {errors} (rule X2)"
+        owned = self._ledger.owned
+        assert not owned or caller.closed, f"fenced, and nobody is told that {owned} are lost (rules C2, X2)"

@@ -57,7 +57,9 @@ class Times:
         self._max_poll_interval_ms = settings["max_poll_interval_ms"]
         self._session_timeout_ms = settings["session_timeout_ms"]
         self._not_before_ms: dict[tuple[str, object], int] = {}
-        self._joined_ms = 0
+        self._joined_ms = self._known_ms = 0  # when JoinGroup was answered; when the member has certainly taken that
+        self._is_known = True
+        self._is_broken = self._may_mend = False
         self._heard_ms: int | None = None  # the last sign of life of a coordinator that owes them
         self._alive_ms: int | None = None  # the last sign of life of a member that owes them
         self._beat_ms = 0  # when it has sent the last Heartbeat
@@ -73,7 +75,7 @@ class Times:
         if errors & AGAIN_LATER.get(api, set()) and (api != "OffsetCommit" or self.repeats):
             self._not_before_ms[_what(request)] = now_ms + BACKOFF_MS
         if isinstance(response, JoinGroupResponse) and not response.error:
-            self._joined_ms, self._heard_ms = now_ms, None
+            self._joined_ms, self._heard_ms, self._is_known = now_ms, None, False
         if isinstance(request, HeartbeatRequest):
             if not isinstance(response, NoAnswer) and self._heard_ms is not None:
                 self._heard_ms = now_ms
@@ -93,7 +95,11 @@ class Times:
 
     def broken(self) -> None:
         """A thread has ended: until another one runs nothing comes in its time."""
-        self._beat_due_ms = None
+        self._beat_due_ms, self._is_broken = None, True
+
+    def mended(self) -> None:
+        """A poll() has raised nothing: if it began after that, a thread runs again."""
+        self._is_broken &= not self._may_mend
 
     def excused(self) -> None:
         """Nobody owes a sign of life: it is no member, joins, or does not know its coordinator."""
@@ -120,10 +126,12 @@ class Times:
 
     def sent(self, request: Request, now_ms: int, leaves: bool) -> None:
         """A request is on its way. `leaves`: of a member that is about to leave, and need not poll any more."""
+        if not self._is_known:  # where nobody polls the answer may have lain about: its poll interval begins now
+            self._known_ms, self._is_known = now_ms, True
         early_ms = self._not_before_ms.pop(_what(request), 0) - now_ms
         assert early_ms <= 0, f"{api_of(request)} again, {early_ms} ms before the backoff is over (rule D3)"
         if isinstance(request, HeartbeatRequest) and not (self.is_polling or leaves):
-            idle_ms = now_ms - max(self.polls_ms[1], self._joined_ms) - self._max_poll_interval_ms
+            idle_ms = now_ms - max(self.polls_ms[1], self._known_ms) - self._max_poll_interval_ms
             assert idle_ms <= LATE_MS, f"Heartbeat {idle_ms} ms after the poll interval is over (rule P1)"
         if isinstance(request, HeartbeatRequest):
             late_ms = 0 if self._beat_due_ms is None else now_ms - self._beat_due_ms
@@ -142,7 +150,7 @@ class Times:
         """It leaves because the application does not poll; with faults later than it wants to."""
         at_once = self.polls_ms[0] == now_ms  # so it may not know of it yet
         polls_ms = self._polls_before_ms if at_once else self.polls_ms
-        began_ms, ended_ms = (max(at_ms, self._joined_ms) for at_ms in polls_ms)
+        began_ms, ended_ms = max(polls_ms[0], self._joined_ms), max(polls_ms[1], self._known_ms)
         early_ms = self._max_poll_interval_ms - (now_ms - began_ms)
         late_ms = now_ms - ended_ms - self._max_poll_interval_ms
         assert at_once or not self.is_polling, "out for not polling, inside poll() (rule P2)"
@@ -156,7 +164,12 @@ class Times:
         return self.is_polling or now_ms - self.polls_ms[1] < LATE_MS
 
     def poll_begins(self, now_ms: int) -> None:
-        """The application is inside poll()."""
+        """The application is inside poll(). If a thread had ended, another one finds now how late it is."""
+        self._may_mend = self._is_broken
+        if self._is_broken and self._heard_ms is not None:
+            self._heard_ms = max(self._heard_ms, now_ms - self._session_timeout_ms)
+        if self._is_broken and self._alive_ms is not None:
+            self._alive_ms = max(self._alive_ms, now_ms - MISSED_HEARTBEATS * self._heartbeat_interval_ms)
         if now_ms > self.polls_ms[0]:
             self._polls_before_ms = self.polls_ms
         self.is_polling, self.polls_ms = True, (now_ms, now_ms)

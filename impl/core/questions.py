@@ -150,8 +150,8 @@ class Questions:
             for partition, listed in response.offsets.items():
                 if listed.error is ErrorCode.NONE:
                     question.found[partition] = listed if listed.offset >= 0 else None
-        if wrong:
-            self._metadata.refresh()
+        if wrong:  # also of topics that nobody subscribes to: it is asked who leads them
+            self._metadata.refresh({partition.topic for part in wrong for partition in part.partitions})
             self._try_again(question, wrong)
 
     def _try_again(self, question: _Question, wrong: list[Answer]) -> None:

@@ -84,6 +84,14 @@ def test_what_failed_in_passing_is_asked_again_and_what_was_found_is_not() -> No
     assert scene.result(1).result == {P0: ListedOffset(3), P1: ListedOffset(9, timestamp_ms=80)}
 
 
+def test_who_leads_a_partition_that_was_asked_about_is_asked_for_although_nobody_wants_its_topic_any_more() -> None:
+    scene = asking()
+    scene.poll()  # what matters now is what is subscribed to: nothing
+    listed(scene, {P0: ListedOffset(3), P1: ListedOffset(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)})
+    scene.pass_ms(2 * scene.config.retry_backoff_ms)
+    assert [request.topics for request in scene.sent(MetadataRequest)] == [(TOPIC,), (TOPIC,)]
+
+
 def test_a_refusal_and_the_end_of_the_time_are_the_callers() -> None:
     scene = asking()
     listed(scene, {P0: ListedOffset(3), P1: ListedOffset(-1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)})

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from groupspec.impl.core.config import Settings
-from groupspec.impl.core.errors import GroupAuthorizationError, KafkaError
+from groupspec.impl.core.errors import FencedInstanceIdError, GroupAuthorizationError, KafkaError
 from groupspec.impl.core.events import (
     CallbackStarted,
     InputEvent,
@@ -559,3 +559,14 @@ def test_C1_a_callback_that_begins_as_the_network_fails_is_run_and_the_member_go
         assert driven.callbacks() == [("revoked", partitions(0))]
         driven.poll()
         assert driven.is_waiting("JoinGroup")
+
+
+def test_who_is_fenced_between_two_polls_is_told_what_is_lost_by_the_next_one_although_it_raises() -> None:
+    """As Java's AsyncKafkaConsumer.processBackgroundEvents: all events, and then the first error."""
+    with ScriptedConsumer(group_instance_id="billing-1") as driven:
+        busy(driven.stable(0), 3_500, "FENCED_INSTANCE_ID")
+        assert driven.callbacks() == []
+        for _ in range(2):
+            with pytest.raises(FencedInstanceIdError):
+                driven.poll()
+            assert driven.callbacks() == [("lost", partitions(0))]

@@ -1,0 +1,156 @@
+"""What the oracles excuse, exactly: the same a little otherwise is no excuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.requests import SETTINGS, Requests
+from groupspec.conformance.schedules.times import Times
+from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    NoAnswer,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    Request,
+    Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from groupspec.impl.core.protocol import Assignment, Subscription, encode_assignment, encode_subscription
+
+INTERVAL_MS = SETTINGS["max_poll_interval_ms"]
+LIMIT_MS = INTERVAL_MS + 5_000
+HEARTBEAT = HeartbeatRequest("billing", 1, "m", None)
+SYNC = SyncGroupRequest("billing", 1, "m", None, "cooperative-sticky")
+CALM = replace(
+    next(one for one in map(draw, range(1, 500)) if one.cooperative and one.is_calm and not one.static),
+    topics=("orders",),
+    leads=False,
+    auto_commit=False,
+    manual=False,
+)
+
+
+def _join(*topics: str) -> JoinGroupRequest:
+    subscription = encode_subscription(Subscription(topics, None))
+    protocols = (("cooperative-sticky", subscription),)
+    return JoinGroupRequest("billing", SETTINGS["session_timeout_ms"], INTERVAL_MS, "m", None, protocols)
+
+
+class Heard:
+    """What one member sends and is answered, at one moment."""
+
+    def __init__(self) -> None:
+        self.requests = Requests(CALM)
+        self.requests.finding.is_needed = True
+        self._last = 0
+
+    def sends(self, request: Request, node: str = COORDINATOR) -> int:
+        """Returns its number."""
+        self._last += 1
+        self.requests.sent(SendRequest(self._last, node, request, LIMIT_MS), 1_000)
+        return self._last
+
+    def takes(self, *answers: tuple[int, Response]) -> None:
+        """These answers, one after the other."""
+        self.requests.answered([ResponseReceived(number, answer) for number, answer in answers], 1_000)
+
+    def stable(self) -> None:
+        """It has subscribed to orders, and owns nothing."""
+        found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
+        self.takes((self.sends(FindCoordinatorRequest("billing"), "any"), found))
+        joined = JoinGroupResponse(ErrorCode.NONE, 1, "cooperative-sticky", "other", "m")
+        self.takes((self.sends(_join("orders")), joined))
+        self.takes((self.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(())))))
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_heartbeat_that_breaks_is_late_where_a_commit_lets_it_join_with_other_topics(others: bool) -> None:
+    """Schedule 1338: then nobody waits for the heartbeat's answer, and the coordinator stays known."""
+    heard = Heard()
+    heard.stable()
+    if others:
+        heard.requests.asking.subscribed = frozenset({"payments"})
+    heard.requests.rounds.may_come(1_000)
+    commit, beat = heard.sends(OffsetCommitRequest("billing", 1, "m", None, {})), heard.sends(HEARTBEAT)
+    heard.takes((commit, OffsetCommitResponse({})), (beat, NoAnswer(ErrorCode.DISCONNECTED)))
+    heard.takes()
+    if others:
+        heard.sends(_join("payments"))
+    else:
+        with pytest.raises(AssertionError, match="rules D4, D5"):
+            heard.sends(_join("orders"))
+
+
+@pytest.mark.parametrize("changes", [1, 2])
+def test_who_chooses_twice_before_a_round_may_claim_what_the_second_choice_leaves_out(changes: int) -> None:
+    """Schedule 20465: what the first has left out is being given up, and nothing more is looked at."""
+    heard = Heard()
+    heard.stable()
+    share = draw(1).by_hand[:1]
+    heard.requests.owned = set(share)
+    heard.requests.rounds.changes = changes
+    heard.requests.rounds.may_come(1_000)
+    claims = encode_subscription(Subscription(("payments",), None, tuple(share), 1))
+    join = replace_protocols(_join("payments"), claims)
+    if changes > 1:
+        heard.sends(join)
+    else:
+        with pytest.raises(AssertionError, match="not subscribed to"):
+            heard.sends(join)
+
+
+def replace_protocols(join: JoinGroupRequest, claims: bytes) -> JoinGroupRequest:
+    """The same with this subscription."""
+    return replace(join, protocols=(("cooperative-sticky", claims),))
+
+
+@pytest.mark.parametrize("lies_about", [True, False])
+def test_the_poll_interval_begins_when_the_answer_to_join_group_is_taken(lies_about: bool) -> None:
+    """Schedules 5438 and 21469 of the heartbeat design: nobody polls, and the answer lies about until the next call."""
+    times, taken_ms = Times(SETTINGS), 9_000 if lies_about else 1_000
+    times.poll_begins(1_000)
+    times.answered(_join("orders"), JoinGroupResponse(ErrorCode.NONE, 1, "range", "other", "m"), set(), 1_000)
+    times.poll_ends(1_000)
+    times.sent(SYNC, taken_ms, leaves=False)
+    if lies_about:
+        times.sent(HEARTBEAT, INTERVAL_MS + 2_000, leaves=False)
+    else:
+        with pytest.raises(AssertionError, match="rule P1"):
+            times.sent(HEARTBEAT, INTERVAL_MS + 2_000, leaves=False)
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_who_takes_over_from_a_thread_that_has_ended_finds_at_once_that_the_coordinator_is_silent(broken: bool) -> None:
+    """Schedule 2000427 of the heartbeat design: until the next poll() there was nobody to look."""
+    times, late_ms = Times(SETTINGS), 5 * SETTINGS["session_timeout_ms"]
+    times.sent(SYNC, 1_000, leaves=False)
+    if broken:
+        times.broken()
+    times.poll_begins(late_ms)
+    if not broken:
+        with pytest.raises(AssertionError, match="rule H5"):
+            times.looks(late_ms)
+        return
+    times.looks(late_ms)
+    times.mended()
+    with pytest.raises(AssertionError, match="rule H5"):
+        times.looks(late_ms + 1_000)
+
+
+def test_a_heartbeat_that_is_answered_keeps_the_coordinator() -> None:
+    heard = Heard()
+    heard.stable()
+    heard.takes((heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NONE)))
+    with pytest.raises(AssertionError, match="rule H5"):
+        heard.requests.disconnected(1_000)
