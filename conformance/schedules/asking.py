@@ -68,7 +68,7 @@ class Asking:
         self._brought: dict[TopicPartition, range] = {}
         self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, since the last Metadata
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
-        self.subscribed = frozenset(scenario.topics)
+        self.subscribed = frozenset({*scenario.topics, *([EVERYTHING] if scenario.pattern else [])})
         self.inquired: set[str] = set()
         self._wanted: list[tuple[int, frozenset[str]]] = [(0, self.subscribed)]
 

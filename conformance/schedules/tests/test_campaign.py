@@ -103,7 +103,7 @@ RARE: dict[str, tuple[Design, Callable[[Scenario], bool], str]] = {
         lambda drawn: NEVER in drawn.answers["Heartbeat"],
         "known to be gone",
     ),
-    "BUG-21": ("background", lambda drawn: len(drawn.assignors) == 1, "in two ways"),
+    "BUG-21": ("background", lambda drawn: drawn.cooperative, "is not canonical"),
     "BUG-35": ("background", lambda drawn: "work for a while" in drawn.calls, "after the poll interval is over"),
     "L1-kept-id": ("background", lambda drawn: "ILLEGAL_GENERATION" in drawn.answers["Heartbeat"], "who is no member"),
     "L1-pending-id": ("background", lambda drawn: SLOW in drawn.answers["JoinGroup"], "has not taken"),
@@ -167,6 +167,11 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
         lambda drawn: drawn.returns,
         "divides what is divided",
     ),
+    "a subscription with other user data": (
+        lambda seam: seam.replace(Joining._metadata, _in_two_ways),
+        lambda drawn: len(drawn.assignors) == 1,
+        "the same subscription in two ways",
+    ),
     "leaders that are being elected": (
         lambda seam: seam.replace(Metadata.topic_not_ready, _forgets),
         lambda drawn: drawn.leads and any("LEADER_NOT_AVAILABLE" in one for one in drawn.answers.get("Metadata", ())),
@@ -228,6 +233,12 @@ def _forgets(not_ready: Callable[..., None], self: Metadata, topics: tuple[str, 
     for topic in topics:
         self._leaders.pop(topic, None)
     not_ready(self, topics)
+
+
+def _in_two_ways(metadata: Callable[[Joining, str], bytes], self: Joining, assignor: str) -> bytes:
+    turn = vars(self)["_turn"] = vars(self).get("_turn", 0) + 1
+    subscription = protocol.decode_subscription(metadata(self, assignor))
+    return protocol.encode_subscription(replace(subscription, user_data=bytes([turn % 2])))
 
 
 def _looks_on(progress: Callable[[Metadata], None], self: Metadata) -> None:
