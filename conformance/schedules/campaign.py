@@ -114,6 +114,7 @@ def _play(runtime: ScheduledRuntime, scenario: Scenario, design: Design) -> None
     threads[0].start()
     began_ms = runtime.now_ms()
     runtime.run_until(lambda: transport.closed and not any(thread.is_alive() for thread in threads), END_MS)
+    transport.expect_whole()
     assert design not in runtime.alive(), f"close() has left its thread behind (rule L4); {runtime.report()}"
     seconds = 1 + (runtime.now_ms() - began_ms) / 1_000
     assert group.requests <= MAX_REQUESTS_PER_S * seconds, f"{group.requests} requests in {seconds:.0f} s"

@@ -86,6 +86,11 @@ class RacingTransport(MemoryTransport):
         super().close(timeout_ms)
         self._arrived.advance()
 
+    def expect_whole(self) -> None:
+        """At the end, when the connections that would have told it may be gone. Raises AssertionError."""
+        if self._broken is not None:
+            raise self._broken
+
     @contextmanager
     def _told(self) -> Iterator[None]:
         """What must not be is no failure of the network that the member could get over."""
@@ -99,8 +104,7 @@ class RacingTransport(MemoryTransport):
         taken: set[int] = set()
         while True:
             seen = self._arrived.value()
-            if self._broken is not None:
-                raise self._broken
+            self.expect_whole()
             if self.closed:
                 return
             new = [sent for sent in self.unanswered() if sent.node == node and sent.request_id not in taken]

@@ -105,6 +105,7 @@ RARE: dict[str, tuple[Design, Callable[[Scenario], bool], str]] = {
     ),
     "BUG-21": ("background", lambda drawn: drawn.cooperative, "is not canonical"),
     "BUG-35": ("background", lambda drawn: "work for a while" in drawn.calls, "after the poll interval is over"),
+    "BUG-63": ("background", lambda drawn: drawn.is_closed_by_others and drawn.timers_race, "after .* closed"),
     "L1-kept-id": ("background", lambda drawn: "ILLEGAL_GENERATION" in drawn.answers["Heartbeat"], "who is no member"),
     "L1-pending-id": ("background", lambda drawn: SLOW in drawn.answers["JoinGroup"], "has not taken"),
     "H2-slept-over": (
