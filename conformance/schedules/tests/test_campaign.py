@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import count, islice
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.answers import LEADERLESS, LEFT_OUT, NEVER, SLOW
-from groupspec.conformance.schedules.campaign import Failure, search
-from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.campaign import search
 from groupspec.conformance.schedules.scenario import ASKS_LOG, Scenario
+from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import protocol
 from groupspec.impl.core.commits import Commits
@@ -205,29 +204,14 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("broken", BROKEN)
 def test_what_few_scenarios_can_show_is_told(broken: str) -> None:
-    change, can_show, told = BROKEN[broken]
-    with Seam() as seam:
-        change(seam)
-        failure = _first_failure("background", can_show)
-    assert failure is not None, f"not found in {WITHIN} schedules"
-    assert re.search(told, str(failure.outcome.error)), failure
-
-
-def _first_failure(design: Design, can_show: Callable[[Scenario], bool]) -> Failure | None:
-    numbers = (number for number in count(1) if can_show(draw(number)))
-    failures = (search(1, number, shrink=False, design=design) for number in islice(numbers, WITHIN))
-    return next(filter(None, failures), None)
+    expect_found(*BROKEN[broken], WITHIN)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rare", RARE)
 def test_what_few_scenarios_can_show_is_found(rare: str) -> None:
     design, can_show, told = RARE[rare]
-    with Seam() as seam:
-        MUTANTS[rare].change(seam)
-        failure = _first_failure(design, can_show)
-    assert failure is not None, f"not found in {WITHIN} schedules"
-    assert re.search(told, str(failure.outcome.error)), failure
+    expect_found(MUTANTS[rare].change, can_show, told, WITHIN, design)
 
 
 def _forgets(not_ready: Callable[..., None], self: Metadata, topics: tuple[str, ...]) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import count, islice
 from typing import Any, Final
 
 import pytest
@@ -15,6 +13,7 @@ from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.campaign import search
 from groupspec.conformance.schedules.further import COMPARED, MEANWHILE, draw
 from groupspec.conformance.schedules.scenario import LATER, NEVER_MS, PATTERNS, TOPICS, UNTIL, Scenario
+from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.assignors import Subscriber
 from groupspec.impl.core.commits import Commits
@@ -104,14 +103,7 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
 
 @pytest.mark.parametrize("broken", BROKEN)
 def test_what_came_later_finds_what_it_is_there_for(broken: str) -> None:
-    change, can_show, told = BROKEN[broken]
-    numbers = (number for number in count(1) if can_show(draw(number)))
-    with Seam() as seam:
-        change(seam)
-        failures = (search(1, number, shrink=False) for number in islice(numbers, WITHIN))
-        failure = next(filter(None, failures), None)
-    assert failure is not None, f"not found in {WITHIN} schedules"
-    assert re.search(told, str(failure.outcome.error)), failure
+    expect_found(*BROKEN[broken], WITHIN)
 
 
 FREQUENT: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from itertools import count, islice
 
 import pytest
 
 from groupspec.conformance.mutation.mutant import Seam
-from groupspec.conformance.schedules.campaign import search
-from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicMetadata, TopicPartition
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.partition_state import PartitionState, Position, Shared
@@ -66,11 +63,4 @@ SLOWLY_SHOWN = "a comparison for another position"
     "broken", [pytest.param(one, marks=[pytest.mark.exhaustive] * (one == SLOWLY_SHOWN)) for one in BROKEN]
 )
 def test_who_overlooks_that_the_logs_have_changed_is_found_out(broken: str) -> None:
-    change, can_show, told = BROKEN[broken]
-    numbers = (number for number in count(1) if can_show(draw(number)))
-    with Seam() as seam:
-        change(seam)
-        failures = (search(1, number, shrink=False) for number in islice(numbers, WITHIN))
-        failure = next(filter(None, failures), None)
-    assert failure is not None, f"not found in {WITHIN} schedules"
-    assert re.search(told, str(failure.outcome.error)), failure
+    expect_found(*BROKEN[broken], WITHIN)

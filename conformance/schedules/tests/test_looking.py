@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from itertools import count, islice
 
 import pytest
 
 from groupspec.conformance.mutation.mutant import Seam
-from groupspec.conformance.schedules.campaign import search
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.scenario import LOOKS
+from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import ErrorCode, ListedOffset
 from groupspec.impl.core.offsets import Offsets
@@ -79,13 +77,7 @@ BROKEN: dict[str, tuple[str, Callable[[Seam], None], str]] = {
 @pytest.mark.parametrize("broken", BROKEN)
 def test_an_answer_that_is_not_true_is_found_out(broken: str) -> None:
     call, change, told = BROKEN[broken]
-    numbers = (number for number in count(1) if call in draw(number).calls)
-    with Seam() as seam:
-        change(seam)
-        failures = (search(1, number, shrink=False) for number in islice(numbers, WITHIN))
-        failure = next(filter(None, failures), None)
-    assert failure is not None, f"not found in {WITHIN} schedules"
-    assert re.search(told, str(failure.outcome.error)), failure
+    expect_found(change, lambda drawn: call in drawn.calls, told, WITHIN)
 
 
 def test_all_further_calls_are_drawn() -> None:
