@@ -18,6 +18,7 @@ from groupspec.impl.core.messages import (
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
+    MetadataRequest,
     NoAnswer,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -146,6 +147,37 @@ def test_who_takes_over_from_a_thread_that_has_ended_finds_at_once_that_the_coor
     times.mended()
     with pytest.raises(AssertionError, match="rule H5"):
         times.looks(late_ms + 1_000)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_who_leaves_as_its_round_is_answered_may_commit_as_whom_it_was_before(leaves: bool) -> None:
+    """Schedule 2000494: the callback of close() commits, and the round that it gives up has made it somebody else."""
+    heard = Heard()
+    heard.stable()
+    heard.requests.rounds.may_come(1_000)
+    join = heard.sends(_join("orders"))
+    heard.requests.doing = "close" if leaves else ""
+    heard.takes((join, JoinGroupResponse(ErrorCode.NONE, 2, "cooperative-sticky", "other", "m")))
+    heard.takes()
+    commit = OffsetCommitRequest("billing", 1, "m", None, {})
+    if leaves:
+        heard.sends(commit)
+    else:
+        with pytest.raises(AssertionError, match="rules J9, M1"):
+            heard.sends(commit)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_metadata_of_a_topic_that_the_application_has_asked_about_may_be_asked_for(asked: bool) -> None:
+    """Schedule 291510: a question about a topic that is not subscribed to finds its new leader."""
+    heard = Heard()
+    heard.stable()
+    if asked:
+        heard.requests.asking.inquired.add("payments")
+        heard.sends(MetadataRequest(("payments",)), "any")
+    else:
+        with pytest.raises(AssertionError, match="rule J8"):
+            heard.sends(MetadataRequest(("payments",)), "any")
 
 
 def test_a_heartbeat_that_is_answered_keeps_the_coordinator() -> None:
