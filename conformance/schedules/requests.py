@@ -6,13 +6,13 @@ hold of a request is said in terms of these and of what the application owns, an
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from groupspec.conformance.schedules.answers import REFUSALS
 from groupspec.conformance.schedules.asking import EVERYTHING, Asking
 from groupspec.conformance.schedules.finding import COORDINATOR_IS_GONE, Finding
+from groupspec.conformance.schedules.rates import Rates
 from groupspec.conformance.schedules.rounds import Rounds
 from groupspec.conformance.schedules.scenario import ASKS_TOPICS, Scenario
 from groupspec.conformance.schedules.times import Times
@@ -53,17 +53,8 @@ SETTINGS: Final[dict[str, int]] = {
 }
 """What every scenario's consumer is told; the last one only leaders."""
 
-MOST_IN_A_SECOND: Final = 40
-"""Requests of one kind in one virtual second: the backoff is 100 ms, and the calls are few (rule D3)."""
-
-FOR_LONG_MS: Final = 10_000
-MOST_FOR_LONG: Final = 30
-"""Metadata within that time: now and then each leader is another one, and what is missing is asked for each second."""
-
 IDENTITY_IS_GONE: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
 ROUND: Final = (JoinGroupRequest, SyncGroupRequest)
-TURNS_IN_A_SECOND: Final = 200
-"""Turns of the background thread in one virtual second; a busy one makes 60."""
 
 LOOK_MS: Final = 100
 """Within which the heartbeat design has given the core each answer: the retry backoff, for which its thread sleeps."""
@@ -120,7 +111,7 @@ class Requests:
         self._given_up_as: tuple[str, int] | None = None  # who it was, if it left in the round that was answered last
         self._silent = False  # fenced before the answers that are being worked off
         self._lost_ms: int | None = None  # when its membership has ended against its will
-        self._recent: dict[str, deque[int]] = {}
+        self._rates = Rates()
         self._last_heartbeat: tuple[int, int] = (-1, 0)  # generation, time
         self._heartbeat_at_once = False  # after one that failed, or at another coordinator
         self._orders: dict[frozenset[TopicPartition], tuple[TopicPartition, ...]] = {}
@@ -275,7 +266,7 @@ class Requests:
     def turned(self, now_ms: int) -> None:
         """The background thread looks for answers, once in a turn."""
         self.asking.turns()
-        assert self._count("turns", now_ms) <= TURNS_IN_A_SECOND, f"{TURNS_IN_A_SECOND} turns in a second (rule H2)"
+        self._rates.turned(now_ms)
         if self._scenario.timers_race or self.fenced:
             return
         if self.leaving and self._scenario.static:  # in silence, as soon as its callback has run
@@ -287,11 +278,7 @@ class Requests:
     def sent(self, sent: SendRequest, now_ms: int, arrives: bool = True) -> None:
         """A request is on its way, maybe not for long. Raises AssertionError for what no rule allows."""
         request = sent.request
-        count = self._count(api_of(request), now_ms)
-        assert count <= MOST_IN_A_SECOND, f"{count} times {api_of(request)} within a second (rules D3, H2)"
-        if isinstance(request, MetadataRequest):
-            count = self._count("Metadata for long", now_ms, FOR_LONG_MS)
-            assert count <= MOST_FOR_LONG, f"{count} times Metadata within {FOR_LONG_MS} ms (rules D3, J8)"
+        self._rates.asked(api_of(request), now_ms)
         self.finding.sent(sent, self._unanswered.values())
         self.asking.sent(sent, self._unanswered.values(), set(self.owned), now_ms)
         if not self._scenario.timers_race:
@@ -516,14 +503,6 @@ class Requests:
     def in_round(self) -> str:
         """Which request of a round is unanswered; empty: none is."""
         return next((api_of(sent.request) for sent in self._unanswered.values() if isinstance(sent.request, ROUND)), "")
-
-    def _count(self, what: str, now_ms: int, within_ms: int = 1_000) -> int:
-        """How often this has happened within a virtual second, or another time."""
-        recent = self._recent.setdefault(what, deque())
-        recent.append(now_ms)
-        while recent[0] < now_ms - within_ms:
-            recent.popleft()
-        return len(recent)
 
 
 def _of_coordinator(sent: SendRequest) -> bool:
