@@ -160,7 +160,9 @@ class HeartbeatDriver:
             if thread is not None:
                 thread.close()
         if thread is not None and not thread.join(patience_ms):
-            self.abandon()
+            self._abandoned = True  # before the look at `_running`, as in abandon()
+            if not self._running:
+                self._client.close(0)
             raise IllegalStateError(
                 f"The heartbeat thread has not ended within {patience_ms} ms; when it does it closes its network"
             )
@@ -232,7 +234,7 @@ class HeartbeatDriver:
                 self._failure = failure
         self._client.nudge()
         if self._abandoned:
-            self._transport.close(0)
+            self._client.close(0)  # in its turn: a call that another thread has closed under may be in the network
 
     def _scope(self) -> Scope:
         return Scope.POLL if self._polling else Scope.CALL

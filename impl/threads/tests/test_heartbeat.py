@@ -484,6 +484,23 @@ def test_a_consumer_that_was_forgotten_before_it_had_a_thread_closes_its_network
         assert driven.transport.closed
 
 
+def test_a_thread_that_closes_the_network_waits_for_the_call_that_is_in_it() -> None:
+    """Another thread has closed, and given this one up; the call that it interrupts is in the network (rule L4)."""
+    with ScriptedConsumer(**SHORT) as driven:
+        inattentive(driven.stable(0))
+        assert isinstance(driven.driver, HeartbeatDriver)
+        client = driven.driver._client
+        client._busy = True
+        driven.driver.abandon()
+        driven.advance(BACKOFF_MS)
+        closed_meanwhile = driven.transport.closed
+        with client._turn:
+            client._busy = False
+            client._turn.notify_all()
+        driven.settle()
+        assert (closed_meanwhile, driven.transport.closed) == (False, True)
+
+
 def test_Q1_answers_that_were_on_their_way_when_a_call_failed_are_not_lost() -> None:
     with ScriptedConsumer(**SHORT) as driven:
         driven.stable(0)
