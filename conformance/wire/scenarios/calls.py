@@ -9,7 +9,14 @@ from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.log import Entry, is_woken
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import announced_round, beats_on, held_round, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import (
+    announced_round,
+    beats_on,
+    becomes_stable,
+    held_round,
+    hold,
+    until_asked,
+)
 
 LONG_POLL_MS: Final = 3_000
 LATE_ANSWER_MS: Final = 300
@@ -48,10 +55,7 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
     woken = context.expect_woken(rule="T4", since=asked)
     context.watch_for_request("JoinGroup", ms=LATE_ANSWER_MS, since=woken)
     held.release()
-    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=since)
-    context.expect_assigned(rule="S3", since=synced)
-    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    beats_on(context, synced)
+    becomes_stable(context, since)
 
 
 @scenario(

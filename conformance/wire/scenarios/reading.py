@@ -7,7 +7,7 @@ from typing import Final
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import beats_on
+from groupspec.conformance.wire.scenarios.steps import becomes_stable
 
 LONG_POLL_MS: Final = 3_000
 LATE_MS: Final = 700
@@ -29,10 +29,7 @@ def long_poll(context: ScenarioContext) -> None:
     context.broker.answer_late(context.variant.point, ms=LATE_MS)
     context.subscribe()
     context.poll()
-    synced = context.expect_answer("SyncGroup", "NONE", rule="J2")
-    context.expect_assigned(rule="S3", since=synced)
-    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
-    beats_on(context, synced)
+    becomes_stable(context)
 
 
 @scenario(

@@ -58,6 +58,14 @@ def comes_back(context: ScenarioContext, joined: Entry, since: Entry, *, lost: s
     context.close()
 
 
+def becomes_stable(context: ScenarioContext, since: Entry | None = None) -> None:
+    """The round ends, the member reads from every partition, and heartbeats run; then it is closed."""
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=since)
+    context.expect_assigned(rule="S3", since=synced)
+    context.expect_records(rule="O1", since=synced, partitions=context.broker.partitions())
+    beats_on(context, synced)
+
+
 def reads_on(context: ScenarioContext, since: Entry) -> None:
     """Records that come now are read from every partition, and heartbeats run; then it is closed."""
     context.broker.append_records()
