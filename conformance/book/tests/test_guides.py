@@ -125,6 +125,7 @@ def test_what_needs_a_cluster_is_all_that_is_not_tried() -> None:
     assert set(MAY_FAIL) <= {line for file in FILES for line in commands(file)}
 
 
+@pytest.mark.exhaustive
 def test_the_listener_of_the_guide_writes_a_trace_and_a_callback_that_is_left_out_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

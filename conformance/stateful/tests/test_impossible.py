@@ -40,6 +40,7 @@ RULED_OUT = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("design", "impossible", "event", "rebalance"), RULED_OUT)
 def test_what_a_design_rules_out_does_not_happen_in_it(
     design: Design, impossible: Impossible, event: str, rebalance: str

@@ -165,6 +165,7 @@ def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, empty_c
         explore(toy_model(1))
 
 
+@pytest.mark.exhaustive
 def test_what_was_compiled_is_kept(empty_cache: Path) -> None:
     explore(toy_model(1))
     (library,) = empty_cache.glob("*.so")
