@@ -75,7 +75,7 @@ def judge(
             cannot be written.
         InconclusiveProblem: there is not enough memory.
     """
-    from groupspec.conformance.wire.campaign import run_campaign
+    from groupspec.conformance.wire.campaign import JOBS, run_campaign
     from groupspec.conformance.wire.clients import find_client
     from groupspec.conformance.wire.delays import drawn_races
     from groupspec.conformance.wire.rule_choice import chosen_rules, with_occasion
@@ -88,7 +88,7 @@ def judge(
     folder = None if report is None else Path(report)
     if folder is not None:
         writable_folder(folder)
-    jobs = jobs or 3 * (os.cpu_count() or 2)
+    jobs = jobs or JOBS
     needed = ADDRESS_SPACE + jobs * ADDRESS_SPACE_OF_RUN
     require_address_space(needed, f"{jobs} runs at the same time", "raise the limit, or ask for fewer: --jobs 1")
     return run_campaign(

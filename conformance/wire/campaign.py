@@ -8,6 +8,7 @@ and which to make again; `saved_runs` keeps them in a file; `gathering` makes ve
 from __future__ import annotations
 
 import gc
+import os
 import random
 import time
 from collections import deque
@@ -30,6 +31,8 @@ from groupspec.conformance.wire.runs import Job, Runs
 from groupspec.conformance.wire.saved_runs import open_runs
 from groupspec.conformance.wire.stalls import StallClock
 
+JOBS: Final = 3 * (os.cpu_count() or 2)
+"""How many runs go on at the same time if nobody asks for another number."""
 END_LOOK_S: Final = 0.1
 """How often runs that are to end are looked at."""
 

@@ -24,7 +24,7 @@ from subprocess import Popen
 from typing import Final
 
 from groupspec.conformance import tied
-from groupspec.conformance.wire.campaign import run_campaign
+from groupspec.conformance.wire.campaign import JOBS, run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import Client, find_client
@@ -33,7 +33,6 @@ from groupspec.conformance.wire.scenarios import all_cases
 from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, Verdict
 
 CLIENTS: Final = ("reference", "java", "kgo", "confluent-kafka")
-JOBS: Final = 2
 LOOP: Final = "import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end: pass\n"
 
 
