@@ -55,10 +55,9 @@ class Choosing:
 
     def choose_others(self, consumer: Consumer, listener: RebalanceListener) -> None:
         """Other topics; the same ones still, if subscribe() raises what ended a thread and has not come further."""
-        before, chosen_ms = self.wanted, self.chosen_ms
+        before, chosen_ms, kept = self.wanted, self.chosen_ms, self._requests.rounds.kept
         self.wanted, self.chosen_ms = self._others(), self._runtime.now_ms()
         self._requests.rounds.may_come(self.chosen_ms)
-        self._requests.rounds.changes += 1
         self._say()
         try:
             self.choose(consumer, listener)
@@ -66,6 +65,7 @@ class Choosing:
             if consumer.subscription() != set(self.wanted.topics):
                 self.wanted, self.chosen_ms = before, chosen_ms
                 self._say()
+                self._requests.rounds.kept = kept
             raise
 
     def _others(self) -> Wanted:
@@ -78,6 +78,7 @@ class Choosing:
         """What may be asked for from now on."""
         possible = {topic for topic in (*TOPICS, LATER) if self.wanted.covers(topic)}
         self._requests.asking.subscribed = frozenset(possible | {EVERYTHING} if self.wanted.pattern else possible)
+        self._requests.rounds.wants(possible)
 
     def is_by_pattern(self) -> bool:
         """Whether it subscribes so, now."""

@@ -232,6 +232,8 @@ class Requests:
         if gone := (asked - set(counts)) & set(self._counts_of_topics):
             self._counts_of_topics = {tp: n for tp, n in self._counts_of_topics.items() if tp not in gone}
             self.rounds.may_come(now_ms)
+            if EVERYTHING in self.asking.subscribed:
+                self.rounds.vanished(gone)
         asks = bool({*ASKS_TOPICS} & self._scenario.all_calls)  # whose answer is not the one that the leader goes by
         if asks or not counts.items() <= self._counts_of_topics.items():
             self._counts_of_topics |= counts
@@ -361,7 +363,7 @@ class Requests:
         assert self.rounds.is_called_for() or not rejoins, "a JoinGroup that nothing has called for (rule J2)"
         if now_ms > self._learned_ms + LOOK_MS:  # so it takes the coordinator for one
             self._gives_up = self._drops = False
-        repeats, changes = self.rounds.share is None, self.rounds.changes
+        repeats, kept = self.rounds.share is None, self.rounds.kept
         self.rounds.begins(subscription.topics, subscription.owned, now_ms)
         self._forget(lambda sent: isinstance(sent.request, HeartbeatRequest))  # nobody waits for its answer any more
         self.left, self._lost_ms = False, None
@@ -384,11 +386,9 @@ class Requests:
             owned = set(subscription.owned)
             foreign = {partition.topic for partition in owned} - set(subscription.topics)
             # What it gives up it gives up before a round. Whoever unsubscribes in one has the next one for that; and so
-            # has who changes its mind once more while that goes on: what is wanted is looked at once (as Java's
-            # ConsumerCoordinator.onJoinPrepare does).
-            assert not foreign or repeats or changes > 1, (
-                f"JoinGroup claims partitions of {foreign}, not subscribed to (rule K1)"
-            )
+            # has who changes its mind once more while that goes on, or whose pattern matches less: what is wanted is
+            # looked at once (as Java's ConsumerCoordinator.onJoinPrepare does).
+            assert foreign <= kept or repeats, f"JoinGroup claims partitions of {foreign}, not subscribed to (rule K1)"
             order = self._orders.setdefault(frozenset(owned), subscription.owned)
             assert subscription.owned == order, f"{subscription.owned} were written as {order} before (rule J6)"
             generation = subscription.generation

@@ -22,13 +22,16 @@ class Rounds:
         share: What that answer has assigned to it; None: it is no member, or in a round.
         due: How many JoinGroups there must be before all is well.
         topics: What the last JoinGroup has subscribed to.
-        changes: How often the application has chosen other topics since.
+        kept: What one of the changes since then leaves of them: what that one does not keep is given up, and meanwhile
+            nobody looks at another change. Each may be the first one; there must be two of them to keep what goes.
     """
 
     def __init__(self) -> None:
-        self.joins = self.synced = self.due = self.changes = 0
+        self.joins = self.synced = self.due = 0
         self.share: frozenset[TopicPartition] | None = None
         self.topics: frozenset[str] = frozenset()
+        self.kept: frozenset[str] = frozenset()
+        self._wanted: Collection[str] = ()
         self._claims: frozenset[TopicPartition] = frozenset()
         self._began_ms = self._cause_ms = self.synced_ms = 0
 
@@ -40,15 +43,27 @@ class Rounds:
         """Something happens that calls for a rebalance."""
         self.due = self.joins + 1
 
+    def wants(self, topics: Collection[str]) -> None:
+        """These topics are subscribed to from now on."""
+        self._wanted = topics
+        if not self.topics <= set(topics):
+            self.kept |= self.topics & set(topics)
+
+    def vanished(self, topics: Collection[str]) -> None:
+        """These topics are not there any more, and so not subscribed to, by pattern."""
+        if self.topics & set(topics):
+            self.kept |= self.topics - set(topics)
+
     def is_called_for(self) -> bool:
         """Whether a JoinGroup of a member may come: it is in a round, or something has happened since the last one."""
         return self.share is None or self.joins < self.due or self._cause_ms >= self._began_ms
 
     def begins(self, topics: Collection[str], claims: Collection[TopicPartition], now_ms: int) -> None:
         """JoinGroup is sent."""
-        self.joins, self.changes = self.joins + 1, 0
+        self.joins += 1
         self._began_ms = now_ms
-        self.topics, self._claims = frozenset(topics), frozenset(claims)
+        self.topics, self._claims, self.kept = frozenset(topics), frozenset(claims), frozenset()
+        self.wants(self._wanted)  # it may have been said, and not been heard yet
         self.share = None
 
     def ends(self, share: Collection[TopicPartition], cooperative: bool, now_ms: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.requests import SETTINGS, Requests
 from groupspec.conformance.schedules.times import Times
@@ -19,13 +21,17 @@ from groupspec.impl.core.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     MetadataRequest,
+    MetadataResponse,
     NoAnswer,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    PartitionMetadata,
     Request,
     Response,
     SyncGroupRequest,
     SyncGroupResponse,
+    TopicMetadata,
+    TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, Subscription, encode_assignment, encode_subscription
 
@@ -42,8 +48,8 @@ CALM = replace(
 )
 
 
-def _join(*topics: str) -> JoinGroupRequest:
-    subscription = encode_subscription(Subscription(topics, None))
+def _join(*topics: str, owned: Sequence[TopicPartition] = (), generation: int = -1) -> JoinGroupRequest:
+    subscription = encode_subscription(Subscription(topics, None, tuple(owned), generation))
     protocols = (("cooperative-sticky", subscription),)
     return JoinGroupRequest("billing", SETTINGS["session_timeout_ms"], INTERVAL_MS, "m", None, protocols)
 
@@ -54,6 +60,7 @@ class Heard:
     def __init__(self) -> None:
         self.requests = Requests(CALM)
         self.requests.finding.is_needed = True
+        self.there: set[str] = set()
         self._last = 0
 
     def sends(self, request: Request, node: str = COORDINATOR) -> int:
@@ -66,12 +73,18 @@ class Heard:
         """These answers, one after the other."""
         self.requests.answered([ResponseReceived(number, answer) for number, answer in answers], 1_000)
 
-    def stable(self) -> None:
-        """It has subscribed to orders, and owns nothing."""
+    def lists(self, *topics: str) -> None:
+        """It is told that there are these topics, and no others."""
+        self.there = set(topics)
+        listed = tuple(TopicMetadata(topic, (PartitionMetadata(0, 1),)) for topic in topics)
+        self.takes((self.sends(MetadataRequest(None), "any"), MetadataResponse((), listed)))
+
+    def stable(self, *topics: str) -> None:
+        """It has subscribed to these topics, or to orders, and owns nothing."""
         found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
         self.takes((self.sends(FindCoordinatorRequest("billing"), "any"), found))
         joined = JoinGroupResponse(ErrorCode.NONE, 1, "cooperative-sticky", "other", "m")
-        self.takes((self.sends(_join("orders")), joined))
+        self.takes((self.sends(_join(*topics or ("orders",))), joined))
         self.takes((self.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(())))))
 
 
@@ -93,27 +106,42 @@ def test_a_heartbeat_that_breaks_is_late_where_a_commit_lets_it_join_with_other_
             heard.sends(_join("orders"))
 
 
-@pytest.mark.parametrize("changes", [1, 2])
-def test_who_chooses_twice_before_a_round_may_claim_what_the_second_choice_leaves_out(changes: int) -> None:
-    """Schedule 20465: what the first has left out is being given up, and nothing more is looked at."""
+ALL = ("orders", "payments")
+CHANGES: dict[str, tuple[list[str], str]] = {
+    "its one choice leaves it out": (["payments"], "accused"),
+    "the first of two does": (["payments", ""], "accused"),
+    "the second of two does": (["orders", ""], "excused"),
+    "it vanishes": (["-orders"], "accused"),
+    "it vanishes after a choice": (["orders", "-orders"], "excused"),
+    "it vanishes after another one": (["-payments", "-orders"], "excused"),
+    "it vanishes, and another one vanishes that it does not subscribe to": (["-shipments", "-orders"], "accused"),
+    "it vanishes, and a topic comes": (["+orders-eu", "-orders"], "accused"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_K1_who_gives_something_up_before_a_round_may_claim_what_a_second_change_leaves_out(change: str) -> None:
+    """Schedules 20465 and 5001163: meanwhile nobody looks at another change. A topic vanishes under a pattern."""
+    steps, verdict = CHANGES[change]
     heard = Heard()
-    heard.stable()
-    share = draw(1).by_hand[:1]
-    heard.requests.owned = set(share)
-    heard.requests.rounds.changes = changes
+    heard.requests.asking.subscribed = frozenset({*ALL, EVERYTHING})
+    heard.stable(*ALL)
+    heard.lists(*ALL, "shipments")
+    claims = draw(1).by_hand[:1]
+    heard.requests.owned = set(claims)
+    for step in steps:
+        if step[:1] in ("-", "+"):
+            heard.there ^= {step[1:]}
+            heard.lists(*heard.there)
+        else:
+            heard.requests.rounds.wants({step} - {""})
     heard.requests.rounds.may_come(1_000)
-    claims = encode_subscription(Subscription(("payments",), None, tuple(share), 1))
-    join = replace_protocols(_join("payments"), claims)
-    if changes > 1:
+    join = _join("payments", owned=claims, generation=1)
+    if verdict == "excused":
         heard.sends(join)
     else:
         with pytest.raises(AssertionError, match="not subscribed to"):
             heard.sends(join)
-
-
-def replace_protocols(join: JoinGroupRequest, claims: bytes) -> JoinGroupRequest:
-    """The same with this subscription."""
-    return replace(join, protocols=(("cooperative-sticky", claims),))
 
 
 @pytest.mark.parametrize("lies_about", [True, False])
