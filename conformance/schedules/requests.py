@@ -195,8 +195,11 @@ class Requests:
         if isinstance(response, SyncGroupResponse) and not response.error:
             share = decode_assignment(response.assignment).partitions
             self._shares.append((share, self._identity[1]))
-            self._has_had |= not self.leaving  # else the round may have been given up before
             self.rounds.ends(share, self._scenario.cooperative, now_ms)
+            if self.leaving or self._gives_up or self._drops:  # the round may have been given up before
+                self.rounds.may_come(now_ms)
+            else:
+                self._has_had = True
             before = self._assigned_in if self._drops else {max(self._assigned_in)}  # this one may be dropped, too
             self._assigned_in = {*before, self._identity[1]}
         if ErrorCode.REBALANCE_IN_PROGRESS in errors:

@@ -48,30 +48,38 @@ CALM = replace(
 )
 
 
-def _join(*topics: str, owned: Sequence[TopicPartition] = (), generation: int = -1) -> JoinGroupRequest:
+def _join(
+    *topics: str, owned: Sequence[TopicPartition] = (), generation: int = -1, assignor: str = "cooperative-sticky"
+) -> JoinGroupRequest:
     subscription = encode_subscription(Subscription(topics, None, tuple(owned), generation))
-    protocols = (("cooperative-sticky", subscription),)
+    protocols = ((assignor, subscription),)
     return JoinGroupRequest("billing", SETTINGS["session_timeout_ms"], INTERVAL_MS, "m", None, protocols)
 
 
 class Heard:
-    """What one member sends and is answered, at one moment."""
+    """What one member sends and is answered, at `at_ms`."""
 
-    def __init__(self) -> None:
-        self.requests = Requests(CALM)
+    def __init__(self, assignor: str = "cooperative-sticky", leads: bool = False) -> None:
+        self.requests = Requests(replace(CALM, assignors=(assignor,), leads=leads))
+        self.assignor = assignor
         self.requests.finding.is_needed = True
         self.there: set[str] = set()
+        self.at_ms = 1_000
         self._last = 0
+
+    def joins(self, *topics: str) -> int:
+        """Returns the number of its JoinGroup."""
+        return self.sends(_join(*topics, assignor=self.assignor))
 
     def sends(self, request: Request, node: str = COORDINATOR) -> int:
         """Returns its number."""
         self._last += 1
-        self.requests.sent(SendRequest(self._last, node, request, LIMIT_MS), 1_000)
+        self.requests.sent(SendRequest(self._last, node, request, LIMIT_MS), self.at_ms)
         return self._last
 
     def takes(self, *answers: tuple[int, Response]) -> None:
         """These answers, one after the other."""
-        self.requests.answered([ResponseReceived(number, answer) for number, answer in answers], 1_000)
+        self.requests.answered([ResponseReceived(number, answer) for number, answer in answers], self.at_ms)
 
     def lists(self, *topics: str) -> None:
         """It is told that there are these topics, and no others."""
@@ -83,8 +91,8 @@ class Heard:
         """It has subscribed to these topics, or to orders, and owns nothing."""
         found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
         self.takes((self.sends(FindCoordinatorRequest("billing"), "any"), found))
-        joined = JoinGroupResponse(ErrorCode.NONE, 1, "cooperative-sticky", "other", "m")
-        self.takes((self.sends(_join(*topics or ("orders",))), joined))
+        joined = JoinGroupResponse(ErrorCode.NONE, 1, self.assignor, "other", "m")
+        self.takes((self.joins(*topics or ("orders",)), joined))
         self.takes((self.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(())))))
 
 
@@ -175,6 +183,49 @@ def test_who_takes_over_from_a_thread_that_has_ended_finds_at_once_that_the_coor
     times.mended()
     with pytest.raises(AssertionError, match="rule H5"):
         times.looks(late_ms + 1_000)
+
+
+@pytest.mark.parametrize("leads", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+def test_K1_an_assignment_that_comes_after_its_coordinator_has_gone_was_never_had(first: bool, leads: bool) -> None:
+    """Schedule 9004129: a leader's Heartbeat is answered NOT_COORDINATOR before its SyncGroup is; both lie there."""
+    heard = Heard("sticky", leads)
+    found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
+    heard.takes((heard.sends(FindCoordinatorRequest("billing"), "any"), found))
+    heard.takes((heard.joins("orders"), JoinGroupResponse(ErrorCode.NONE, 1, "sticky", "other", "m")))
+    moved = (heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NOT_COORDINATOR))
+    shared = (heard.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(()))))
+    heard.takes(*((moved, shared) if first else (shared, moved)))
+    heard.requests.disconnected(1_000)
+    heard.takes((heard.sends(FindCoordinatorRequest("billing"), "any"), found))
+    if first:
+        heard.joins("orders")
+    else:
+        heard.requests.rounds.may_come(1_000)
+        with pytest.raises(AssertionError, match="sticky, it had"):
+            heard.joins("orders")
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_J2_who_has_dropped_an_assignment_with_its_coordinator_joins_again(dropped: bool) -> None:
+    """Without anything else that has called for it."""
+    heard = Heard()
+    heard.stable()
+    heard.requests.rounds.may_come(heard.at_ms)
+    heard.at_ms = 1_500
+    heard.takes((heard.joins("orders"), JoinGroupResponse(ErrorCode.NONE, 1, heard.assignor, "other", "m")))
+    moved = (heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NOT_COORDINATOR))
+    shared = (heard.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(()))))
+    heard.at_ms = 2_000
+    heard.takes(*((moved, shared) if dropped else (shared, moved)))
+    heard.requests.disconnected(heard.at_ms)
+    found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
+    heard.takes((heard.sends(FindCoordinatorRequest("billing"), "any"), found))
+    if dropped:
+        heard.joins("orders")
+    else:
+        with pytest.raises(AssertionError, match="nothing has called for"):
+            heard.joins("orders")
 
 
 @pytest.mark.parametrize("leaves", [True, False])
