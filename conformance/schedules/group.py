@@ -51,7 +51,7 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import decode_subscription
-from groupspec.impl.runtime import Runtime
+from groupspec.impl.scheduling import ScheduledRuntime
 from groupspec.impl.scripted import ScriptedCoordinator, api_of
 
 FIRST_COMMITTED: Final = 10
@@ -80,7 +80,7 @@ class RacingGroup:
         asked: Partitions and timestamps that the application has asked about, or sought.
     """
 
-    def __init__(self, runtime: Runtime, scenario: Scenario, transport: RacingTransport) -> None:
+    def __init__(self, runtime: ScheduledRuntime, scenario: Scenario, transport: RacingTransport) -> None:
         self._runtime = runtime
         self.topics = Topics(runtime, scenario)
         self._coordinator = ScriptedCoordinator(self.topics.counts, leader="" if scenario.leads else "somebody-else")
@@ -99,6 +99,7 @@ class RacingGroup:
         self._has_moved = False
         self._last_commit: dict[TopicPartition, tuple[str, int, int]] = {}  # member id, generation, offset
         self._given_up_at: dict[TopicPartition, int] = {}
+        self._slow_ms: dict[str | int, tuple[int, int]] = {}  # node -> since when, and until when
         self.logs = Logs(runtime, scenario, self.topics)
         self.committed: dict[TopicPartition, int] = {}
         self.epochs: dict[TopicPartition, int] = {}
@@ -128,6 +129,8 @@ class RacingGroup:
             self._issued = {(name, generation) for name, generation in self._issued if name != sent.request.member_id}
         if error == NEVER:
             return None
+        if error.startswith(SLOW) and not self._runtime.timers_race:
+            self._is_slow(sent.node)
         if self._scenario.latency_ms:
             self._runtime.sleep_ms(self._scenario.latency_ms)
         if error.startswith(SLOW):
@@ -145,6 +148,18 @@ class RacingGroup:
             return answer
         code = ErrorCode.DISCONNECTED if error in (CUT, LOST) else ErrorCode[error]
         return self._named(self._coordinator.answer(sent.request, code))
+
+    def _is_slow(self, node: str | int) -> None:
+        """This connection brings nothing for a while; whatever else was asked for there waits."""
+        now_ms = self._runtime.now_ms()
+        since_ms, until_ms = self._slow_ms.get(node, (now_ms, now_ms))
+        since_ms = since_ms if until_ms == now_ms else now_ms
+        self._slow_ms[node] = since_ms, now_ms + self._scenario.latency_ms + SLOW_MS
+
+    def has_been_slow_for(self, time_ms: int) -> bool:
+        """Whether a connection has brought nothing for so long. Is not known while timers race."""
+        now_ms = self._runtime.now_ms()
+        return any(until_ms >= now_ms >= since_ms + time_ms for since_ms, until_ms in self._slow_ms.values())
 
     def _granted(self, sent: SendRequest) -> Response:
         self.hears(api_of(sent.request))

@@ -14,7 +14,8 @@ from typing import Final
 from groupspec.conformance.schedules.asking import Asking
 from groupspec.conformance.schedules.group import ENDS, MOMENTS, RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.questions import CALL_MS, Questions
+from groupspec.conformance.schedules.outcomes import CALL_MS
+from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import TopicPartition

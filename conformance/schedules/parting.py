@@ -19,7 +19,8 @@ from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.network import CannotSend
-from groupspec.conformance.schedules.questions import CALL_MS, Questions
+from groupspec.conformance.schedules.outcomes import CALL_MS
+from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import LOOK_MS, Requests
 from groupspec.conformance.schedules.scenario import Scenario

@@ -16,7 +16,7 @@ from typing import Final
 from groupspec.conformance.schedules.answers import NEVER
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.outcomes import Outcomes
+from groupspec.conformance.schedules.outcomes import CALL_MS, Outcomes
 from groupspec.conformance.schedules.requests import LOOK_MS, Requests
 from groupspec.conformance.schedules.scenario import ASKS_LOG, TOPICS, Scenario
 from groupspec.impl.consumer import Consumer
@@ -24,7 +24,6 @@ from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.scheduling import ScheduledRuntime
 
-CALL_MS: Final = 5_000
 OF_LEADERS: Final = ("position()", *(f"{call}()" for call in ASKS_LOG))
 UNINTERRUPTED: Final = ("unsubscribe()", "close()")
 MOST_ANSWERS: Final = 20

@@ -7,10 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from groupspec.conformance.schedules.answers import SLOW
 from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.group import RacingGroup
+from groupspec.conformance.schedules.network import RacingTransport
+from groupspec.conformance.schedules.outcomes import CALL_MS, Outcomes
 from groupspec.conformance.schedules.requests import SETTINGS, Requests
 from groupspec.conformance.schedules.times import Times
+from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -20,6 +25,7 @@ from groupspec.impl.core.messages import (
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
+    ListOffsetsRequest,
     MetadataRequest,
     MetadataResponse,
     NoAnswer,
@@ -34,6 +40,8 @@ from groupspec.impl.core.messages import (
     TopicPartition,
 )
 from groupspec.impl.core.protocol import Assignment, Subscription, encode_assignment, encode_subscription
+from groupspec.impl.scheduling import ScheduledRuntime, run
+from groupspec.impl.scheduling.strategies import RandomWalk
 
 INTERVAL_MS = SETTINGS["max_poll_interval_ms"]
 LIMIT_MS = INTERVAL_MS + 5_000
@@ -265,3 +273,34 @@ def test_a_heartbeat_that_is_answered_keeps_the_coordinator() -> None:
     heard.takes((heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NONE)))
     with pytest.raises(AssertionError, match="rule H5"):
         heard.requests.disconnected(1_000)
+
+
+@pytest.mark.parametrize(("answers", "excused"), [((SLOW, SLOW), True), ((SLOW, "", SLOW), True), ((SLOW,), False)])
+def test_P4_a_call_that_waits_behind_slow_answers_to_an_earlier_one_may_be_out_of_time(
+    answers: tuple[str, ...], excused: bool
+) -> None:
+    """Schedule 9004864: the earlier call was interrupted by a wakeup; one connection brings one answer at a time."""
+    place = TopicPartition("orders", 0)
+    scenario = replace(CALM, answers={**CALM.answers, "ListOffsets": answers}, latency_ms=0, timers_race=False)
+
+    def work(runtime: ScheduledRuntime) -> None:
+        runtime.timers_race = False
+        transport = RacingTransport(runtime, Requests(scenario))
+        group = RacingGroup(runtime, scenario, transport)
+        group.asked.add((place, -1))
+
+        def broker() -> None:
+            for number in range(1, 1 + len(answers)):
+                group.serve(SendRequest(number, "1", ListOffsetsRequest({place: -1}), LIMIT_MS))
+
+        def application() -> None:
+            runtime.sleep_ms(CALL_MS)
+            Outcomes(runtime, scenario, group, transport).raises(KafkaTimeoutError("Not answered in time"))
+
+        threads = [runtime.thread(broker, "broker"), runtime.thread(application, "application")]
+        for thread in threads:
+            thread.start()
+        runtime.run_until(lambda: not any(thread.is_alive() for thread in threads), 2 * CALL_MS)
+
+    error = run(work, RandomWalk(1)).error
+    assert error is None if excused else "rule L2" in str(error)
