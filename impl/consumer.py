@@ -36,6 +36,7 @@ from groupspec.impl.runtime import Runtime
 from groupspec.impl.threads.call_guard import ConcurrentUseError, ForkedConsumerError, WakeupError
 from groupspec.impl.threads.designs import Design
 from groupspec.impl.threads.driver import DriverFactory
+from groupspec.impl.threads.futures import Future
 from groupspec.impl.trace import TraceSink
 
 __all__ = [
@@ -108,6 +109,7 @@ class Consumer(PartitionCalls):
         self._by_pattern = False
         self._polled_ms = -QUIET_MS
         self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
+        self._leave: Future | None = None  # of an unsubscribe() that is under way, maybe longer than its call was
         self._driver.ensure_running()
         self._unattended = runtime is None  # who brings a runtime looks after the threads in it
         if topics:
@@ -143,7 +145,7 @@ class Consumer(PartitionCalls):
             self._need_background()
             if self._config.group_id is None:
                 raise ConfigError("subscribe() needs a group_id; without a group, assign() partitions")
-            self._choose("topics")
+            self._choose("topics", "subscribe()")
             self._topics = frozenset(wanted)
             self._by_pattern = matching is not None
             self._callbacks.listener = told
@@ -157,7 +159,7 @@ class Consumer(PartitionCalls):
             return
         with self._call_guard.use("assign()"):
             self._need_background()
-            self._choose("partitions")
+            self._choose("partitions", "assign()")
             self._driver.submit(events.Assign(wanted))
             limit_ms = self._limit_ms(None, "assign()")
             if not self._driver.settle(self._runtime.now_ms() + limit_ms):
@@ -168,27 +170,42 @@ class Consumer(PartitionCalls):
     def unsubscribe(self) -> None:
         """Leave the group, or let go of assigned partitions. The listener is called before this returns (rule C7).
 
-        Raises, when all is done, what a callback raised, or what the next poll() would have.
+        Raises, when all is done, what a callback raised, or what the next poll() would have. KafkaTimeoutError if it is
+        out of time: the member leaves as soon as it can, and its listener is called by poll(), subscribe() or assign().
         """
         with self._call_guard.use("unsubscribe()"):
             self._call_guard.refuse_in_callback("unsubscribe()")
-            self._need_background()
-            limit_ms = self._limit_ms(None, "unsubscribe()")
-            future = self._driver.call(events.Unsubscribe)
-            while not future.done:
-                self._callbacks.serve()
-                in_time = self._driver.wait_until(
-                    lambda: future.done or self._driver.has_consumer_events() or not self._call_guard.is_open(),
-                    self._runtime.now_ms() + limit_ms,
-                )
-                self._report_failure()
-                self._call_guard.check_open()
-                if not in_time:
-                    raise KafkaTimeoutError(f"unsubscribe(): the background thread has not answered in {limit_ms} ms")
-            self._chosen = ""
-            self._topics, self._by_pattern = frozenset(), False
+            self._note_failure()
+            self._driver.ensure_running()
+            self._leave = self._driver.call(events.Unsubscribe)
+            self._finish_unsubscribe("unsubscribe()", self._leave)
             self._callbacks.raise_first()
-            future.outcome()
+
+    def _finish_unsubscribe(self, call: str, leave: Future) -> None:
+        """Wait until nothing is owned any more, and run the callbacks for that. A thread that ends is replaced."""
+        limit_ms = self._limit_ms(None, call)
+        while not leave.done:
+            self._callbacks.serve()
+            in_time = self._driver.wait_until(
+                lambda: leave.done or self._driver.has_consumer_events() or not self._call_guard.is_open(),
+                self._runtime.now_ms() + limit_ms,
+            )
+            self._call_guard.check_open()
+            if not in_time:
+                raise KafkaTimeoutError(f"{call}: the background thread has not answered in {limit_ms} ms")
+            self._note_failure()
+            self._driver.ensure_running()
+        self._note_failure()
+        self._forget_choice()
+        leave.outcome()
+
+    def _has_left(self) -> bool:
+        """Whether an unsubscribe() that went on after its call is done."""
+        return self._leave is not None and self._leave.done
+
+    def _forget_choice(self) -> None:
+        self._leave, self._chosen = None, ""
+        self._topics, self._by_pattern = frozenset(), False
 
     def subscription(self) -> set[str]:
         """The topics subscribed to; by pattern: those that are known to match, so far."""
@@ -248,6 +265,8 @@ class Consumer(PartitionCalls):
             self._callbacks.raise_first()
             self._driver.ensure_running()  # if it was a callback that has been told of the thread's death
             self._call_guard.check_interrupted()
+            if self._has_left():
+                self._forget_choice()
             if not self._chosen:
                 raise IllegalStateError("poll() without topics or partitions: subscribe() or assign() first")
             self._driver.submit(events.Fetch())
@@ -318,6 +337,7 @@ class Consumer(PartitionCalls):
             or self._driver.has_consumer_events()
             or self._callbacks.has_commit_callbacks()
             or self._positions.next_buffered() is not None
+            or self._has_left()
         )
 
     def wakeup(self) -> None:
@@ -475,7 +495,10 @@ class Consumer(PartitionCalls):
     def __repr__(self) -> str:
         return f"<Consumer client_id={self._config.client_id!r} group_id={self._config.group_id!r}>"
 
-    def _choose(self, how: str) -> None:
+    def _choose(self, how: str, call: str) -> None:
+        """What an unsubscribe() has left behind goes first; what its callbacks choose goes with it, as in Java."""
+        if self._leave is not None and not self._call_guard.is_in_callback():
+            self._finish_unsubscribe(call, self._leave)
         if self._chosen not in ("", how):
             raise IllegalStateError(f"The consumer has {self._chosen} chosen: unsubscribe() before choosing {how}")
         self._chosen = how

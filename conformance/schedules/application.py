@@ -270,8 +270,6 @@ class Application:
         else:
             with self._outcomes.of(name, self._requests):
                 self._ask(consumer, name, sorted(self.ledger.owned) if partitions is None else partitions)
-        if self._scenario.manual and self._parting.was_interrupted:  # it goes on without the call, and tells nobody
-            self.ledger.forget(self.ledger.owned - consumer.assignment())
         lost = self.ledger.owned - consumer.assignment()
         assert not lost or self._scenario.is_closed_by_others, f"after {name} {lost} are gone without a callback (C1)"
 
@@ -311,9 +309,10 @@ class Application:
             case "other topics" if consumer.subscription():
                 self._choosing.choose_others(consumer, self)
             case "unsubscribe":
-                self._parting.unsubscribe(consumer)
-                self._choosing.choose(consumer, self)
-                self._choosing.has_unsubscribed = False
+                try:
+                    self._parting.unsubscribe(consumer)
+                finally:  # also if it is out of time, or tells what ended a thread
+                    self._choosing.choose(consumer, self)
             case "enforce_rebalance" if consumer.subscription():
                 rounds = self._requests.rounds
                 rounds.may_come(self._runtime.now_ms())
@@ -329,6 +328,8 @@ class Application:
         """Nothing disturbs the member any more: something comes of each partition that it owns."""
         woken = any(what == "wakeup" and not thread.is_alive() for _, what, thread in self._others)
         self._settling.wakeups_due = woken
+        if self._choosing.has_unsubscribed and not self._scenario.manual:  # and could not subscribe anew meanwhile
+            self.attempt(partial(self._choosing.choose, consumer, self))
         self.attempt(lambda: self._call(consumer, "resume", sorted(self.ledger.paused)))
         self._settling.read_all(consumer, self)
 

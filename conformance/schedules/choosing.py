@@ -52,6 +52,7 @@ class Choosing:
             consumer.subscribe(listener=listener, pattern=self.wanted.pattern)
         else:
             consumer.subscribe(self.wanted.topics, listener)
+        self.has_unsubscribed = False
 
     def choose_others(self, consumer: Consumer, listener: RebalanceListener) -> None:
         """Other topics; the same ones still, if subscribe() raises what ended a thread and has not come further."""

@@ -18,13 +18,13 @@ from typing import Final
 from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.network import CannotSend
 from groupspec.conformance.schedules.outcomes import CALL_MS
 from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import LOOK_MS, Requests
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.consumer import CLOSE_TIMEOUT_MS, Consumer
+from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.scheduling import ScheduledRuntime
 
@@ -43,11 +43,7 @@ class BlockRaised(Exception):
 
 
 class Parting:
-    """Of one application.
-
-    Attributes:
-        was_interrupted: Whether an unsubscribe() has raised what ended a thread.
-    """
+    """Of one application."""
 
     def __init__(
         self,
@@ -68,25 +64,31 @@ class Parting:
         self._questions = questions
         self._reading = reading
         self._choosing = choosing
-        self.was_interrupted = False
 
     def unsubscribe(self, consumer: Consumer) -> None:
-        """Want nothing any more."""
+        """Want nothing any more. Whatever it raises, all is done then, unless it is out of time."""
         self._requests.doing = "unsubscribe"
         self._requests.leaves()
         self._choosing.has_unsubscribed = True
+        goes_on = False
         try:
             with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
-            self._requests.membership_ended()
-        except CannotSend:  # what ended a thread may come out before anything is done, or meanwhile
-            self.was_interrupted = True
+        except (KafkaTimeoutError, ConsumerClosedError):
+            goes_on = True
             raise
         finally:
             self._requests.doing = ""
             self._requests.times.left_round()
-            if self._scenario.manual:
-                self._ledger.forget(self._ledger.owned - consumer.assignment())  # without a callback
+            if not goes_on:
+                self._has_unsubscribed(consumer)
+
+    def _has_unsubscribed(self, consumer: Consumer) -> None:
+        left = consumer.subscription() | consumer.assignment()
+        assert not left, f"unsubscribe() has returned, or raised, and {left} are still there (rules C7, L1)"
+        self._requests.membership_ended()
+        if self._scenario.manual:
+            self._ledger.forget(set(self._ledger.owned))  # without a callback
 
     def close(self, consumer: Consumer) -> None:
         """The end, in the scenario's way."""

@@ -108,8 +108,8 @@ class Settling:
         )
 
     def _lacks(self, consumer: Consumer) -> str:
-        """What is wrong with the membership. An unsubscribe() that has given up goes on, and nobody subscribes anew."""
-        if self._choosing.has_unsubscribed or self._scenario.manual:
+        """What is wrong with the membership."""
+        if self._scenario.manual:
             return ""
         if undivided := self._group.undivided():
             return f"the leader has given {undivided} to nobody (rule J8)"

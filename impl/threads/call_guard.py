@@ -65,9 +65,13 @@ class CallGuard:
             with self._lock:
                 self._callbacks -= 1
 
+    def is_in_callback(self) -> bool:
+        """Whether a rebalance callback runs."""
+        return self._callbacks > 0
+
     def refuse_in_callback(self, call: str) -> None:
         """For calls that would wait for the very callback that makes them."""
-        if self._callbacks:
+        if self.is_in_callback():
             raise IllegalStateError(
                 f"{call} inside a rebalance callback would wait for that callback to return; call it afterwards"
             )

@@ -60,6 +60,7 @@ class HeartbeatDriver:
         self._running = False
         self._failure: Exception | None = None
         self._closing = False
+        self._leaving = False  # as of the last event: the application is in close() or unsubscribe()
         self._shut = False
         self._started = False  # this and the next: written by the calling thread
         self._polling = False
@@ -103,6 +104,8 @@ class HeartbeatDriver:
             if isinstance(event, events.Poll):
                 self._poll_heartbeat()
             self._closing = self._closing or isinstance(event, events.Close)
+            leaves = self._closing or self.core.membership.leaving
+            self._leaving = leaves or isinstance(event, events.Unsubscribe)
             self._take(event)
         self._try_to_serve(0)
 
@@ -184,11 +187,11 @@ class HeartbeatDriver:
         return self._must_end
 
     def _try_to_serve(self, timeout_ms: int, seen: int | None = None) -> None:
-        """What goes wrong is raised in the call; but a close first does all that it has to."""
+        """What goes wrong is raised in the call; but who leaves first does all that it has to."""
         try:
             self._serve(timeout_ms, seen)
         except Exception as error:
-            if not self._closing:
+            if not self._leaving:
                 raise
             self._failure = error
 

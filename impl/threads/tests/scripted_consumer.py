@@ -16,6 +16,7 @@ from groupspec.impl.core.messages import (
     FetchedPartition,
     FetchRequest,
     FetchResponse,
+    JoinGroupRequest,
     MetadataRequest,
     OffsetFetchRequest,
     Response,
@@ -123,6 +124,16 @@ class ScriptedConsumer(DrivenConsumer):
         self.poll()
         self.found()
         return self
+
+    def joining_anew(self) -> None:
+        """It subscribes again after it has left, and joins as a new member."""
+        self.subscribe()
+        self.poll()
+        if self.is_waiting("FindCoordinator"):
+            self.found()
+        request = self.waiting("JoinGroup").request
+        assert isinstance(request, JoinGroupRequest)
+        assert request.member_id == ""
 
     def stable(self, *assigned: int) -> ScriptedConsumer:
         """A member with these partitions; forget how it came to that."""

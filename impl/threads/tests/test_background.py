@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.impl.core.errors import ConsumerClosedError, KafkaError
+from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, KafkaTimeoutError
 from groupspec.impl.core.events import (
     Close,
     Commit,
@@ -14,6 +14,8 @@ from groupspec.impl.core.events import (
     Output,
     PartitionsRevoked,
     Poll,
+    ResponseReceived,
+    SendRequest,
     UnsolicitedResponse,
     Unsubscribe,
 )
@@ -169,3 +171,69 @@ def test_what_is_queued_behind_the_end_fails_at_once() -> None:
         assert asked.done
         with pytest.raises(ConsumerClosedError):
             asked.outcome()
+
+
+def out_of_time(driven: ScriptedConsumer) -> None:
+    """The background thread is held up for so long that an unsubscribe() gives up; then it goes on."""
+    send = driven.transport.send
+
+    def slow(request: SendRequest, now_ms: int) -> None:
+        driven.transport.send = send  # type: ignore[method-assign]
+        driven.runtime.sleep_ms(70_000)
+        send(request, now_ms)
+
+    driven.stable(0)
+    driven.transport.send = slow  # type: ignore[method-assign]
+    driven.call(lambda consumer: consumer.commit_async({partitions(0)[0]: 11}))
+    unsubscribe = driven.begin(lambda consumer: consumer.unsubscribe())
+    driven.advance(60_000)
+    with pytest.raises(KafkaTimeoutError, match="has not answered in 60000 ms"):
+        unsubscribe.outcome()
+    assert driven.ask(lambda consumer: consumer.subscription()) == {"orders"}
+    driven.advance(10_000)
+    assert driven.callbacks() == []
+
+
+def test_L1_what_is_subscribed_to_after_an_unsubscribe_that_is_out_of_time_is_not_left_with_it() -> None:
+    """Java's LeaveGroup is not waited for either, and what comes after it is a new membership."""
+    with ScriptedConsumer() as driven:
+        out_of_time(driven)
+        driven.subscribe()
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        driven.joining_anew()
+
+
+@pytest.mark.parametrize("chosen", [{"payments"}, set()])
+def test_C7_an_unsubscribe_that_is_out_of_time_is_carried_out_by_the_next_poll(chosen: set[str]) -> None:
+    """What the callback chooses goes with what it is called for, as in Java's KafkaConsumer.unsubscribe."""
+    with ScriptedConsumer() as driven:
+        out_of_time(driven)
+        if chosen:
+            driven.listener.during = lambda _: driven.consumer.subscribe(chosen)
+        with pytest.raises(IllegalStateError, match="without topics"):
+            driven.poll(1_000)
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        assert driven.ask(lambda consumer: consumer.subscription() | consumer.assignment()) == set()
+        driven.joining_anew()
+
+
+def test_D8_partitions_can_be_chosen_after_an_unsubscribe_that_is_out_of_time() -> None:
+    with ScriptedConsumer() as driven:
+        out_of_time(driven)
+        driven.call(lambda consumer: consumer.assign(partitions(1)))
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        assert driven.ask(lambda consumer: consumer.assignment()) == set(partitions(1))
+
+
+def test_H6_an_unsubscribe_whose_thread_dies_again_and_again_is_carried_out_all_the_same() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+
+        def broken(timeout_ms: int) -> list[ResponseReceived]:
+            raise OSError("no network")
+
+        poll, driven.transport.poll = driven.transport.poll, broken  # type: ignore[method-assign]
+        with pytest.raises(OSError, match="no network"):
+            driven.call(lambda consumer: consumer.unsubscribe())
+        driven.transport.poll = poll  # type: ignore[method-assign]
+        assert driven.ask(lambda consumer: consumer.subscription()) == set()

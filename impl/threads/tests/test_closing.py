@@ -382,3 +382,20 @@ def test_a_request_that_cannot_be_sent_takes_neither_callback_nor_the_error_from
         with pytest.raises(OSError, match="the network is gone"):
             close.outcome()
         assert driven.callbacks() == [("revoked", partitions(0))]
+
+
+def test_H6_unsubscribe_does_everything_before_it_raises_what_has_ended_a_thread() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        send = driven.transport.send
+
+        def broken(request: SendRequest, now_ms: int) -> None:
+            driven.transport.send = send  # type: ignore[method-assign]
+            raise OSError(f"{api_of(request.request)} cannot be sent")
+
+        driven.transport.send = broken  # type: ignore[method-assign]
+        with pytest.raises(OSError, match="LeaveGroup cannot be sent"):
+            driven.call(lambda consumer: consumer.unsubscribe())
+        assert driven.callbacks() == [("revoked", partitions(0))]
+        assert driven.ask(lambda consumer: consumer.subscription() | consumer.assignment()) == set()
+        driven.joining_anew()
