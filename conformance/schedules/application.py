@@ -31,6 +31,7 @@ from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import LATENCY_MS, LOOKS, REFUSED, UNTIL, Scenario
 from groupspec.conformance.schedules.settling import Settling
+from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, NoOffsetForPartitionError
 from groupspec.impl.core.messages import TopicPartition
@@ -222,13 +223,14 @@ class Application:
 
     def close(self, consumer: Consumer, timeout_ms: int) -> None:
         """Another thread closes it; an error that is still to be told, or that a callback raises, may come out here."""
-        before = self._is_resting, self._rests
+        before, began_ms = (self._is_resting, self._rests), self._runtime.now_ms()
         self._requests.closes_meanwhile = True
         self._outcomes.interrupted_ms.append(self._runtime.now_ms())
         with suppress(KafkaError, CallbackRaised, CannotSend):
             consumer.close(timeout_ms)
         alone = before == (True, self._rests) and self._is_resting and len(self._others) == 1
-        alone &= not self._scenario.timers_race  # else it may give the driver up before that has had its turn
+        # Or else it may give up a driver that has not had its turn.
+        alone &= self._runtime.now_ms() - began_ms < timeout_ms + GRACE_MS
         owned = set() if self._scenario.manual else self.ledger.owned
         assert not alone or not owned, f"closed, and {owned} were never revoked (rules C1, C7)"
 

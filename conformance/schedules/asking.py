@@ -55,7 +55,7 @@ class Asking:
 
     Attributes:
         subscribed: The topics that the application may want, with EVERYTHING if by pattern.
-        inquired: Topics of partitions that it has asked about.
+        inquired: Partitions and timestamps that it has asked about.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool) -> None:
@@ -69,8 +69,9 @@ class Asking:
         self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, since the last Metadata
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self.subscribed = frozenset({*scenario.topics, *([EVERYTHING] if scenario.pattern else [])})
-        self.inquired: set[str] = set()
+        self.inquired: set[tuple[TopicPartition, int]] = set()
         self._wanted: list[tuple[int, frozenset[str]]] = [(0, self.subscribed)]
+        self._begun: frozenset[str] = frozenset()  # what was wanted when the last poll() began, however that ends
 
     # What happens -----------------------------------------------------------------------------------------------------
 
@@ -90,6 +91,10 @@ class Asking:
     def turned(self) -> None:
         """It goes on with those that there are."""
         self._in_network = False
+
+    def polls(self, owned: Iterable[TopicPartition]) -> None:
+        """A poll() begins: until the next one does, what is wanted now may be asked for."""
+        self._begun = self.subscribed | {partition.topic for partition in owned}
 
     def polled(self, began_ms: int, owned: Iterable[TopicPartition], subscribed: frozenset[str]) -> None:
         """A poll() that began then, when this was owned and subscribed to, has returned: it has said what is wanted."""
@@ -130,7 +135,7 @@ class Asking:
         if isinstance(request, MetadataRequest) and not scenario.leads:
             asked = {EVERYTHING} if request.topics is None else set(request.topics)
             foreign = asked - self._may_want(owned, now_ms)
-            foreign -= self.inquired
+            foreign -= {partition.topic for partition, _ in self.inquired}
             foreign -= {EVERYTHING} if "topics" in scenario.all_calls else set()
             assert not foreign, f"Metadata of {foreign}, which nobody wants any more (rule J8)"
         self._expect_leader(request, unanswered, now_ms)
@@ -143,14 +148,14 @@ class Asking:
                 assert not twice, f"{twice} are looked up again while the answer may come (rule O1)"
 
     def _may_want(self, owned: Iterable[TopicPartition], now_ms: int) -> set[str]:
-        """What is wanted now, or was when the last poll() but one began of those that all threads know of.
+        """What is wanted now, or was when the last poll() began, or the last but one of those that all threads know of.
 
         They need not know of one that comes soon after another, and may have returned what was at hand.
         """
         began_ms = [before_ms for before_ms, _ in self._wanted if before_ms + SETTLED_MS <= now_ms]
         known = [0, *(n for n in range(1, len(began_ms)) if began_ms[n] - began_ms[n - 1] >= QUIET_MS)]
         recent = (topics for _, topics in self._wanted[known[max(0, len(known) - 2)] :])
-        return set().union(self.subscribed, (partition.topic for partition in owned), *recent)
+        return set().union(self.subscribed, self._begun, (partition.topic for partition in owned), *recent)
 
     def _expect_leader(self, request: Request, unanswered: Iterable[SendRequest], now_ms: int) -> None:
         """Metadata are asked for meanwhile, or that waits for its backoff, as long as they fail.
@@ -162,14 +167,19 @@ class Asking:
             asks = any(isinstance(other.request, MetadataRequest) for other in unanswered)
             backoff_ms = min(BACKOFF_MS << (self._failures - 1), MOST_BACKOFF_MS) if self._failures else 0
             asks |= bool(self._failures) and now_ms <= self._metadata_ms + backoff_ms
-            in_vain = max((self._in_vain[question] for question in _questions(request)), default=0)
-            assert in_vain < MOST_REPEATS or asks, (
-                f"{api_of(request)} goes out after {in_vain} answers that the leader is another one, without Metadata "
-                "in between (rule J8)"
-            )
+            for question in _questions(request):
+                in_vain = self._in_vain[question]
+                assert in_vain < MOST_REPEATS * self._askers(question) or asks, (
+                    f"{api_of(request)} goes out after {in_vain} answers that the leader is another one, without "
+                    "Metadata in between (rule J8)"
+                )
+
+    def _askers(self, question: tuple[object, ...]) -> int:
+        """Who may ask it, each waiting by itself for the leader: the member, which looks for a position, and a call."""
+        return 2 if question[1:] in self.inquired else 1
 
 
-def _questions(request: Request) -> list[object]:
+def _questions(request: Request) -> list[tuple[object, ...]]:
     """What it asks of each partition; about one the application and the member may ask different things at a time."""
     if isinstance(request, ListOffsetsRequest):
         return [(api_of(request), *asked) for asked in request.timestamps.items()]

@@ -35,16 +35,13 @@ def _of_many_brokers(drawn: Scenario, random: Random) -> Scenario:
     # Two askers in one member, each with a backoff of its own, cannot be told from one that does not wait.
     if drawn.all_calls & {*ASKS_TOPICS}:
         del answers["Metadata"]
-    if drawn.all_calls & {*ASKS_LOG}:
-        del answers["ListOffsets"]
     fresh = random.choice((drawn.fresh, EVERYWHERE)) if drawn.reset != "none" else drawn.fresh
     return replace(drawn, answers=_also(drawn, answers), fresh=fresh, leaders=random.choice((1, 2, 2)))
 
 
 def _waiting(drawn: Scenario, random: Random) -> Scenario:
     """A call waits for what a broker does not answer, or answers late; and maybe another thread interrupts it."""
-    moves = "NOT_LEADER_OR_FOLLOWER" in drawn.answers.get("ListOffsets", ())
-    call = random.choice((*(() if moves else ASKS_LOG), "position", "position", "position"))
+    call = random.choice((*ASKS_LOG, "position", "position", "position"))
     calls = (*drawn.calls, *(random.choice(SEEKS),) * (call == "position" and not drawn.elects_ms), call)
     answers = {"ListOffsets": tuple(random.choice((NEVER, SLOW, "")) for _ in range(3))}
     waits = replace(drawn, calls=calls, answers=_also(drawn, answers))

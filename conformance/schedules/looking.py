@@ -66,7 +66,7 @@ class Looking:
     def _inquires(self, asked: set[tuple[TopicPartition, int]]) -> None:
         """Who leads these, may be asked, and then they."""
         self._group.asked |= asked
-        self._asking.inquired |= {partition.topic for partition, _ in asked}
+        self._asking.inquired |= asked
 
     def _ask_limits(
         self, name: str, ask: Callable[..., Mapping[TopicPartition, int]], asked: list[TopicPartition], timestamp: int

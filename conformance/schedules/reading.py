@@ -83,6 +83,7 @@ class Reading:
         subscribed = self._requests.asking.subscribed
         callbacks, readable, problem = self.callbacks, self._readable(), None
         self._requests.times.poll_begins(self.began_ms)
+        self._requests.asking.polls(owned)
         records: list[ConsumerRecord] = []
         try:
             records = consumer.poll(timeout_ms)
