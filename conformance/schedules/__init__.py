@@ -10,6 +10,9 @@ times         When it must show signs of life, give up, and try again.
 rounds        Which rebalances have to come, and whether the last one has brought what it owns.
 finding       Which coordinator it may ask, and when it may look for one.
 asking        What it asks brokers for: no more than it needs.
+claims        What JoinGroup says of its member.
+answered      What a member knows by the answers that it has taken.
+rates         How often it may turn, and ask.
 requests      What each request must contain, and when it may be sent.
 others        The other members of a group that is led, and what the leader may give them.
 topics        Which topics there are, as they come and go.

@@ -81,7 +81,7 @@ class Application:
         )
         self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
-        requests.owned, requests.moved = self.ledger.owned, self.ledger.moved
+        requests.claims.owned, requests.moved = self.ledger.owned, self.ledger.moved
         self.ledger.begins_anew = requests.asking.begins_anew
         group.hears = self.hears
 

@@ -13,8 +13,9 @@ from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.logs import EpochDecoder, HolesDecoder
 from groupspec.conformance.schedules.network import RacingTransport
-from groupspec.conformance.schedules.requests import GROUP, SETTINGS, Requests
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.requests import Requests
+from groupspec.conformance.schedules.scenario import GROUP, Scenario
+from groupspec.conformance.schedules.times import SETTINGS
 from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.scheduling import Outcome, ScheduledRuntime, replay, run, shortened, watched

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.requests import LOOK_MS, Requests
+from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import LATER, PATTERNS, TOPICS, Scenario, Wanted
+from groupspec.conformance.schedules.times import LOOK_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.listener import RebalanceListener

@@ -21,8 +21,9 @@ from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CALL_MS
 from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.reading import Reading
-from groupspec.conformance.schedules.requests import LOOK_MS, Requests
+from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.times import LOOK_MS
 from groupspec.impl.consumer import CLOSE_TIMEOUT_MS, Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError
 from groupspec.impl.core.messages import TopicPartition

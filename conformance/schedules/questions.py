@@ -16,8 +16,9 @@ from typing import Final
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CALL_MS, Outcomes
-from groupspec.conformance.schedules.requests import LOOK_MS, Requests
+from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import ASKS_LOG, TOPICS, Scenario
+from groupspec.conformance.schedules.times import LOOK_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition

@@ -15,8 +15,9 @@ from typing import Final
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import Outcomes
 from groupspec.conformance.schedules.questions import Questions
-from groupspec.conformance.schedules.requests import LOOK_MS, Requests
+from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import UNREADABLE, Scenario
+from groupspec.conformance.schedules.times import LOOK_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaError, NoOffsetForPartitionError, RecordDeserializationError
 from groupspec.impl.core.messages import TopicPartition

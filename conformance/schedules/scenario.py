@@ -13,6 +13,7 @@ from typing import Final
 from groupspec.conformance.schedules.answers import NO_FAULTS, SLOW, WITHOUT_COMMITS
 from groupspec.impl.core.messages import TopicPartition
 
+GROUP: Final = "billing"
 TOPICS: Final = ("orders", "payments")
 LATER: Final = "orders-eu"
 """A topic that is not there at first."""

@@ -22,6 +22,18 @@ from groupspec.impl.core.messages import (
 )
 from groupspec.impl.scripted import api_of
 
+SETTINGS: Final[dict[str, int]] = {
+    "session_timeout_ms": 10_000,
+    "heartbeat_interval_ms": 1_000,
+    "max_poll_interval_ms": 20_000,
+    "request_timeout_ms": 11_000,
+    "metadata_max_age_ms": 3_000,
+}
+"""What every scenario's consumer is told; the last one only leaders."""
+
+LOOK_MS: Final = 100
+"""Within which the heartbeat design has given the core each answer: the retry backoff, for which its thread sleeps."""
+
 BACKOFF_MS: Final = 100
 _NOT_READY: Final = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -65,6 +77,8 @@ class Times:
         self._beat_ms = 0  # when it has sent the last Heartbeat
         self._beat_due_ms: int | None = None  # when the next one is due, since that was answered
         self._beat_failed = False
+        self._beat_generation = -1  # of that Heartbeat
+        self._beats_at_once = False  # after one that has failed, or at another coordinator
         self.is_polling = False
         self.polls_ms = self._polls_before_ms = (0, 0)
         self.repeats = False
@@ -76,7 +90,9 @@ class Times:
             self._not_before_ms[_what(request)] = now_ms + BACKOFF_MS
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._joined_ms, self._heard_ms, self._is_known = now_ms, None, False
+        self._beats_at_once |= isinstance(request, FindCoordinatorRequest)
         if isinstance(request, HeartbeatRequest):
+            self._beats_at_once |= bool(errors - {ErrorCode.NONE})
             if not isinstance(response, NoAnswer) and self._heard_ms is not None:
                 self._heard_ms = now_ms
             self._beat_answered(errors, now_ms)
@@ -92,6 +108,11 @@ class Times:
         elif errors & _NOT_READY and not self._beat_failed:
             self._beat_due_ms = now_ms + BACKOFF_MS
         self._beat_failed = not errors <= LIVES
+
+    def disconnected(self) -> None:
+        """The coordinator is gone; at another one a Heartbeat comes at once."""
+        self._beats_at_once = True
+        self.excused()
 
     def broken(self) -> None:
         """A thread has ended: until another one runs nothing comes in its time."""
@@ -134,9 +155,7 @@ class Times:
             idle_ms = now_ms - max(self.polls_ms[1], self._known_ms) - self._max_poll_interval_ms
             assert idle_ms <= LATE_MS, f"Heartbeat {idle_ms} ms after the poll interval is over (rule P1)"
         if isinstance(request, HeartbeatRequest):
-            late_ms = 0 if self._beat_due_ms is None else now_ms - self._beat_due_ms
-            assert late_ms <= LATE_MS, f"Heartbeat {late_ms} ms late (rules H2, H7)"
-            self._beat_ms, self._beat_due_ms = now_ms, None
+            self._beats(request, now_ms)
         # That it is a member now. JoinGroup's answer may have lain about: Kafka's JoinGroupResponseHandler.handle
         # resets the timeouts (HeartbeatThread.enable) and sends SyncGroup under one lock.
         known = isinstance(request, SyncGroupRequest)
@@ -145,6 +164,15 @@ class Times:
             self._alive_ms = now_ms
         if isinstance(request, FindCoordinatorRequest | LeaveGroupRequest):
             self.excused()
+
+    def _beats(self, request: HeartbeatRequest, now_ms: int) -> None:
+        late_ms = 0 if self._beat_due_ms is None else now_ms - self._beat_due_ms
+        assert late_ms <= LATE_MS, f"Heartbeat {late_ms} ms late (rules H2, H7)"
+        early_ms = self._beat_ms + self._heartbeat_interval_ms - now_ms
+        again = self._beat_generation == request.generation and not self._beats_at_once
+        assert not again or early_ms <= 0, f"Heartbeat {early_ms} ms early (rule H2)"
+        self._beat_ms, self._beat_generation = now_ms, request.generation
+        self._beat_due_ms, self._beats_at_once = None, False
 
     def gives_up(self, now_ms: int, is_calm: bool) -> None:
         """It leaves because the application does not poll; with faults later than it wants to."""

@@ -17,9 +17,9 @@ from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.outcomes import CALL_MS, Outcomes
 from groupspec.conformance.schedules.questions import Questions
-from groupspec.conformance.schedules.requests import SETTINGS, Requests
+from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import Scenario
-from groupspec.conformance.schedules.times import Times
+from groupspec.conformance.schedules.times import SETTINGS, Times
 from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaTimeoutError
@@ -154,7 +154,7 @@ def test_K1_who_gives_something_up_before_a_round_may_claim_what_a_second_change
     heard.stable(*ALL)
     heard.lists(*ALL, "shipments")
     claims = draw(1).by_hand[:1]
-    heard.requests.owned = set(claims)
+    heard.requests.claims.owned = set(claims)
     for step in steps:
         if step[:1] in ("-", "+"):
             heard.there ^= {step[1:]}
