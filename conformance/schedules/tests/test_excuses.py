@@ -1,117 +1,37 @@
-"""What the oracles excuse, exactly: the same a little otherwise is no excuse."""
+"""What the oracles excuse of what a member sends, exactly: the same a little otherwise is no excuse."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
-
 import pytest
 
-from groupspec.conformance.schedules.answers import SLOW
-from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.further import draw
-from groupspec.conformance.schedules.group import RacingGroup
-from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.network import RacingTransport
-from groupspec.conformance.schedules.outcomes import CALL_MS, Outcomes
-from groupspec.conformance.schedules.questions import Questions
-from groupspec.conformance.schedules.requests import Requests
-from groupspec.conformance.schedules.scenario import Scenario
+from groupspec.conformance.schedules.tests.heard import (
+    HEARTBEAT,
+    INTERVAL_MS,
+    PLACE,
+    SYNC,
+    WHERE,
+    Heard,
+    join_group,
+)
 from groupspec.conformance.schedules.times import SETTINGS, Times
-from groupspec.impl.calls import GRACE_MS
-from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.errors import KafkaTimeoutError
-from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ErrorCode,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
-    HeartbeatRequest,
     HeartbeatResponse,
-    JoinGroupRequest,
     JoinGroupResponse,
     ListedOffset,
-    ListOffsetsRequest,
     ListOffsetsResponse,
     MetadataRequest,
-    MetadataResponse,
     NoAnswer,
     OffsetCommitRequest,
     OffsetCommitResponse,
-    PartitionMetadata,
-    Request,
-    Response,
-    SyncGroupRequest,
     SyncGroupResponse,
-    TopicMetadata,
     TopicPartition,
 )
-from groupspec.impl.core.protocol import Assignment, Subscription, encode_assignment, encode_subscription
-from groupspec.impl.runtime import Thread
-from groupspec.impl.scheduling import ScheduledRuntime, run
-from groupspec.impl.scheduling.strategies import RandomWalk
-
-INTERVAL_MS = SETTINGS["max_poll_interval_ms"]
-LIMIT_MS = INTERVAL_MS + 5_000
-HEARTBEAT = HeartbeatRequest("billing", 1, "m", None)
-SYNC = SyncGroupRequest("billing", 1, "m", None, "cooperative-sticky")
-CALM = replace(
-    next(one for one in map(draw, range(1, 500)) if one.cooperative and one.is_calm and not one.static),
-    topics=("orders",),
-    leads=False,
-    auto_commit=False,
-    manual=False,
-)
-
-
-def _join(
-    *topics: str, owned: Sequence[TopicPartition] = (), generation: int = -1, assignor: str = "cooperative-sticky"
-) -> JoinGroupRequest:
-    subscription = encode_subscription(Subscription(topics, None, tuple(owned), generation))
-    protocols = ((assignor, subscription),)
-    return JoinGroupRequest("billing", SETTINGS["session_timeout_ms"], INTERVAL_MS, "m", None, protocols)
-
-
-class Heard:
-    """What one member sends and is answered, at `at_ms`."""
-
-    def __init__(self, assignor: str = "cooperative-sticky", leads: bool = False) -> None:
-        self.requests = Requests(replace(CALM, assignors=(assignor,), leads=leads))
-        self.assignor = assignor
-        self.requests.finding.is_needed = True
-        self.there: set[str] = set()
-        self.at_ms = 1_000
-        self._last = 0
-
-    def joins(self, *topics: str) -> int:
-        """Returns the number of its JoinGroup."""
-        return self.sends(_join(*topics, assignor=self.assignor))
-
-    def sends(self, request: Request, node: str = COORDINATOR) -> int:
-        """Returns its number."""
-        self._last += 1
-        self.requests.sent(SendRequest(self._last, node, request, LIMIT_MS), self.at_ms)
-        return self._last
-
-    def takes(self, *answers: tuple[int, Response]) -> None:
-        """These answers, one after the other."""
-        self.requests.answered([ResponseReceived(number, answer) for number, answer in answers], self.at_ms)
-
-    def lists(self, *topics: str) -> None:
-        """It is told that there are these topics, and no others."""
-        self.there = set(topics)
-        listed = tuple(TopicMetadata(topic, (PartitionMetadata(0, 1),)) for topic in topics)
-        self.takes((self.sends(MetadataRequest(None), "any"), MetadataResponse((), listed)))
-
-    def stable(self, *topics: str) -> None:
-        """It has subscribed to these topics, or to orders, and owns nothing."""
-        found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
-        self.takes((self.sends(FindCoordinatorRequest("billing"), "any"), found))
-        joined = JoinGroupResponse(ErrorCode.NONE, 1, self.assignor, "other", "m")
-        self.takes((self.joins(*topics or ("orders",)), joined))
-        self.takes((self.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(())))))
+from groupspec.impl.core.protocol import Assignment, encode_assignment
 
 
 @pytest.mark.parametrize("others", [True, False])
@@ -126,10 +46,10 @@ def test_D5_a_heartbeat_that_breaks_is_late_where_a_commit_lets_it_join_with_oth
     heard.takes((commit, OffsetCommitResponse({})), (beat, NoAnswer(ErrorCode.DISCONNECTED)))
     heard.takes()
     if others:
-        heard.sends(_join("payments"))
+        heard.sends(join_group("payments"))
     else:
         with pytest.raises(AssertionError, match="rules D4, D5"):
-            heard.sends(_join("orders"))
+            heard.sends(join_group("orders"))
 
 
 ALL = ("orders", "payments")
@@ -162,7 +82,7 @@ def test_K1_who_gives_something_up_before_a_round_may_claim_what_a_second_change
         else:
             heard.requests.rounds.wants({step} - {""})
     heard.requests.rounds.may_come(1_000)
-    join = _join("payments", owned=claims, generation=1)
+    join = join_group("payments", owned=claims, generation=1)
     if verdict == "excused":
         heard.sends(join)
     else:
@@ -175,7 +95,7 @@ def test_P1_the_poll_interval_begins_when_the_answer_to_join_group_is_taken(lies
     """Schedules 5438 and 21469 of the heartbeat design: nobody polls, and the answer lies about until the next call."""
     times, taken_ms = Times(SETTINGS), 9_000 if lies_about else 1_000
     times.poll_begins(1_000)
-    times.answered(_join("orders"), JoinGroupResponse(ErrorCode.NONE, 1, "range", "other", "m"), set(), 1_000)
+    times.answered(join_group("orders"), JoinGroupResponse(ErrorCode.NONE, 1, "range", "other", "m"), set(), 1_000)
     times.poll_ends(1_000)
     times.sent(SYNC, taken_ms, leaves=False)
     if lies_about:
@@ -252,7 +172,7 @@ def test_M1_who_leaves_as_its_round_is_answered_may_commit_as_whom_it_was_before
     heard = Heard()
     heard.stable()
     heard.requests.rounds.may_come(1_000)
-    join = heard.sends(_join("orders"))
+    join = heard.sends(join_group("orders"))
     heard.requests.doing = "close" if leaves else ""
     heard.takes((join, JoinGroupResponse(ErrorCode.NONE, 2, "cooperative-sticky", "other", "m")))
     heard.takes()
@@ -312,112 +232,3 @@ def test_H5_a_heartbeat_that_is_answered_keeps_the_coordinator() -> None:
     heard.takes((heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NONE)))
     with pytest.raises(AssertionError, match="rule H5"):
         heard.requests.disconnected(1_000)
-
-
-@pytest.mark.parametrize(("answers", "excused"), [((SLOW, SLOW), True), ((SLOW, "", SLOW), True), ((SLOW,), False)])
-def test_P4_a_call_that_waits_behind_slow_answers_to_an_earlier_one_may_be_out_of_time(
-    answers: tuple[str, ...], excused: bool
-) -> None:
-    """Schedule 9004864: the earlier call was interrupted by a wakeup; one connection brings one answer at a time."""
-    scenario = replace(CALM, answers={**CALM.answers, "ListOffsets": answers}, latency_ms=0)
-
-    def work(runtime: ScheduledRuntime) -> None:
-        world = World(runtime, scenario)
-        world.group.asked.add((PLACE, -1))
-
-        def broker() -> None:
-            for number in range(1, 1 + len(answers)):
-                world.group.serve(SendRequest(number, "1", WHERE, LIMIT_MS))
-
-        def application() -> None:
-            runtime.sleep_ms(CALL_MS)
-            world.outcomes.raises(KafkaTimeoutError("Not answered in time"))
-
-        world.run(broker, application)
-
-    expect(work, None if excused else "rule L2")
-
-
-@pytest.mark.parametrize(
-    ("call", "waits", "excused"), [("position()", True, True), ("position()", False, False), ("commit()", True, False)]
-)
-def test_H4_a_call_that_waits_for_a_leader_is_out_of_time_although_the_coordinator_was_refused(
-    call: str, waits: bool, excused: bool
-) -> None:
-    """Schedule 1000810: it waits for no coordinator any more. A commit does, whatever else is under way."""
-
-    def work(runtime: ScheduledRuntime) -> None:
-        world = World(runtime, CALM)
-        if waits:
-            world.requests.sent(SendRequest(1, "1", WHERE, LIMIT_MS), runtime.now_ms())
-
-        def application() -> None:
-            with suppress(KafkaTimeoutError), world.questions.limited(call):
-                runtime.sleep_ms(CALL_MS // 2)
-                world.requests.refused_ms = runtime.now_ms()
-                runtime.sleep_ms(CALL_MS // 2)
-                raise KafkaTimeoutError("Not answered in time")
-
-        world.run(application)
-
-    expect(work, None if excused else "refused its coordinator")
-
-
-@pytest.mark.parametrize(("takes_ms", "excused"), [(500 + GRACE_MS, True), (500 + GRACE_MS - 1, False)])
-def test_C7_a_close_by_another_thread_may_leave_what_is_owned_if_it_has_given_the_driver_up(
-    takes_ms: int, excused: bool
-) -> None:
-    """Schedule 243327: while timers race the driver may not have had its turn in that time (rule L2)."""
-
-    def work(runtime: ScheduledRuntime) -> None:
-        world = World(runtime, replace(CALM, timers_race=True))
-        application = Application(runtime, world.scenario, world.group, world.transport, world.requests)
-        application.ledger.owned.add(PLACE)
-        closer = runtime.thread(lambda: application.close(ClosesLate(runtime, takes_ms), 500), "close")
-        application.races_with(closer, "close", 0)
-        world.run(lambda: application.rest(5_000), closer)
-
-    expect(work, None if excused else "were never revoked")
-
-
-PLACE = TopicPartition("orders", 0)
-WHERE = ListOffsetsRequest({PLACE: -1})
-
-
-class World:
-    """What is around an application; timers wait."""
-
-    def __init__(self, runtime: ScheduledRuntime, scenario: Scenario) -> None:
-        runtime.timers_race = False
-        self.scenario = scenario
-        self._runtime = runtime
-        self.requests = Requests(scenario)
-        self.transport = RacingTransport(runtime, self.requests)
-        self.group = RacingGroup(runtime, scenario, self.transport)
-        self.outcomes = Outcomes(runtime, scenario, self.group, self.transport)
-        ledger = Ledger(scenario, self.group)
-        self.questions = Questions(runtime, scenario, self.group, self.requests, ledger, self.outcomes)
-
-    def run(self, *works: Callable[[], None] | Thread) -> None:
-        """All of them at once, until the last has ended."""
-        threads = [self._runtime.thread(work, "work") if callable(work) else work for work in works]
-        for thread in threads:
-            thread.start()
-        self._runtime.run_until(lambda: not any(thread.is_alive() for thread in threads), 2 * LIMIT_MS)
-
-
-class ClosesLate(Consumer):
-    """Does nothing but that."""
-
-    def __init__(self, runtime: ScheduledRuntime, takes_ms: int) -> None:
-        self._sleep: Callable[[], None] = lambda: runtime.sleep_ms(takes_ms)
-
-    def close(self, timeout_ms: int = 0) -> None:
-        """Calls nobody back."""
-        self._sleep()
-
-
-def expect(work: Callable[[ScheduledRuntime], None], told: str | None) -> None:
-    """The oracles say this, or nothing."""
-    error = run(work, RandomWalk(1)).error
-    assert error is None if told is None else told in str(error), error

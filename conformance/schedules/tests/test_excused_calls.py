@@ -1,0 +1,103 @@
+"""What the oracles excuse of how calls end, exactly: the same a little otherwise is no excuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from groupspec.conformance.schedules.answers import SLOW
+from groupspec.conformance.schedules.application import Application
+from groupspec.conformance.schedules.outcomes import CALL_MS
+from groupspec.conformance.schedules.tests.heard import (
+    CALM,
+    LIMIT_MS,
+    PLACE,
+    WHERE,
+    World,
+    expect,
+)
+from groupspec.impl.calls import GRACE_MS
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.errors import KafkaTimeoutError
+from groupspec.impl.core.events import SendRequest
+from groupspec.impl.scheduling import ScheduledRuntime
+
+
+@pytest.mark.parametrize(("answers", "excused"), [((SLOW, SLOW), True), ((SLOW, "", SLOW), True), ((SLOW,), False)])
+def test_P4_a_call_that_waits_behind_slow_answers_to_an_earlier_one_may_be_out_of_time(
+    answers: tuple[str, ...], excused: bool
+) -> None:
+    """Schedule 9004864: the earlier call was interrupted by a wakeup; one connection brings one answer at a time."""
+    scenario = replace(CALM, answers={**CALM.answers, "ListOffsets": answers}, latency_ms=0)
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, scenario)
+        world.group.asked.add((PLACE, -1))
+
+        def broker() -> None:
+            for number in range(1, 1 + len(answers)):
+                world.group.serve(SendRequest(number, "1", WHERE, LIMIT_MS))
+
+        def application() -> None:
+            runtime.sleep_ms(CALL_MS)
+            world.outcomes.raises(KafkaTimeoutError("Not answered in time"))
+
+        world.run(broker, application)
+
+    expect(work, None if excused else "rule L2")
+
+
+@pytest.mark.parametrize(
+    ("call", "waits", "excused"), [("position()", True, True), ("position()", False, False), ("commit()", True, False)]
+)
+def test_H4_a_call_that_waits_for_a_leader_is_out_of_time_although_the_coordinator_was_refused(
+    call: str, waits: bool, excused: bool
+) -> None:
+    """Schedule 1000810: it waits for no coordinator any more. A commit does, whatever else is under way."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, CALM)
+        if waits:
+            world.requests.sent(SendRequest(1, "1", WHERE, LIMIT_MS), runtime.now_ms())
+
+        def application() -> None:
+            with suppress(KafkaTimeoutError), world.questions.limited(call):
+                runtime.sleep_ms(CALL_MS // 2)
+                world.requests.refused_ms = runtime.now_ms()
+                runtime.sleep_ms(CALL_MS // 2)
+                raise KafkaTimeoutError("Not answered in time")
+
+        world.run(application)
+
+    expect(work, None if excused else "refused its coordinator")
+
+
+@pytest.mark.parametrize(("takes_ms", "excused"), [(500 + GRACE_MS, True), (500 + GRACE_MS - 1, False)])
+def test_C7_a_close_by_another_thread_may_leave_what_is_owned_if_it_has_given_the_driver_up(
+    takes_ms: int, excused: bool
+) -> None:
+    """Schedule 243327: while timers race the driver may not have had its turn in that time (rule L2)."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, replace(CALM, timers_race=True))
+        application = Application(runtime, world.scenario, world.group, world.transport, world.requests)
+        application.ledger.owned.add(PLACE)
+        closer = runtime.thread(lambda: application.close(ClosesLate(runtime, takes_ms), 500), "close")
+        application.races_with(closer, "close", 0)
+        world.run(lambda: application.rest(5_000), closer)
+
+    expect(work, None if excused else "were never revoked")
+
+
+class ClosesLate(Consumer):
+    """Does nothing but that."""
+
+    def __init__(self, runtime: ScheduledRuntime, takes_ms: int) -> None:
+        self._sleep: Callable[[], None] = lambda: runtime.sleep_ms(takes_ms)
+
+    def close(self, timeout_ms: int = 0) -> None:
+        """Calls nobody back."""
+        self._sleep()
