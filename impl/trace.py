@@ -38,6 +38,7 @@ EVENTS: Final = (
     "assigned",
     "poll_expired",
     "session_expired",
+    "throttled",
     "closed",
 )
 """The closed list of events; `config` is always the first."""
@@ -49,7 +50,8 @@ class TraceEvent(Struct, frozen=True, gc=False):
     """One thing that happened in one member.
 
     `seq` counts from 0 without gaps; `at_us` is the driver's clock in microseconds; `error` is the name of an error
-    code, None where the event is no answer; `generation` is -1 where there is none.
+    code, None where the event is no answer; `generation` is -1 where there is none. `throttle_time_ms` is for how long
+    the coordinator wants silence, in the event `throttled` (KIP-219).
     """
 
     group: str
@@ -62,6 +64,7 @@ class TraceEvent(Struct, frozen=True, gc=False):
     member_id: str = ""
     partitions: tuple[str, ...] = ()
     detail: Detail = field(default_factory=dict)
+    throttle_time_ms: int = 0
 
 
 TraceSink = Callable[[TraceEvent], None]

@@ -33,7 +33,8 @@ GOAL: Final = 0.4
 
 _COLUMNS: Final = (
     "v long, run string, `group` string, member string, seq long, at_us long, source string, event string, "
-    "error string, generation int, member_id string, partitions array<string>, detail string"
+    "error string, generation int, member_id string, partitions array<string>, "
+    "process string, throttle_time_ms int, detail string"
 )
 
 

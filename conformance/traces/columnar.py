@@ -55,8 +55,8 @@ def _find(findings, count, row, rule, a, b, partition, state):  # type: ignore[n
 
 @compiled
 def judge(  # type: ignore[no-untyped-def]
-    first, begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, part_start, parts,
-    setting, settings, carried, owned, symbols, next_state, start, unknown, findings, claims, terms,
+    first, begins, repeats, seq, at_us, source, event, error, generation, member_id, said_late, throttle_us, part_start,
+    parts, setting, settings, carried, owned, symbols, next_state, start, unknown, findings, claims, terms,
 ):  # fmt: skip
     """Judges the rows of a batch from `first` on, as far as there is room for what it finds.
 
@@ -109,13 +109,14 @@ def judge(  # type: ignore[no-untyped-def]
 
         # Silence; the process that is silent from now on is not the one that was before a `config`
         if r.configured and r.active and e != Event.CONFIG:
-            r.hole_life = max(r.hole_life, passed)
-            r.hole_quiet = max(r.hole_quiet, passed)
+            may_send = now - r.throttled_to
+            r.hole_life = max(r.hole_life, min(passed, may_send))
+            r.hole_quiet = max(r.hole_quiet, min(passed, may_send))
             r.hole_poll = max(r.hole_poll, passed)
             session, interval, bound = r.session_us, r.poll_us, r.bound_us
             unpolled = now - r.poll_at
             poll_over = r.poll_seen == YES and interval > 0 and unpolled > interval
-            silent = now - r.life_at
+            silent = min(now - r.life_at, may_send)
             stood = session > 0 and passed > session
             due = r.coordinator == YES and not poll_over
             if stood:
@@ -124,19 +125,23 @@ def judge(  # type: ignore[no-untyped-def]
             if session > 0 and due and silent - (r.hole_life if r.hole_life > session else 0) > session:
                 found = _find(findings, found, i, Rule.HEARTBEAT_GAP, session, silent, -1, state)
                 r.life_at = r.quiet_at = registers.NOT_BEFORE_THE_NEXT_US
-            quiet = now - r.quiet_at
+            quiet = min(now - r.quiet_at, may_send)
             none_out = r.answered[_HEARTBEAT] >= r.asked[_HEARTBEAT]
             least = min(bound, session) if session > 0 else bound
             if bound > 0 and due and none_out and quiet - (r.hole_quiet if r.hole_quiet > least else 0) > bound:
                 found = _find(findings, found, i, Rule.HEARTBEAT_RARE, bound, quiet, -1, state)
                 r.quiet_at = registers.NOT_BEFORE_THE_NEXT_US
             shows = not (r.source == _WIRE and r.static == YES)
-            judged = e == Event.HEARTBEAT_SENT or (e == Event.POLL and shows)
+            judged = (e == Event.HEARTBEAT_SENT or (e == Event.POLL and shows)) and may_send > registers.GRACE_US
             hole = r.hole_poll if session > 0 and r.hole_poll > session else 0
             if judged and poll_over and r.coordinator == YES and unpolled - hole > interval + registers.GRACE_US:
                 found = _find(findings, found, i, Rule.POLL_GAP, interval // 1000, unpolled // 1000, -1, state)
                 r.poll_seen = NO
             excused = found  # nor does silence
+
+        if throttle_us[i] > 0:
+            r.throttled_to = max(r.throttled_to, now + throttle_us[i])
+            r.hole_life = r.hole_quiet = 0
 
         # An answer to a request of another generation is late, one of none is not the group's: the table hears
         # of neither

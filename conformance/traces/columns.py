@@ -137,7 +137,7 @@ class TableChecker:
         batch = (
             begins, self._repeats(table, begins), seq, at_us, sources, events,
             _lookup(table, "error", ERROR_CODES, ERROR_CODES["OTHER"]),
-            table["generation"].to_numpy().astype(np.int64), self._ids(table), _late(table),
+            table["generation"].to_numpy().astype(np.int64), self._ids(table), _late(table), _throttles(table),
             starts, parts, *_settings(table, events), self.carry.registers, self.carry.owned, *self.projection[:4],
         )  # fmt: skip
         rooms = (
@@ -238,6 +238,14 @@ def _late(table: pa.Table) -> Ints:
     said = np.array([*(int(late) if isinstance(late, bool) else UNKNOWN for late in answers), UNKNOWN], np.int64)
     late: Ints = said[details.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
     return late
+
+
+def _throttles(table: pa.Table) -> Ints:
+    """What the rows say of a throttle, in us; nothing, where the column is missing."""
+    if "throttle_time_ms" not in table.column_names:
+        return np.zeros(table.num_rows, np.int64)
+    throttles: Ints = table["throttle_time_ms"].to_numpy().astype(np.int64) * 1000
+    return throttles
 
 
 def _settings(table: pa.Table, events: Ints) -> tuple[Ints, Ints]:

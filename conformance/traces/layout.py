@@ -31,7 +31,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
 from groupspec.conformance.traces.quarantine import Quarantined, count_reasons
 from groupspec.conformance.traces.reading import ARROW_SCHEMA, BUCKET_KEY, ROW_GROUP_ROWS
-from groupspec.conformance.traces.schema import LAYOUT_VERSION
+from groupspec.conformance.traces.schema import LAYOUT_VERSION, READ_LAYOUTS
 
 QUARANTINE_FILE: Final = "_quarantine.parquet"
 
@@ -221,7 +221,7 @@ def _decode(marker: Path) -> Layout:
         content = marker.read_bytes()
         fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         version = msgspec.json.decode(fields.get("layout_version", fields.get("trace_version", b"")), type=int)
-        if version != LAYOUT_VERSION:
+        if version not in READ_LAYOUTS:
             raise _unusable(marker, f"a layout of version {version}")
         return msgspec.json.decode(content, type=Layout)
     except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
@@ -250,6 +250,6 @@ def _unusable(place: Path, what: str) -> UsageProblem:
     return UsageProblem(
         what=what,
         where=str(place),
-        allowed=f"a folder as `groupspec trace ingest` left it, layout version {LAYOUT_VERSION}",
+        allowed=f"a folder as `groupspec trace ingest` left it, layout version {' or '.join(map(str, READ_LAYOUTS))}",
         next_step="ingest the traces again into a new folder",
     )

@@ -29,7 +29,7 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces.gunzip import unpacked_lines
 from groupspec.conformance.traces.inputs import Input, Kind, LeftOut, find_files, lone_bucket
 from groupspec.conformance.traces.quarantine import BadLine, Quarantined, excerpt, parse_line
-from groupspec.conformance.traces.schema import EVENT_CODES, VERSION, TraceLine
+from groupspec.conformance.traces.schema import ADDED, EVENT_CODES, VERSION, TraceLine
 
 # Strings are dictionary encoded: a trace repeats few of them very often.
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
@@ -49,6 +49,7 @@ ARROW_SCHEMA: Final = pa.schema(
         pa.field("member_id", _TEXT, nullable=False),
         pa.field("partitions", pa.list_(pa.string()), nullable=False),
         pa.field("process", _TEXT, nullable=False),
+        pa.field("throttle_time_ms", pa.int32(), nullable=False),
         pa.field("detail", pa.string(), nullable=True),
     ],
     metadata={"groupspec.trace.version": str(VERSION)},
@@ -193,7 +194,7 @@ def parquet_file(file: Path) -> pq.ParquetFile:
             allowed="Parquet files as written by `groupspec trace ingest`",
             next_step="ingest the NDJSON again, or leave this file out",
         ) from error
-    missing = [name for name in ARROW_SCHEMA.names if name not in opened.schema_arrow.names]
+    missing = [name for name in ARROW_SCHEMA.names if name not in (*opened.schema_arrow.names, *ADDED)]
     if missing:
         raise UsageProblem(
             what=f"a Parquet file that is no trace table: it lacks the columns {', '.join(missing)}",
@@ -274,8 +275,9 @@ def _lines(chunk: Chunk) -> Iterator[bytes | BadLine]:
 
 def _rows(chunk: Chunk) -> Iterator[bytes | BadLine]:
     """Rows of a Parquet file as lines, so that each is held to the same schema; a bad row's number is its line."""
-    groups = parquet_file(Path(chunk.path)).read_row_groups([*range(chunk.start, chunk.end)], ARROW_SCHEMA.names)
-    for row in groups.to_pylist():
+    opened = parquet_file(Path(chunk.path))
+    there = [name for name in ARROW_SCHEMA.names if name in opened.schema_arrow.names]
+    for row in opened.read_row_groups([*range(chunk.start, chunk.end)], there).to_pylist():
         code, text = row.pop("event_code"), row.pop("detail")
         if text is not None:
             row["detail"] = msgspec.Raw(text)

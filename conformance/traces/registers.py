@@ -73,6 +73,7 @@ MEMBER: Final = np.dtype(
         ("bound_us", "i8"),  # how far apart heartbeats may be; 0: not judged
         ("says_lost", "i8"),  # the client has a callback of its own for lost partitions
         ("quiet_at", "i8"),  # since when the next heartbeat is waited for
+        ("throttled_to", "i8"),  # until when nothing may be sent to the coordinator
         ("hole_life", "i8"),  # the longest time without any event since LIFE_AT, QUIET_AT, POLL_AT
         ("hole_quiet", "i8"),
         ("hole_poll", "i8"),
@@ -146,6 +147,7 @@ def restart(r):  # type: ignore[no-untyped-def]
     r.generation = r.generation_before = r.joined = NO_GENERATION
     r.active = r.join_out = r.sync_out = r.left = r.poll_seen = NO
     r.life_at = r.poll_at = r.quiet_at = r.now
+    r.throttled_to = 0
     r.hole_life = r.hole_poll = r.hole_quiet = 0
     r.member_id = r.gone_id = r.joins = 0
     r.lost = r.announced = r.asked_to_leave = NO
@@ -221,6 +223,7 @@ def set_clocks_back(r, step_us):  # type: ignore[no-untyped-def]
     r.life_at -= step_us
     r.poll_at -= step_us
     r.quiet_at -= step_us
+    r.throttled_to -= step_us
     r.lost_at -= step_us
     r.join_at -= step_us
     r.commit_at -= step_us

@@ -26,8 +26,12 @@ import msgspec
 from msgspec import Meta
 
 VERSION: Final = 1
-LAYOUT_VERSION: Final = 3
-"""Of ingested layouts, whose files are read as they are. 2: rows carry their `process`; 3: the marker has checksums."""
+LAYOUT_VERSION: Final = 4
+"""Of ingested layouts, whose files are read as they are. 2: rows carry their `process`; 3: the marker has checksums;
+4: rows carry a `throttle_time_ms`."""
+READ_LAYOUTS: Final = (3, 4)
+ADDED: Final = ("throttle_time_ms",)
+"""Columns that files of older recordings lack: there it is 0."""
 SCHEMA_FILE: Final = Path(__file__).with_name("trace.schema.json")
 
 EventName = Literal[
@@ -57,6 +61,7 @@ EventName = Literal[
     "poll_expired",
     "session_expired",
     "closed",
+    "throttled",
 ]
 SourceName = Literal["reference", "wire", "log"]
 
@@ -104,6 +109,7 @@ class TraceLine(msgspec.Struct, forbid_unknown_fields=True, gc=False, frozen=Tru
     member_id   the id that the broker gave; "": none
     partitions  what a callback was about ("topic-0")
     process     which process of that client id: the host, the process id, its start; "": the only one
+    throttle_time_ms  for how long an answer on the coordinator's connection wants silence there (KIP-219)
     detail      anything more, small; `config` has the member's settings here
     """
 
@@ -120,6 +126,7 @@ class TraceLine(msgspec.Struct, forbid_unknown_fields=True, gc=False, frozen=Tru
     member_id: str = ""
     partitions: tuple[Name, ...] = ()
     process: str = ""
+    throttle_time_ms: Annotated[int, Meta(ge=0, le=_INT32_MAX)] = 0
     detail: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -24,6 +24,7 @@ from groupspec.conformance.wire.protocol import (
     RecordsConsumed,
     name_of,
 )
+from groupspec.impl.network.versions import THROTTLED_FROM
 
 Source = Literal["wire", "client", "kit"]
 
@@ -77,6 +78,14 @@ def is_done(command: Command) -> Test:
     """Whether an entry says that a command of this name has been carried out."""
     name = name_of(type(command))
     return lambda entry: isinstance(entry.event, CommandDone) and entry.event.command == name
+
+
+def silences(entry: Entry) -> bool:
+    """Whether an answer says that nothing is to be sent on its connection for a while (KIP-219).
+
+    In an older version it says how long the broker has waited.
+    """
+    return entry.throttle_ms > 0 and entry.version >= THROTTLED_FROM.get(entry.api, 0)
 
 
 def has_records(partition: str, up_to: int = 0) -> Test:

@@ -20,7 +20,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
-from groupspec.conformance.wire.log import Entry, is_request
+from groupspec.conformance.wire.log import Entry, is_request, silences
 from groupspec.conformance.wire.scenario_context import CLIENT_ID
 from groupspec.impl.trace import Detail, TraceEvent
 
@@ -99,6 +99,7 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
     asked: dict[tuple[int, int, int], tuple[int, str]] = {}
+    of_the_group = {entry.connection for entry in entries if entry.kind == "request" and entry.api in GROUP_APIS}
     unsubscribes = False  # it was told to, and has not left yet: when it obeys shows in its LeaveGroup
     for entry in entries:
         event = None
@@ -107,6 +108,8 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
         elif unsubscribes and is_request("LeaveGroup")(entry):
             unsubscribes = False
             yield _event(entry.at_us, "unsubscribed"), entry
+        if entry.connection in of_the_group and silences(entry):
+            yield _event(entry.at_us, "throttled", throttle_time_ms=entry.throttle_ms), entry
         if entry.source == "wire" and entry.api in APIS and entry.kind in ("request", "response"):
             exchange = (entry.node, entry.connection, entry.correlation_id)
             said = _identity(entry, asked.get(exchange, identity))

@@ -30,7 +30,7 @@ WANTED: Final = 0.9
 
 def chosen(made: WireKills) -> list[str]:
     """The cases of the profile, in the order in which they are listed."""
-    cases = {case.id: case for case in written_cases() if case.id in made.seconds and not _is_left_out(case)}
+    cases = {case.id: case for case in written_cases() if case.id in made.seconds and not _is_refused(case)}
     cost = {case: PROCESS_S + made.seconds[case] / JOBS for case in cases}
     taken: list[str] = []
     for shows in (_mutants(made), _docket(cases.values()), {case.id: set(case.rules) for case in cases.values()}):
@@ -38,13 +38,9 @@ def chosen(made: WireKills) -> list[str]:
     return [case for case in cases if case in taken]
 
 
-def _is_left_out(case: Case) -> bool:
-    """A poll interval that is shorter than the session is none for librdkafka; a trace tells of no throttle time.
-
-    So the trace check, which goes over the runs of quick, would miss the heartbeats that wait until it is over.
-    """
-    refused = 0 < case.scenario.poll_interval_ms < case.scenario.timeout_ms
-    return refused or case.scenario.id.startswith("throttled-")
+def _is_refused(case: Case) -> bool:
+    """A poll interval that is shorter than the session is none for librdkafka."""
+    return 0 < case.scenario.poll_interval_ms < case.scenario.timeout_ms
 
 
 def _take(taken: list[str], shows: Mapping[str, set[str]], cost: Mapping[str, float]) -> None:

@@ -122,6 +122,7 @@ class Context:
         error: ErrorCode | None = None,
         partitions: Iterable[TopicPartition] = (),
         identity: Identity | None = None,
+        throttle_time_ms: int = 0,
         **detail: str | int | bool | list[str],
     ) -> None:
         """Tell the trace and the log what has just happened; `identity`: if it is another one than the present."""
@@ -144,6 +145,7 @@ class Context:
                 member_id=who.member_id,
                 partitions=tuple(map(str, partitions)),
                 detail=detail,
+                throttle_time_ms=throttle_time_ms,
             )
         )
         self._trace_seq += 1

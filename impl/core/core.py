@@ -88,7 +88,10 @@ class Core(Parts):
 
     def _take(self, event: InputEvent) -> None:
         if isinstance(event, events.ResponseReceived):
-            self.answer(self.requests.look_up(event.request_id, event.response), event.response)
+            sent = self.requests.look_up(event.request_id, event.response)
+            self.answer(sent, event.response)
+            if event.throttle_time_ms and sent.node == events.COORDINATOR:
+                self.context.note("throttled", throttle_time_ms=event.throttle_time_ms)
         elif isinstance(event, events.TimerExpired):
             dispatch(self, "TimerExpired", event.timer, event)
         else:

@@ -146,10 +146,14 @@ class Close(ServerEvent, frozen=True):
 
 
 class ResponseReceived(Struct, frozen=True):
-    """The answer to the request with this id; a NoAnswer if there will never be one."""
+    """The answer to the request with this id; a NoAnswer if there will never be one.
+
+    `throttle_time_ms`: how long its connection sends nothing, because the client is over its quota (rule W2).
+    """
 
     request_id: int
     response: Response
+    throttle_time_ms: int = 0
 
 
 class TimerExpired(Struct, frozen=True):

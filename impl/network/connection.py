@@ -174,7 +174,7 @@ class Connection:
         if isinstance(response, ApiVersionsResponse):
             self._negotiated(response)
         elif expected.request is not None:
-            self._answers.append(ResponseReceived(expected.request.request_id, response))
+            self._answers.append(ResponseReceived(expected.request.request_id, response, duration_ms))
 
     def _negotiated(self, response: ApiVersionsResponse) -> None:
         if response.error is not ErrorCode.NONE:

@@ -80,6 +80,7 @@ class ReferenceMember:
         self.active = self.join_out = self.sync_out = self.left = NO
         self.life_at = self.poll_at = self.quiet_at = self.now
         self.life_hole = self.poll_hole = self.quiet_hole = 0
+        self.throttled_to = 0
         self.member_id = self.gone_id = ""
         self.lost = NO
         self.lost_at = self.join_at = self.commit_at = 0
@@ -128,6 +129,7 @@ class ReferenceMember:
         self.is_said_late = said is True
         if line.event != "config":
             self._check_silence(passed)
+        self._be_throttled()
         getattr(self, f"_on_{line.event}", self._on_other)()
         self._check_gone_id()
         self._step_table()
@@ -163,7 +165,7 @@ class ReferenceMember:
 
     def _set_clocks_back(self, step_us: int) -> None:
         """The clock was set back: what had begun began so much earlier."""
-        for name in ("life_at", "poll_at", "quiet_at", "lost_at", "join_at", "commit_at"):
+        for name in ("life_at", "poll_at", "quiet_at", "throttled_to", "lost_at", "join_at", "commit_at"):
             setattr(self, name, getattr(self, name) - step_us)
         self.term = None
 
@@ -172,9 +174,12 @@ class ReferenceMember:
         settings = self.settings
         if settings is None or not self.active:
             return
-        self.life_hole, self.poll_hole, self.quiet_hole = (
-            max(hole, passed_us) for hole in (self.life_hole, self.poll_hole, self.quiet_hole)
+        # Who is over its quota may send nothing: no silence has begun before that is over.
+        free_us = self.now - self.throttled_to
+        self.life_hole, self.quiet_hole = (
+            max(hole, min(passed_us, free_us)) for hole in (self.life_hole, self.quiet_hole)
         )
+        self.poll_hole = max(self.poll_hole, passed_us)
         poll_us, session_us = settings.max_poll_interval_ms * 1000, settings.session_timeout_ms * 1000
         interval_ms = settings.heartbeat_interval_ms
         bound_us = heartbeat_bound_ms(interval_ms) * 1000 if interval_ms else 0
@@ -183,11 +188,11 @@ class ReferenceMember:
         if session_us and passed_us > session_us:
             self._report("T-STANDSTILL", 0, passed_us // 1000)
             self.term = None  # its clock may have been set: not to be compared
-        silent_us = self.now - self.life_at
+        silent_us = min(self.now - self.life_at, free_us)
         if session_us and due and _beyond(silent_us, self.life_hole, session_us, session_us):
             self._report("T-HEARTBEAT-GAP", session_us, silent_us)
             self.life_at = self.quiet_at = NOT_BEFORE_THE_NEXT_US
-        quiet_us = self.now - self.quiet_at
+        quiet_us = min(self.now - self.quiet_at, free_us)
         none_out = self.answered["heartbeat"] >= self.asked["heartbeat"]
         if (
             bound_us
@@ -201,9 +206,14 @@ class ReferenceMember:
         standstill_us = session_us or NOT_BEFORE_THE_NEXT_US
         unpolled_us = self.now - self.poll_at
         too_long = poll_over and _beyond(unpolled_us, self.poll_hole, poll_us + GRACE_US, standstill_us)
-        if judged and self.coordinator and too_long:
+        if judged and self.coordinator and too_long and free_us > GRACE_US:
             self._report("T-POLL-GAP", poll_us // 1000, unpolled_us // 1000)
             self.poll_seen = NO
+
+    def _be_throttled(self) -> None:
+        if self.line.throttle_time_ms:
+            self.throttled_to = max(self.throttled_to, self.now + self.line.throttle_time_ms * 1000)
+            self.life_hole = self.quiet_hole = 0
 
     def _poll_expiry_would_show(self) -> bool:
         """On the wire a static member's expiry is only the end of its heartbeats."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import msgspec
 import pytest
 
 from groupspec.conformance.traces import columnar, fleet
-from groupspec.conformance.traces.schema import ERRORS, EVENTS, TraceLine
+from groupspec.conformance.traces.schema import ERRORS, EVENTS, Settings, TraceLine
 from groupspec.conformance.traces.tests.defects import DEFECTS, Defect
 from groupspec.conformance.traces.tests.judging import flat, in_order, judge_compiled, judge_plainly, rules
 from groupspec.conformance.traces.tests.recordings import STORIES, record, sample
@@ -135,6 +136,62 @@ def test_who_was_never_heard_in_a_generation_does_not_know_when_it_ended(error: 
     assert rules(judge_plainly(trace)) == expected
 
 
+def silent_member(
+    throttle_ms: int, silent_ms: int, meanwhile: Sequence[tuple[int, str]] = (), joined_ms: int = 2_000
+) -> list[str]:
+    """What is found of one whose coordinator throttles it, at 2,000 ms, and that sends its next heartbeat so late."""
+    settings = msgspec.json.encode(Settings("eager", 3_000, 2_500, 100))
+    polls = [(at_ms, "poll") for at_ms in range(2_000, 2_000 + silent_ms, 200)]
+    events: list[tuple[int, str, dict[str, object]]] = [
+        (0, "config", {"detail": msgspec.Raw(settings)}),
+        (joined_ms, "join_sent", {}),
+        (joined_ms, "join_answered", {"error": "NONE"}),
+        (2_000, "throttled", {"throttle_time_ms": throttle_ms}),
+        *((at_ms, event, {}) for at_ms, event in meanwhile or polls),
+        (2_000 + silent_ms, "heartbeat_sent", {}),
+    ]
+    whose = {"v": 1, "run": "r", "group": "g", "member": "m", "member_id": "m-1", "generation": 1, "source": "log"}
+    lines = [
+        msgspec.convert({**whose, "seq": seq, "at_us": at_ms * 1000, "event": event, **fields}, TraceLine)
+        for seq, (at_ms, event, fields) in enumerate(events)
+    ]
+    expected = judge_plainly(lines)
+    assert judge_compiled(in_order(lines)) == expected
+    return rules(expected)
+
+
+@pytest.mark.parametrize(
+    ("throttle_ms", "silent_ms", "expected"),
+    [
+        (0, 390, []),
+        (0, 460, ["T-HEARTBEAT-RARE"]),
+        (700, 1_090, []),
+        (700, 1_110, ["T-HEARTBEAT-RARE"]),
+        (4_000, 4_390, []),
+        (4_000, 6_990, ["T-HEARTBEAT-RARE"]),
+        (4_000, 7_010, ["T-HEARTBEAT-RARE", "T-HEARTBEAT-GAP"]),
+    ],
+)
+def test_H2_who_is_throttled_is_silent_for_that_time_and_no_longer(
+    throttle_ms: int, silent_ms: int, expected: list[str]
+) -> None:
+    """KIP-219: nothing is sent on that connection; a quarter of the session, or more than all of it."""
+    assert silent_member(throttle_ms, silent_ms) == expected
+
+
+@pytest.mark.parametrize("joined_ms", [1_400, 2_000])
+def test_H2_a_time_of_which_nothing_is_recorded_excuses_no_silence_after_a_throttle(joined_ms: int) -> None:
+    """For 600 ms before it, and for 1,100 ms from its beginning on, the process may have stood still."""
+    assert silent_member(1_000, 1_600, [(3_100, "poll"), (3_300, "poll")], joined_ms) == ["T-HEARTBEAT-RARE"]
+
+
+def test_P1_who_is_throttled_leaves_when_that_is_over() -> None:
+    """Its poll interval of 2.5 s runs out while it may send nothing; a second is how late it may notice."""
+    polls = [(2_000, "poll"), (4_000, "subscribed"), (5_800, "poll")]
+    assert silent_member(4_000, 4_150, polls) == []
+    assert silent_member(2_000, 4_150, polls) == ["T-POLL-GAP"]
+
+
 def test_without_settings_states_and_timers_are_not_judged() -> None:
     (trace,) = sample("expelled")
     without = [msgspec.structs.replace(line, seq=line.seq - 1) for line in trace[1:]]
@@ -166,6 +223,7 @@ def _change_one(line: TraceLine, rng: random.Random) -> TraceLine:
         {"error": rng.choice(ERRORS)},
         {"partitions": (f"orders-{rng.randrange(4)}",)},
         {"member_id": rng.choice(("", "member-1", "member-9"))},
+        {"throttle_time_ms": rng.choice((1, 5_000, 60_000))},
     ]
     if rng.random() < 0.05:
         changes.append({"seq": max(0, line.seq + rng.choice((-2, 2)))})

@@ -103,11 +103,28 @@ def test_a_layout_of_another_version_or_with_lost_files_is_refused(tmp_path: Pat
     with pytest.raises(UsageProblem, match="lacks its files"):
         engine.check([tmp_path / "layout"])
     marker = tmp_path / "layout" / LAYOUT_FILE
-    marker.write_bytes(marker.read_bytes().replace(b'"layout_version": 3', b'"layout_version": 9'))
+    marker.write_bytes(marker.read_bytes().replace(b'"layout_version": 4', b'"layout_version": 9'))
     with pytest.raises(UsageProblem, match="version 9"):
         engine.check([tmp_path / "layout"])
     with pytest.raises(UsageProblem, match="version 9"):
         engine.check([tmp_path / "layout", samples])
+
+
+def test_a_layout_of_before_throttles_were_recorded_says_the_same(tmp_path: Path) -> None:
+    """Of version 3, without the column: nobody was throttled."""
+    samples, folder = Path(__file__).parent.parent / "samples", tmp_path / "layout"
+    made = engine.ingest([samples], folder)
+    older = [_without_throttles(folder / file.name) for file in made.files]
+    marker = msgspec.structs.replace(made, layout_version=3, files=older)
+    (folder / LAYOUT_FILE).write_bytes(msgspec.json.encode(marker))
+    assert engine.check([folder]).events == engine.check([samples]).events == made.events
+    assert engine.check([folder]).found == []
+
+
+def _without_throttles(file: Path) -> layout.Written:
+    rows = pq.read_table(file).drop_columns(["throttle_time_ms"])
+    pq.write_table(rows, file)
+    return layout.Written(file.name, rows.num_rows, file.stat().st_size, layout.checksum(file))
 
 
 def test_a_layout_is_checked_alone(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ BAD = [
     (line(seq=4.0), "bad_value"),
     (line(at_us=2**63), "bad_value"),
     (line(generation=2**31), "bad_value"),
+    (line(throttle_time_ms=-1), "bad_value"),
     (line(group=""), "bad_value"),
     (line(partitions=[""]), "bad_value"),
     (line(partitions=None), "bad_value"),
@@ -181,6 +182,13 @@ def test_parquet_rows_are_held_to_the_same_schema(tmp_path: Path) -> None:
     back, quarantined = read(file)
     assert back.num_rows == len(rows) - 3
     assert [(one.line, one.reason) for one in quarantined] == [(4, "bad_value"), (6, "bad_value"), (7, "bad_value")]
+
+
+def test_a_parquet_file_of_before_throttles_were_recorded_tells_of_none(tmp_path: Path) -> None:
+    events, _ = read(SAMPLES / "expelled.ndjson")
+    pq.write_table(events.drop_columns(["throttle_time_ms"]), tmp_path / "trace.parquet")
+    back, quarantined = read(tmp_path / "trace.parquet")
+    assert (back.to_pylist(), quarantined) == (events.to_pylist(), [])
 
 
 def test_rows_keep_their_numbers_where_a_row_group_is_more_than_is_read_at_once(

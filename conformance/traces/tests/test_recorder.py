@@ -25,12 +25,12 @@ def test_a_line_says_what_the_event_said(tmp_path: Path) -> None:
     file = tmp_path / "trace.ndjson"
     with FileRecorder(file, "run-7", "reference", process="host-3") as recorder:
         recorder.record(
-            TraceEvent("billing", "app-1", 0, 5, "join_answered", "NONE", 3, "id", ("a-0",), {"late": False})
+            TraceEvent("billing", "app-1", 0, 5, "join_answered", "NONE", 3, "id", ("a-0",), {"late": False}, 300)
         )
     assert json.loads(file.read_text()) == {
         "v": 1, "run": "run-7", "group": "billing", "member": "app-1", "seq": 0, "at_us": 5, "source": "reference",
         "event": "join_answered", "error": "NONE", "generation": 3, "member_id": "id", "partitions": ["a-0"],
-        "process": "host-3",
+        "process": "host-3", "throttle_time_ms": 300,
         "detail": {"late": False},
     }  # fmt: skip
 

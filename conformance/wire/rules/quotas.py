@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.log import silences
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, within
-from groupspec.impl.network.versions import THROTTLED_FROM
 
 CLOCK_US: Final = 10_000
 """Clients count in milliseconds, and their timers may ring a few too early."""
@@ -41,7 +41,7 @@ def next_on(history: History, connection: int, after_us: int, api: str = "") -> 
 def who_is_over_its_quota_is_silent(history: History) -> Iterator[Finding]:
     """Nothing on that connection until the time is over; judged where something follows, or close() was called."""
     for exchange, duration_us in throttled(history):
-        if exchange.request.version < THROTTLED_FROM.get(exchange.api, 0):
+        if exchange.answer is None or not silences(exchange.answer):
             continue
         told = exchange.told_us
         later = next_on(history, exchange.request.connection, told)
@@ -66,7 +66,7 @@ def who_is_over_its_quota_is_silent(history: History) -> Iterator[Finding]:
 def what_the_broker_has_waited_is_not_waited_again(history: History) -> Iterator[Finding]:
     """After an older answer, which may have been held back as long, what follows comes before half the time is over."""
     for exchange, duration_us in throttled(history):
-        if exchange.request.version >= THROTTLED_FROM.get(exchange.api, 0):
+        if exchange.answer is None or silences(exchange.answer):
             continue
         told, follows, half_ms = exchange.told_us, MUST_FOLLOW.get(exchange.api, ""), duration_us / 2000
         later = next_on(history, exchange.request.connection, told, follows)

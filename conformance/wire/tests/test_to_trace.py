@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
@@ -11,6 +13,7 @@ from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.tests.agreement import found_in_trace
 from groupspec.conformance.wire.tests.stories import WireRun, expiry
+from groupspec.conformance.wire.tests.stories_of_quotas import OLD, beating, over_quota
 from groupspec.conformance.wire.to_trace import trace_events
 
 UNSUBSCRIBE, SUBSCRIBE = protocol.Unsubscribe(), protocol.Subscribe(topics=["unsubscribe"])
@@ -61,3 +64,33 @@ def test_M1_who_has_left_and_looks_its_coordinator_up_carries_no_member_id() -> 
     story = expiry()
     story.lookup(3_505)
     assert found_in_trace(result_of(story)) == []
+
+
+def throttles(story: WireRun) -> list[int]:
+    """What the trace of a run tells of them, in ms; nothing may be found in it."""
+    result = result_of(story)
+    assert found_in_trace(result) == []
+    return [event.throttle_time_ms for event in trace_events(result) if event.throttle_time_ms]
+
+
+def test_H2_who_waits_until_it_is_no_longer_over_its_quota_is_not_silent() -> None:
+    assert throttles(beating()) == [700]
+
+
+def test_W2_a_broker_of_before_has_waited_and_the_client_is_free() -> None:
+    assert throttles(beating(OLD)) == []
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_H2_a_fetch_over_the_quota_holds_up_heartbeats_that_share_its_connection(*, shared: bool) -> None:
+    story = WireRun()
+    story.join(5, 1)
+    story.sync(10, 1)
+    story.heartbeats(110, 400, 1)
+    if not shared:
+        story.reconnect()
+    story.exchange(401, "Fetch", None, None)
+    over_quota(story, 12)
+    if shared:
+        story.heartbeats(1_103, 1_300, 1)
+    assert throttles(story) == [700] * shared

@@ -9,7 +9,8 @@ import pytest
 
 from groupspec.impl.core.config import Config, RebalanceProtocol
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, error_for
-from groupspec.impl.core.messages import ErrorCode
+from groupspec.impl.core.events import ResponseReceived
+from groupspec.impl.core.messages import ErrorCode, FindCoordinatorResponse, HeartbeatResponse
 from groupspec.impl.core.other_settings import REFUSED
 from groupspec.impl.core.subscription import SubscriptionState
 from groupspec.impl.core.tests.scene import Scene, partitions
@@ -227,3 +228,19 @@ def test_the_trace_counts_without_gaps_and_begins_with_the_configuration() -> No
     }
     joined = scene.trace[6]
     assert (joined.generation, joined.member_id, joined.error) == (1, "member-1", "NONE")
+
+
+def test_W2_the_trace_tells_of_a_throttle_on_the_coordinators_connection() -> None:
+    """The lookup is asked of any broker: that one's silence holds up no heartbeat."""
+    scene = Scene().start()
+    scene.poll()
+    found = FindCoordinatorResponse(ErrorCode.NONE, 1, "localhost", 9092)
+    scene.do(ResponseReceived(scene.waiting("FindCoordinator").request_id, found, throttle_time_ms=300))
+    scene.join_accepted()
+    scene.sync_accepted(*partitions(0))
+    scene.expire("heartbeat")
+    beat = HeartbeatResponse(ErrorCode.NONE)
+    scene.do(ResponseReceived(scene.waiting("Heartbeat").request_id, beat, throttle_time_ms=700))
+    assert [(event.event, event.throttle_time_ms) for event in scene.trace if event.throttle_time_ms] == [
+        ("throttled", 700)
+    ]

@@ -183,7 +183,7 @@ def test_W2_who_is_throttled_sends_nothing_until_that_is_over(
     connection.submit(send(1, asked), 9_000)
     [(correlation_id, _)] = peer.requests()
     peer.receive(throttled(correlation_id, answer, version), now_ms=1_000)
-    assert connection.take_answers() == [ResponseReceived(1, answer)]
+    assert connection.take_answers() == [ResponseReceived(1, answer, throttle_time_ms=500)]
 
     connection.submit(send(2, then), 9_000)
     assert not connection.is_ready
