@@ -176,7 +176,7 @@ def commit_in_a_callback(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 S3 H3 H4 C1 C3 C5 K1 K2 K4 M1 M7 O3 L1 L2 C7 W1",
-    source="ConsumerRebalanceListener (javadoc: commit in onPartitionsRevoked); KIP-429; KAFKA-10134",
+    source="ConsumerRebalanceListener (javadoc: commit in onPartitionsRevoked); ConsumerCoordinator.onJoinComplete",
     rebalance="cooperative",
     needs="callback_commit listener",
     variants=(Variant(in_callback=(("partitions_revoked", "commit"),), auto_commit=False),),
@@ -259,7 +259,7 @@ def callback_raises(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 J9 S3 H3 C1 L1 L2 O3 W1",
-    source="ConsumerCoordinator.OffsetCommitResponseHandler (ILLEGAL_GENERATION); KAFKA-8487; KAFKA-9657",
+    source="KAFKA-9823 (PR 8445); ConsumerCoordinator.OffsetCommitResponseHandler (generationUnchanged)",
     needs="wakeup pull",
     variants=(
         Variant("rejoining", point="rejoining", auto_commit=False),

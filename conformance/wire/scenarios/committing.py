@@ -65,7 +65,7 @@ def commits_in_order(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 S3 H3 C1 M3 M7 O1 O3 W1",
-    source="ConsumerCoordinator.onJoinPrepare (a commit that fails ends nothing); KAFKA-13563",
+    source="ConsumerCoordinator.onJoinPrepare (a commit that fails ends nothing); KAFKA-13310 (PR 11340)",
     needs="auto_commit",
     timeout_ms=6_000,
 )

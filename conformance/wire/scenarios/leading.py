@@ -51,7 +51,7 @@ def leader_with_claims(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 J10 S2 S3 H3 C1 O3 O4 O5 W1",
-    source="ConsumerCoordinator.onLeaderElected (updateGroupSubscription); KAFKA-4744",
+    source="ConsumerCoordinator.onLeaderElected (updateGroupSubscription); KAFKA-7962 (PR 6308)",
     variants=(
         Variant("unknown-topic", point="unknown"),
         Variant("another-topic", point="one"),

@@ -72,7 +72,7 @@ def topic_matches(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 S3 H2 H3 C1 M7 O1 O3 P4 W1",
-    source="Metadata (topic errors); KAFKA-6264; librdkafka 1.6.0 note (topic deleted)",
+    source="Metadata (topic errors); librdkafka 1.5.0 note (topic.metadata.propagation.max.ms)",
     variants=(
         Variant("flaps", point="2", more=LOOKS_OFTEN),
         Variant("gone-for-long", point="6", more=LOOKS_OFTEN),
