@@ -15,6 +15,7 @@ from groupspec.impl.core.events import (
     PartitionsRevoked,
     RevokePartitions,
     Start,
+    Unsubscribe,
 )
 from groupspec.impl.core.messages import JoinGroupRequest, OffsetAndMetadata, OffsetCommitRequest
 from groupspec.impl.core.partition_state import Buffered
@@ -161,6 +162,24 @@ def test_C2_a_commit_in_the_lost_callback_fails_without_a_request() -> None:
     scene.do(CallbackStarted())
     scene.do(sync())
     assert error_of(scene, 1) == "CommitFailedError"
+
+
+@pytest.mark.parametrize("generation", [1, 2])
+def test_M1_who_leaves_in_a_round_commits_in_its_callback_as_who_it_still_is(generation: int) -> None:
+    """Java fails it (generationIfStable). Nobody else has the partition before the round is over."""
+    scene = Scene(partition_assignment_strategy=COOPERATIVE).stable(0)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    if generation == 2:
+        scene.join_accepted(generation)
+    scene.do(Unsubscribe(3))
+    scene.do(CallbackStarted())
+    scene.do(sync())
+    (commit,) = scene.sent(OffsetCommitRequest)
+    assert (commit.generation, commit.member_id) == (generation, MEMBER)
+    scene.answer("OffsetCommit")
+    assert scene.is_done(1)
+    scene.do(PartitionsRevoked())
+    assert scene.is_done(3)
 
 
 def test_a_commit_in_the_revoked_callback_works() -> None:

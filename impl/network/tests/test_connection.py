@@ -204,6 +204,19 @@ def test_W2_a_broker_of_before_has_waited_itself() -> None:
     assert connection.is_ready
 
 
+def test_W2_what_is_out_when_the_client_is_throttled_has_no_longer_for_its_answer() -> None:
+    """Java's has (InFlightRequests.hasExpiredRequest)."""
+    peer = Peer()
+    connection = peer.ready()
+    connection.submit(send(1), 9_000)
+    connection.submit(send(2), 900)
+    [(correlation_id, _), _] = peer.requests()
+    peer.receive(throttled(correlation_id), now_ms=800)
+    assert connection.next_deadline_ms() == 900
+    assert connection.is_spoilt(900)
+    assert [request.request_id for request in connection.take_expired(900)] == [2]
+
+
 def test_a_request_may_run_out_of_time_while_the_client_is_throttled() -> None:
     peer = Peer()
     connection = peer.ready()
