@@ -40,6 +40,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         kind: `true`: the client does it, on purpose or not; `known`: its authors have an issue about it.
         where: The class and method that does it, or the issue's number.
         evidence: What was seen in the wire log, and what the source or the issue says.
+        flaps: Runs of the same case were seen in which the rule was kept: a race. However many runs in a row break it,
+            no campaign calls that certain.
     """
 
     client: Text
@@ -51,6 +53,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     kind: Literal["true", "known"]
     where: Text
     evidence: Text
+    flaps: bool = False
 
     def explains(self, client: str, version: str, rule: str, case: str, verdict: str) -> bool:
         """Whether this is the entry for that verdict."""

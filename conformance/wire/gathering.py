@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -50,17 +51,18 @@ def _rows(
         combined = combine([each.run.judgements[rule] for each in done])
         verdict, at_us = combined.judgement.verdict.value, combined.judgement.at_us
         shown = done[combined.place]
+        entry = explanation(client.name, shown.run.client_version, rule, case.id, verdict)
         yield Row(
             case=case,
             rule=rule,
-            combined=combined,
+            combined=replace(combined, kept_before=entry is not None and entry.flaps),
             seconds=sum(each.run.seconds for each in done),
             replay=_replay(shown.run, report),
             folder=shown.folder,
             at_ms=None if at_us is None else round((at_us - shown.run.started_us) / 1000, 3),
             trace_seq=None if at_us is None else shown.trace_seqs.get(at_us),
             symptom_of=cause if (cause := symptoms(shown.run.judgements).get(rule, "")) in rules else "",
-            docket=explanation(client.name, shown.run.client_version, rule, case.id, verdict),
+            docket=entry,
         )
 
 

@@ -131,12 +131,14 @@ class Combined:
         place: Which run that is.
         counts: How many runs gave which verdict.
         narrow: Whether a breach rests on time, and was not clear.
+        kept_before: Whether runs of another campaign are known in which the rule was kept.
     """
 
     judgement: Judgement
     place: int = 0
     counts: Mapping[Verdict, int] = field(default_factory=dict)
     narrow: bool = False
+    kept_before: bool = False
 
     @property
     def runs(self) -> int:
@@ -146,12 +148,12 @@ class Combined:
     @property
     def flaps(self) -> bool:
         """Broken in one run, kept in another."""
-        return self._broken > 0 and self.counts.get(Verdict.PASS, 0) > 0
+        return self._broken > 0 and (self.kept_before or self.counts.get(Verdict.PASS, 0) > 0)
 
     @property
     def certain(self) -> bool:
-        """Broken in every run, in several, and clearly; or not offered by the client at all."""
-        broken = self._broken == self.runs >= CERTAIN_RUNS and not self.narrow
+        """Broken in every run that is known, in several, and clearly; or not offered by the client at all."""
+        broken = self._broken == self.runs >= CERTAIN_RUNS and not self.narrow and not self.flaps
         return broken or self.counts.get(Verdict.UNSUPPORTED, 0) == self.runs
 
     @property

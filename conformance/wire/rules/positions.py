@@ -61,6 +61,18 @@ def has_returned_up_to(history: History, partition: TopicPartition, first: int, 
     return first == end
 
 
+def began_at(history: History, partition: TopicPartition, offset: int, fetch: Exchange, assigned_us: int) -> int:
+    """Where a new partition begins to be read: at the offset of its first Fetch, or at the committed one before that.
+
+    Its first records may come of a Fetch that was still out, at that very offset: Java takes them, as the position is
+    the same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes on behind them,
+    and may be sent before poll returns them (ClassicKafkaConsumer.poll, "we can send off the next round of fetches").
+    """
+    known = committed(history, partition, assigned_us, fetch.sent_us)
+    brought = known is not None and has_returned_up_to(history, partition, known, offset, assigned_us)
+    return known if known is not None and brought else offset
+
+
 def was_under_way(history: History, partition: TopicPartition, assigned_us: int, fetch: Exchange) -> bool:
     """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that)."""
     earlier = (e.asked(FetchRequest).offsets for e in history.of("Fetch") if e.sent_us < assigned_us)
@@ -69,12 +81,7 @@ def was_under_way(history: History, partition: TopicPartition, assigned_us: int,
 
 @checks("O1")
 def new_partitions_start_from_the_committed_offset(history: History) -> Iterator[Finding]:
-    """A newly assigned partition is read from its committed offset.
-
-    Its records may come of a Fetch that was still out, at that very offset: Java takes them, as the position is the
-    same again (SubscriptionState.position, FetchCollector.fetchRecords). Then the next Fetch goes on behind them, and
-    may be sent before poll returns them (ClassicKafkaConsumer.poll, "we can send off the next round of fetches").
-    """
+    """A newly assigned partition is read from its committed offset."""
     for partition, offset, fetch, assigned_us in first_fetches(history):
         known = committed(history, partition, assigned_us, fetch.sent_us)
         if history.sought(str(partition), assigned_us, fetch.sent_us):
@@ -86,8 +93,8 @@ def new_partitions_start_from_the_committed_offset(history: History) -> Iterator
         elif known >= 0:
             right = f"{partition} was fetched from its committed offset {known}"
             wrong = f"{partition} was fetched from {offset}, committed is {known}"
-            goes_on = offset == known or has_returned_up_to(history, partition, known, offset, assigned_us)
-            yield held_if(goes_on, right, wrong, fetch.sent_us)
+            begins = began_at(history, partition, offset, fetch, assigned_us)
+            yield held_if(begins == known, right, wrong, fetch.sent_us)
 
 
 @checks("O6")

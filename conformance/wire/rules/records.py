@@ -8,16 +8,16 @@ from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import History, Returned, names
 from groupspec.conformance.wire.protocol import Pause, Resume
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
-from groupspec.conformance.wire.rules.positions import EARLIEST, first_fetches
+from groupspec.conformance.wire.rules.positions import EARLIEST, began_at, first_fetches
 from groupspec.impl.core.messages import FetchRequest, FetchResponse, ListOffsetsRequest, OffsetForLeaderEpochRequest
 
 
 def successions(history: History) -> Iterator[tuple[int, Returned]]:
-    """What polls returned, with the offset that was due: of the first records of an assignment, that of its Fetch.
+    """What polls returned, with the offset that was due: of an assignment's first records, that at which it began.
 
     Who has looked its position up anew, or was told that it is out of range, may go on wherever the answer said.
     """
-    began = [(str(partition), offset, fetch.sent_us) for partition, offset, fetch, _ in first_fetches(history)]
+    began = [(str(first[0]), began_at(history, *first), first[2].sent_us) for first in first_fetches(history)]
     following: dict[str, tuple[int, int]] = {}
     for each in history.returned:
         due, since_us = following.get(each.partition, (-1, 0))

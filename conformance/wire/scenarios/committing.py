@@ -72,8 +72,8 @@ def commits_in_order(context: ScenarioContext) -> None:
 def commit_before_the_round_fails(context: ScenarioContext) -> None:
     """The group rebalances, and the commit before it is refused for good: the member joins all the same, and soon."""
     context.stable_member()
-    context.broker.append_records()
     since = context.now()
+    context.broker.append_records()
     context.expect_records(rule="O1", since=since, partitions=context.broker.partitions())
     context.broker.answer_next("OffsetCommit", "GROUP_AUTHORIZATION_FAILED")
     context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")

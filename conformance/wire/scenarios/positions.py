@@ -119,8 +119,8 @@ def pause_over_a_rebalance(context: ScenarioContext) -> None:
     """
     context.stable_member()
     context.pause(EVERY[:2], rule="O5")
-    context.broker.append_records()
     since = context.now()
+    context.broker.append_records()
     context.expect_records_of(map(str, EVERY[2:]), rule="O4", since=since)
     context.watch(PAUSED_MS, "what is paused", since=since)
     synced = announced_round(context)

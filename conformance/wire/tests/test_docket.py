@@ -16,15 +16,19 @@ from groupspec.conformance.commands._common import results
 from groupspec.conformance.errors import EXIT_OK
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import docket
+from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.docket import Entry, entries, explanation
+from groupspec.conformance.wire.gathering import judged_again
+from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live_cases import LIVE_CASES
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import FULL, all_cases, written_cases
-from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine
+from groupspec.conformance.wire.tests import stories
+from groupspec.conformance.wire.verdicts import CERTAIN_RUNS, Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
 CASES = [*all_cases(FULL), *LIVE_CASES.values()]
@@ -83,6 +87,19 @@ def test_an_entry_is_about_the_versions_that_it_names() -> None:
     assert explanation("confluent-kafka@2.6.1", old, "H2", "first-join", "FAIL") is not None
     assert explanation("confluent-kafka@2.6.1", old, "M1", "member-unknown", "FAIL") is not None
     assert explanation("confluent-kafka", new, "M1", "member-unknown", "FAIL") is None
+
+
+@pytest.mark.parametrize(("version", "certain"), [("2.16.1 (librdkafka 2.16.0)", False), ("9.9", True)])
+def test_what_the_docket_knows_to_flap_is_not_certain_however_often_it_is_broken(version: str, certain: bool) -> None:
+    case = next(each for each in written_cases() if each.id == "commits-in-order")
+    story = stories.eager_rebalance().history()
+    judgements = dict.fromkeys(case.rules, Judgement(Verdict.PASS, "kept")) | {"M6": Judgement(Verdict.FAIL, "24, 6")}
+    client = Client("confluent-kafka", ("true",))
+    run = CaseResult(client, case, client.name, version, story, Outcome(), judgements, 2.0)
+    [result] = judged_again([run] * CERTAIN_RUNS).clients
+    combined = next(row.combined for row in result.rows if row.rule == "M6")
+    assert (combined.certain, combined.flaps) == (certain, not certain)
+    assert combined.how_sure == ("5 of 5 runs" if certain else "5 of 5 runs, flaps")
 
 
 @pytest.mark.parametrize(
