@@ -69,10 +69,13 @@ def coordinator_is_kept(history: History) -> Iterator[Finding]:
 
 
 def _another_reason(history: History, lookup_us: int) -> bool:
-    """Whether something has said, since the coordinator was last found, that it is gone."""
+    """Whether something has said, since the coordinator was last found, that it is gone, or closed the way to it."""
     found_us = max((at_us for at_us, _ in coordinators(history) if at_us < lookup_us), default=0)
     said = any(found_us < each.told_us <= lookup_us for each in failed_for_good(history))
-    return said or history.left_unanswered(found_us, lookup_us) or _session_ran_out(history, lookup_us)
+    used = {each.request.connection for each in history.of(*GROUP_APIS)}
+    closed = (each.at_us for each in history.entries if each.kind == "disconnect" and each.connection in used)
+    lost = any(found_us < at_us <= lookup_us for at_us in closed)
+    return said or lost or history.left_unanswered(found_us, lookup_us) or _session_ran_out(history, lookup_us)
 
 
 def _session_ran_out(history: History, now_us: int) -> bool:
