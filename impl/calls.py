@@ -99,3 +99,8 @@ class Calls:
         """Raise what ended the background thread, once; the next call that needs it starts it again (rule H6)."""
         if (failure := self._driver.take_failure()) is not None:
             raise failure
+
+    def _note_failure(self) -> None:
+        """Have it raised when everything is done."""
+        if (failure := self._driver.take_failure()) is not None:
+            self._callbacks.add(failure)
