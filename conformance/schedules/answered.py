@@ -138,12 +138,13 @@ class Answered:
             self.to_tell |= refused
         if self._counts(request):
             fences = ErrorCode.FENCED_INSTANCE_ID in errors and not self._gives_up
-            self.maybe_fenced |= fences and self._may_be_given_up(request)
+            self.maybe_fenced |= fences and (self._drops or self._may_be_given_up(request))
             self.fenced |= fences
             is_gone = bool(errors & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
-            self._gives_up |= is_gone and not is_late
-            self._drops |= is_gone and is_late
-            if is_gone and isinstance(request, OF_THE_GROUP) and not (is_late or self._may_have_left()):
+            given_up = is_late or self._may_have_left()  # maybe: nobody waits for this any more
+            self._gives_up |= is_gone and not given_up
+            self._drops |= is_gone and given_up
+            if is_gone and isinstance(request, OF_THE_GROUP) and not given_up:
                 self.finding.gone()
         if isinstance(request, OffsetFetchRequest | LeaveGroupRequest) and errors & COORDINATOR_IS_GONE:
             self.rounds.may_come(now_ms)

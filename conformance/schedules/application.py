@@ -72,7 +72,7 @@ class Application:
         self._questions = Questions(runtime, scenario, group, requests, self.ledger, self._outcomes)
         self._looking = Looking(scenario, group, self.ledger, self._questions, requests.asking)
         self._reading = Reading(runtime, scenario, requests, self.ledger, self._outcomes, self._questions)
-        self._choosing = Choosing(runtime, scenario, group, requests, self.ledger)
+        self._choosing = Choosing(runtime, scenario, group, requests, self.ledger, self._questions)
         self._parting = Parting(
             *(runtime, scenario, group, requests, self.ledger, self._questions, self._reading, self._choosing)
         )

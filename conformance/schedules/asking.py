@@ -66,7 +66,8 @@ class Asking:
         self._anew: dict[TopicPartition, int] = {}  # answers to requests up to these say nothing of the partition
         self._unsettled: set[TopicPartition] = set()  # nor do those to requests that may have been decided on before
         self._brought: dict[TopicPartition, range] = {}
-        self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, since the last Metadata
+        self._in_vain: Counter[object] = Counter()  # by question: answers by who leads no more, to requests since then
+        self._metadata_id = 0  # of the last Metadata
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self.subscribed = frozenset({*scenario.topics, *([EVERYTHING] if scenario.pattern else [])})
         self.inquired: set[tuple[TopicPartition, int]] = set()
@@ -106,7 +107,8 @@ class Asking:
         if isinstance(sent.request, MetadataRequest):
             self._failures = 0 if isinstance(response, MetadataResponse) else self._failures + 1
             self._metadata_ms = now_ms
-        if isinstance(sent.request, OF_LEADERS) and errors & ANOTHER_LEADER:
+        anew = sent.request_id > self._metadata_id
+        if isinstance(sent.request, OF_LEADERS) and errors & ANOTHER_LEADER and anew:
             self._in_vain.update(_questions(sent.request))
         if isinstance(sent.request, FetchRequest) and isinstance(response, FetchResponse):
             for partition, part in response.partitions.items():
@@ -125,6 +127,7 @@ class Asking:
         request, scenario = sent.request, self._scenario
         if isinstance(request, MetadataRequest):
             self._in_vain.clear()
+            self._metadata_id = sent.request_id
         if scenario.timers_race or scenario.breaks:
             return
         if isinstance(request, FetchRequest) and not scenario.elects_ms:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
+from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import LATER, PATTERNS, TOPICS, Scenario, Wanted
 from groupspec.conformance.schedules.times import LOOK_MS
@@ -31,13 +32,20 @@ class Choosing:
     """
 
     def __init__(
-        self, runtime: ScheduledRuntime, scenario: Scenario, group: RacingGroup, requests: Requests, ledger: Ledger
+        self,
+        runtime: ScheduledRuntime,
+        scenario: Scenario,
+        group: RacingGroup,
+        requests: Requests,
+        ledger: Ledger,
+        questions: Questions,
     ) -> None:
         self._runtime = runtime
         self._scenario = scenario
         self._group = group
         self._requests = requests
         self._ledger = ledger
+        self._questions = questions
         self.wanted, self.chosen_ms = scenario.subscription, 0
         self.raced_ms = 0
         self.has_unsubscribed = False
@@ -53,7 +61,11 @@ class Choosing:
             consumer.subscribe(listener=listener, pattern=self.wanted.pattern)
         else:
             consumer.subscribe(self.wanted.topics, listener)
+        if self._questions.in_callback:
+            return  # it is a part of what an unsubscribe() has left behind, if anything is, and goes with it
         self.has_unsubscribed = False
+        if self._requests.leaving:
+            self._requests.membership_ended()
 
     def choose_others(self, consumer: Consumer, listener: RebalanceListener) -> None:
         """Other topics; the same ones still, if subscribe() raises what ended a thread and has not come further."""

@@ -66,8 +66,10 @@ WHERE = ListOffsetsRequest({PLACE: -1})
 class Heard:
     """What one member sends and is answered, at `at_ms`."""
 
-    def __init__(self, assignor: str = "cooperative-sticky", leads: bool = False) -> None:
-        self.requests = Requests(replace(CALM, assignors=(assignor,), leads=leads))
+    def __init__(
+        self, assignor: str = "cooperative-sticky", leads: bool = False, calls: tuple[str, ...] = ("poll", "commit one")
+    ) -> None:
+        self.requests = Requests(replace(CALM, assignors=(assignor,), leads=leads, calls=calls))
         self.assignor = assignor
         self.requests.finding.is_needed = True
         self.there: set[str] = set()
@@ -94,13 +96,13 @@ class Heard:
         listed = tuple(TopicMetadata(topic, (PartitionMetadata(0, 1),)) for topic in topics)
         self.takes((self.sends(MetadataRequest(None), "any"), MetadataResponse((), listed)))
 
-    def stable(self, *topics: str) -> None:
-        """It has subscribed to these topics, or to orders, and owns nothing."""
+    def stable(self, *topics: str, share: tuple[TopicPartition, ...] = ()) -> None:
+        """It has subscribed to these topics, or to orders, and was assigned nothing, or this."""
         found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
         self.takes((self.sends(FindCoordinatorRequest("billing"), "any"), found))
         joined = JoinGroupResponse(ErrorCode.NONE, 1, self.assignor, "other", "m")
         self.takes((self.joins(*topics or ("orders",)), joined))
-        self.takes((self.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(())))))
+        self.takes((self.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(share)))))
 
 
 class World:

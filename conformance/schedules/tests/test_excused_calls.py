@@ -10,6 +10,8 @@ import pytest
 
 from groupspec.conformance.schedules.answers import SLOW
 from groupspec.conformance.schedules.application import Application
+from groupspec.conformance.schedules.choosing import Choosing
+from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CALL_MS
 from groupspec.conformance.schedules.tests.heard import (
     CALM,
@@ -23,6 +25,7 @@ from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.events import SendRequest
+from groupspec.impl.listener import NoListener
 from groupspec.impl.scheduling import ScheduledRuntime
 
 
@@ -90,6 +93,33 @@ def test_C7_a_close_by_another_thread_may_leave_what_is_owned_if_it_has_given_th
         world.run(lambda: application.rest(5_000), closer)
 
     expect(work, None if excused else "were never revoked")
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_X2_who_subscribes_after_an_unsubscribe_that_was_out_of_time_is_a_new_member(inside: bool) -> None:
+    """Schedule 9005582: it may be fenced like any other. What a callback chooses goes with what it is called for."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, CALM)
+        ledger = Ledger(world.scenario, world.group)
+        choosing = Choosing(runtime, world.scenario, world.group, world.requests, ledger, world.questions)
+        world.requests.leaves()
+        world.questions.in_callback = inside
+        choosing.has_unsubscribed = True
+        choosing.choose(Chooses(), NoListener())
+        assert (world.requests.leaving, choosing.has_unsubscribed) == (inside, inside)
+
+    expect(work, None)
+
+
+class Chooses(Consumer):
+    """And does nothing about it."""
+
+    def __init__(self) -> None:
+        pass
+
+    def subscribe(self, *_: object, **__: object) -> None:
+        """That is all."""
 
 
 class ClosesLate(Consumer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupspec.conformance.schedules.asking import EVERYTHING
@@ -25,6 +27,7 @@ from groupspec.impl.core.messages import (
     ListedOffset,
     ListOffsetsResponse,
     MetadataRequest,
+    MetadataResponse,
     NoAnswer,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -184,6 +187,48 @@ def test_M1_who_leaves_as_its_round_is_answered_may_commit_as_whom_it_was_before
             heard.sends(commit)
 
 
+@pytest.mark.parametrize(("leaves", "calls"), [(True, "commit one"), (False, "commit one"), (True, "work")])
+def test_M1_who_leaves_in_a_round_may_commit_in_its_callback(leaves: bool, calls: str) -> None:
+    """Schedule 9004265 of the heartbeat design: the round is given up, and its JoinGroup will never be answered.
+
+    No automatic commit does (`groupspec explain commit-of-who-leaves-in-a-round`).
+    """
+    heard = Heard(calls=("poll", calls))
+    heard.stable()
+    heard.requests.rounds.may_come(1_000)
+    heard.joins("orders")
+    heard.requests.doing = "close" if leaves else ""
+    commit = OffsetCommitRequest("billing", 1, "m", None, {})
+    if leaves and calls != "work":
+        heard.sends(commit)
+    else:
+        with pytest.raises(AssertionError, match="while JoinGroup is unanswered"):
+            heard.sends(commit)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_D5_what_the_group_says_of_a_round_that_was_given_up_ends_no_coordinator(leaves: bool) -> None:
+    """Schedule 9007000: NOT_COORDINATOR to the JoinGroup of who has unsubscribed; it joins anew, and goes on."""
+    heard = Heard()
+    heard.stable()
+    heard.requests.rounds.may_come(1_000)
+    join = heard.joins("orders")
+    if leaves:
+        heard.requests.leaves()
+    heard.takes((join, JoinGroupResponse(ErrorCode.NOT_COORDINATOR, -1, "", "", "")))
+    if leaves:
+        heard.requests.membership_ended()
+    heard.takes()
+    anew = replace(join_group("orders"), member_id="")
+    if not leaves:
+        with pytest.raises(AssertionError, match="rules D4, D5"):
+            heard.sends(anew)
+        return
+    heard.takes((heard.sends(anew), JoinGroupResponse(ErrorCode.NONE, 1, heard.assignor, "other", "m")))
+    heard.takes((heard.sends(SYNC), SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, b"")))
+    heard.sends(anew)
+
+
 @pytest.mark.parametrize("asked", [True, False])
 def test_J8_metadata_of_a_topic_that_the_application_has_asked_about_may_be_asked_for(asked: bool) -> None:
     """Schedule 291510: a question about a topic that is not subscribed to finds its new leader."""
@@ -208,6 +253,35 @@ def test_J8_member_and_application_may_each_ask_a_leader_that_is_none_twice(aske
         heard.takes((heard.sends(WHERE, "1"), moved))
     with pytest.raises(AssertionError, match="without Metadata in between"):
         heard.sends(WHERE, "1")
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_J8_who_asks_for_the_leader_has_asked_in_vain_before_and_that_counts_no_more(before: bool) -> None:
+    """Schedule 9006142: partitions are chosen anew while answers are slow; all say the same, and Metadata are here."""
+    heard = Heard()
+    heard.stable()
+    moved = ListOffsetsResponse({PLACE: ListedOffset(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)})
+    sent = [heard.sends(WHERE, "1") for _ in range(2 if before else 0)]
+    heard.takes((heard.sends(MetadataRequest(("orders",)), "any"), MetadataResponse((), ())))
+    sent += [heard.sends(WHERE, "1") for _ in range(0 if before else 2)]
+    heard.takes(*((number, moved) for number in sent))
+    if before:
+        heard.sends(WHERE, "1")
+    else:
+        with pytest.raises(AssertionError, match="without Metadata in between"):
+            heard.sends(WHERE, "1")
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_J8_metadata_of_what_is_assigned_may_be_asked_for_before_the_listener_hears_of_it(assigned: bool) -> None:
+    """Schedule 9003856 of the heartbeat design: meanwhile the application has chosen other topics."""
+    heard = Heard()
+    heard.stable(share=(TopicPartition("payments", 0),) if assigned else ())
+    if assigned:
+        heard.sends(MetadataRequest(("payments",)), "any")
+    else:
+        with pytest.raises(AssertionError, match="rule J8"):
+            heard.sends(MetadataRequest(("payments",)), "any")
 
 
 @pytest.mark.parametrize("again", [True, False])
