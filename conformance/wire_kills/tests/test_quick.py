@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Final
 
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.wire.docket import Entry
 from groupspec.conformance.wire.scenarios import QUICK_CASES, all_cases, case_of, written_cases
 from groupspec.conformance.wire.virtual.run import Trial, run_apart
 from groupspec.conformance.wire_kills import quick
@@ -29,9 +31,38 @@ def found_by(mutants: dict[str, str]) -> WireKills:
 
 def test_a_case_is_chosen_that_finds_most_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick, "BUDGET_S", 2 * (quick.PROCESS_S + 0.5))
-    made = found_by({"A": "first-join topic-grows", "B": "topic-grows", "C": "long-poll/late-fetch static-member"})
-    assert quick.chosen(made) == ["static-member", "topic-grows"]
+    made = found_by({"A": "first-join topic-grows", "B": "topic-grows", "C": "long-poll/late-fetch join-takes-long"})
+    assert quick.chosen(made) == ["join-takes-long", "topic-grows"]
+    assert json.loads(quick.quick_text(made)) == ["join-takes-long", "topic-grows"]
     assert quick.share_of_kills(made, ["topic-grows"]) == 2 / 3
+
+
+def test_a_case_is_not_chosen_that_a_client_refuses_to_be_configured_for() -> None:
+    refused = [case for case in written_cases() if 0 < case.scenario.poll_interval_ms < case.scenario.timeout_ms]
+    made = found_by({case.id: case.id for case in refused})
+    assert made.killed()
+    assert not made.killed({*quick.chosen(made)})
+
+
+def seen_in(case: str, rule: str) -> Entry:
+    """An entry of the docket."""
+    return Entry(
+        client="kgo",
+        version="1",
+        rule=rule,
+        scenarios=[case],
+        verdict="FAIL",
+        kind="true",
+        where="a.b",
+        evidence="seen",
+    )
+
+
+def test_what_real_clients_do_comes_before_rules_where_the_case_judges_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each entry names a case; the second case does not judge the entry's rule, so that it can't show it."""
+    monkeypatch.setattr(quick, "BUDGET_S", quick.PROCESS_S + 0.5)
+    monkeypatch.setattr(quick, "entries", lambda: [seen_in("first-join", "J1"), seen_in("topic-matches", "X1")])
+    assert quick.chosen(found_by({})) == ["first-join"]
 
 
 def test_what_time_is_left_goes_to_what_real_clients_do_and_to_rules(monkeypatch: pytest.MonkeyPatch) -> None:
