@@ -31,10 +31,11 @@ def found_by(mutants: dict[str, str]) -> WireKills:
 
 def test_a_case_is_chosen_that_finds_most_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick, "BUDGET_S", 2 * (quick.PROCESS_S + 0.5))
-    made = found_by({"A": "first-join topic-grows", "B": "topic-grows", "C": "long-poll/late-fetch join-takes-long"})
-    assert quick.chosen(made) == ["join-takes-long", "topic-grows"]
-    assert json.loads(quick.quick_text(made)) == ["join-takes-long", "topic-grows"]
-    assert quick.share_of_kills(made, ["topic-grows"]) == 2 / 3
+    silent = "coordinator-silent/silent"
+    made = found_by({"A": f"first-join {silent}", "B": silent, "C": "long-poll/late-fetch join-takes-long"})
+    assert quick.chosen(made) == ["join-takes-long", silent]
+    assert json.loads(quick.quick_text(made)) == ["join-takes-long", silent]
+    assert quick.share_of_kills(made, [silent]) == 2 / 3
 
 
 def test_a_case_is_not_chosen_that_a_client_refuses_to_be_configured_for() -> None:
@@ -44,13 +45,13 @@ def test_a_case_is_not_chosen_that_a_client_refuses_to_be_configured_for() -> No
     assert not made.killed({*quick.chosen(made)})
 
 
-def seen_in(case: str, rule: str) -> Entry:
+def seen_in(rule: str, *cases: str) -> Entry:
     """An entry of the docket."""
     return Entry(
         client="kgo",
         version="1",
         rule=rule,
-        scenarios=[case],
+        scenarios=[*cases],
         verdict="FAIL",
         kind="true",
         where="a.b",
@@ -61,8 +62,15 @@ def seen_in(case: str, rule: str) -> Entry:
 def test_what_real_clients_do_comes_before_rules_where_the_case_judges_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each entry names a case; the second case does not judge the entry's rule, so that it can't show it."""
     monkeypatch.setattr(quick, "BUDGET_S", quick.PROCESS_S + 0.5)
-    monkeypatch.setattr(quick, "entries", lambda: [seen_in("first-join", "J1"), seen_in("topic-matches", "X1")])
+    monkeypatch.setattr(quick, "entries", lambda: [seen_in("J1", "first-join"), seen_in("X1", "topic-matches")])
     assert quick.chosen(found_by({})) == ["first-join"]
+
+
+def test_what_a_chosen_case_shows_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quick, "BUDGET_S", 2 * (quick.PROCESS_S + 0.5))
+    monkeypatch.setattr(quick, "entries", lambda: [seen_in("J1", "first-join", "topic-matches")])
+    chosen = quick.chosen(found_by({"A": "first-join"}))
+    assert len(chosen) == 2 and "first-join" in chosen and "topic-matches" not in chosen
 
 
 def test_what_time_is_left_goes_to_what_real_clients_do_and_to_rules(monkeypatch: pytest.MonkeyPatch) -> None:
