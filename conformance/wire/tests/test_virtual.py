@@ -16,6 +16,7 @@ import pytest
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.wire.case import Case
+from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios import find_cases
 from groupspec.conformance.wire.virtual.run import FORK, Told, Trial, run_apart
 from groupspec.conformance.wire.virtual.world import Stuck, World
@@ -206,3 +207,20 @@ def _raise(items: queue.Queue[str]) -> None:
 
 def test_threads_that_wait_for_each_other_are_told() -> None:
     assert in_a_world(threading.Event().wait) == Stuck.__name__
+
+
+@pytest.mark.realtime
+def test_J2_a_client_that_joins_as_it_subscribes_is_not_awaited_when_it_has_joined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As librdkafka does, in a thread of its own: the kit's process may come to it when that round is over."""
+    subscribe_to = ScenarioContext.subscribe_to
+
+    def comes_late(self: ScenarioContext, *topics: str) -> None:
+        since = self.now()
+        subscribe_to(self, *topics)
+        self.reached(lambda e: (e.kind, e.api) == ("response", "SyncGroup"), "the end of the round", 3.0, since=since)
+
+    monkeypatch.setattr(ScenarioContext, "subscribe_to", comes_late)
+    told = run_apart(Trial(case("unsubscribe-on-the-way/looking-up"), MUTANTS["BUG-20"].change))
+    assert told.broken == ()
