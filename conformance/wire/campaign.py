@@ -24,7 +24,7 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.gathering import client_result
-from groupspec.conformance.wire.planning import is_unsure, plan_of, runs_left
+from groupspec.conformance.wire.planning import plan_of, runs_left, to_confirm
 from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
 from groupspec.conformance.wire.runs import Job, Runs
@@ -58,7 +58,7 @@ def run_campaign(
         cases: By what.
         jobs: How many runs at the same time.
         repeat: How often each.
-        confirm: Run a case again in which a rule was broken, until that is certain or flaps.
+        confirm: Run a case again in which a rule was broken: that is certain then, or flaps.
         seed: Draws the order of the runs.
         report: A writable folder for logs and diagrams; None: none are written.
         rules: Those that verdicts are asked for.
@@ -91,16 +91,11 @@ def run_campaign(
                     kept = runs.add(job, result)
                     if saved is not None:
                         saved.add(job, kept)
-                    done = runs.of(job.client, job.case)
                     waiting = ((each.client, each.case) for each in (*pending.values(), *queue))
-                    again = (
-                        confirm
-                        and (job.client, job.case) not in waiting
-                        and is_unsure([each.run for each in done], rules)
-                    )
-                    if again:
-                        queue.append(Job(job.client, job.case, len(done)))
-                    finished(result, int(again))
+                    judged = confirm and (job.client, job.case) not in waiting
+                    again = to_confirm(job.client, job.case, runs, rules) if judged else []
+                    queue.extendleft(again)
+                    finished(result, len(again))
         except KeyboardInterrupt:
             stopped = f"stopped by the user after {runs.count} of at least {len(wanted)} runs: what follows is a part"
             stopped += f"; the same command goes on from {resume}" if resume is not None else ""

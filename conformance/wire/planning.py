@@ -1,7 +1,7 @@
 """Which runs a campaign has to make: those that were asked for, and those that confirm what one run showed.
 
-One run that broke a rule may have met a race. A case in which a rule was broken is run again, until the rule was broken
-in `CERTAIN_RUNS` runs or was kept in one of them: then it flaps, and says so.
+One run that broke a rule may have met a race. A case in which a rule was broken is run again, up to `CERTAIN_RUNS`
+runs in all: if each of them broke it, that is certain; if one kept it, it flaps, and says so.
 """
 
 from __future__ import annotations
@@ -46,9 +46,15 @@ def runs_left(wanted: Sequence[Job], runs: Runs, repeat: int, confirmed: frozens
     yield from (job for job in wanted if not runs.has(job))
     for client, cases in runs.cases().items():
         for case in cases:
-            done = runs.of(client, case)
-            if len(done) >= repeat and is_unsure([each.run for each in done], confirmed):
-                yield Job(client, case, len(done))
+            if len(runs.of(client, case)) >= repeat:
+                yield from to_confirm(client, case, runs, confirmed)
+
+
+def to_confirm(client: Client, case: Case, runs: Runs, rules: frozenset[str]) -> list[Job]:
+    """The runs that are to confirm what the first ones of a case have shown: they can be made at the same time."""
+    if not is_unsure([each.run for each in runs.of(client, case)], rules):
+        return []
+    return [job for number in range(CERTAIN_RUNS) if not runs.has(job := Job(client, case, number))]
 
 
 def is_unsure(done: Sequence[CaseResult], rules: frozenset[str]) -> bool:
