@@ -5,6 +5,7 @@ A text is the name of an error, or one of the words below; the empty one stands 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 CUT: Final = "CUT"
@@ -61,6 +62,23 @@ ANSWERS: Final = {
     "Metadata": (CUT,),
 }
 """The errors that a broker can answer each request with, besides none."""
+
+_MOVED_ON: Final = ("LEADER_NOT_AVAILABLE", "REPLICA_NOT_AVAILABLE", "OFFSET_NOT_AVAILABLE")
+PASSING: Final[Mapping[str, Sequence[str]]] = {
+    "JoinGroup": ("COORDINATOR_NOT_AVAILABLE",),
+    "SyncGroup": ("COORDINATOR_NOT_AVAILABLE",),
+    "Heartbeat": ("COORDINATOR_NOT_AVAILABLE",),
+    "OffsetCommit": ("COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT"),
+    "OffsetFetch": ("COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "Fetch": (*_MOVED_ON, "UNKNOWN_SERVER_ERROR"),
+    "ListOffsets": _MOVED_ON,
+    "OffsetForLeaderEpoch": _MOVED_ON,
+}
+"""Further failures that pass, of which no application hears, each where Kafka's client tries again.
+
+As ConsumerCoordinator's handlers (of OffsetFetch since KAFKA-17279), FetchCollector, OffsetFetcherUtils and
+OffsetsForLeaderEpochUtils do.
+"""
 
 OF_THE_CLUSTER: Final = (LEADERLESS, "LEADER_NOT_AVAILABLE", SLOW, f"{SLOW} LEADER_NOT_AVAILABLE")
 """How a broker answers for topics whose leaders are being elected: what was known of them stays true."""

@@ -18,6 +18,7 @@ from groupspec.impl.core.messages import (
     FindCoordinatorResponse,
     HeartbeatResponse,
     JoinGroupResponse,
+    OffsetCommitResponse,
     Response,
 )
 from groupspec.impl.scripted import api_of
@@ -60,6 +61,7 @@ class Finding:
     def answered(self, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         """It takes this answer."""
         self._doubts |= bool(errors & COORDINATOR_IS_GONE)
+        self._doubts |= isinstance(response, OffsetCommitResponse) and ErrorCode.REQUEST_TIMED_OUT in errors
         if isinstance(response, FindCoordinatorResponse) and not response.error:
             self.knows, self._doubts = True, False
         if isinstance(response, JoinGroupResponse | HeartbeatResponse) and errors <= LIVES:

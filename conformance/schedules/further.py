@@ -15,6 +15,7 @@ from groupspec.conformance.schedules import drawing
 from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
 from groupspec.conformance.schedules.brokers import of_slow_brokers
 from groupspec.conformance.schedules.drawing import CALLS, IN_CALLBACKS, MORE_IN_CALLBACKS
+from groupspec.conformance.schedules.passing import of_what_passes
 from groupspec.conformance.schedules.scenario import (
     ASKS_LOG,
     ASKS_TOPICS,
@@ -77,7 +78,8 @@ def draw(seed: int) -> Scenario:
         drawn = _meanwhile(drawn, random)
     if random.random() < 0.08:
         drawn = _inside(drawn, random)
-    return of_slow_brokers(drawn, Random(f"brokers {seed}"))
+    drawn = of_slow_brokers(drawn, Random(f"brokers {seed}"))
+    return of_what_passes(drawn, Random(f"passing {seed}"))
 
 
 def _asking(drawn: Scenario, random: Random) -> Scenario:

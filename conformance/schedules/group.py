@@ -304,11 +304,15 @@ class RacingGroup:
         return OffsetCommitResponse({tp: refused.get(tp, ErrorCode.NONE) for tp in request.offsets})
 
     def _expect_forwards(self, request: OffsetCommitRequest, partition: TopicPartition, offset: int) -> None:
-        """Commits come in the order of the calls: without automatic ones and seek() the offsets grow."""
+        """Commits come in the order of the calls, and no automatic one rewinds them: without seek() the offsets grow.
+
+        One whose outcome nobody has heard may be rewound by an automatic one, which covers what was processed.
+        """
         *identity, before = self._last_commit.get(partition, (request.member_id, request.generation, 0))
         is_same = identity == [request.member_id, request.generation]
         scenario = self._scenario
-        may_go_back = scenario.seeks or scenario.auto_commit or scenario.elects_ms or scenario.holes
+        unheard = scenario.auto_commit and (scenario.commits_fail or scenario.timers_race)
+        may_go_back = scenario.seeks or unheard or scenario.elects_ms or scenario.holes
         assert offset >= before or not is_same or may_go_back, (
             f"{partition} is committed at {offset} after {before} (rule M6)"
         )

@@ -100,7 +100,13 @@ class Logs:
             loses, lost = scenario.loses, {} if scenario.remakes else self._furthest
             self._parting = {tp: max(0, at - loses) for tp, at in lost.items()}
         has_changed = self._parting is not None
-        return int(not self._is_anew(topic)) if scenario.remakes else int(has_changed)
+        again = 0 < scenario.elects_again_ms <= self._now_ms
+        return int(not self._is_anew(topic)) if scenario.remakes else int(has_changed) + again
+
+    def leader(self, topic: str) -> int:
+        """The broker that leads its partitions, where one leads all."""
+        moved = 0 < self._scenario.moves_ms <= self._now_ms
+        return 1 + max(0, self.epoch(topic)) + moved
 
     def _is_anew(self, topic: str) -> bool:
         return self._scenario.remakes and topic == TOPICS[0] and self._parting is not None
@@ -157,7 +163,7 @@ class Logs:
         for partition, epoch in request.epochs.items():
             error = self.refusal(partition, node, request.leader_epochs.get(partition, -1))
             present = self.epoch(partition.topic)
-            end = self.parting(partition) if epoch < present else 2 * FAR
+            end = self.parting(partition) if 0 == epoch < present else 2 * FAR
             ends[partition] = EpochEnd(-1, -1, error) if error or epoch > present else EpochEnd(epoch, end)
         return OffsetForLeaderEpochResponse(ends)
 
@@ -166,9 +172,9 @@ class Logs:
         present = self.epoch(partition.topic)
         if not self._topics.has(partition):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if present < 0:
+        if present < 0 and not self._scenario.moves_ms:
             return ErrorCode.NONE
-        if node != 1 + present:
+        if node != self.leader(partition.topic):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE if epoch in (-1, present) else _WRONG[epoch < present]
 
@@ -177,10 +183,10 @@ class Logs:
         return replace(metadata, topics=tuple(self._led(topic) for topic in metadata.topics))
 
     def _led(self, topic: TopicMetadata) -> TopicMetadata:
-        epoch = self.epoch(topic.topic)
-        if epoch < 0:
+        epoch, leader = self.epoch(topic.topic), self.leader(topic.topic)
+        if epoch < 0 and not self._scenario.moves_ms:
             return topic
-        partitions = tuple(replace(p, leader=1 + epoch, leader_epoch=epoch) for p in topic.partitions)
+        partitions = tuple(replace(p, leader=leader, leader_epoch=epoch) for p in topic.partitions)
         name = f"{topic.topic} {'anew' if self._is_anew(topic.topic) else ''}"
         return replace(topic, partitions=partitions, topic_id=name.encode().ljust(16))
 

@@ -14,7 +14,6 @@ from typing import Final
 from groupspec.conformance.schedules.asking import Asking
 from groupspec.conformance.schedules.group import ENDS, MOMENTS, RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.outcomes import CALL_MS
 from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.impl.consumer import Consumer
@@ -73,7 +72,7 @@ class Looking:
     ) -> None:
         self._inquires({(partition, timestamp) for partition in asked})
         with self._questions.limited(f"{name}()"):
-            found = ask(asked, timeout_ms=CALL_MS)
+            found = ask(asked, timeout_ms=self._questions.limit_ms)
         expected = dict.fromkeys(asked, ENDS[timestamp])
         assert found == expected, f"{name}() says {found}, and it is {expected} (rule O1)"
 
@@ -82,7 +81,7 @@ class Looking:
         times = dict(zip(asked, sorted(MOMENTS), strict=False))
         self._inquires(set(times.items()))
         with self._questions.limited("offsets_for_times()"):
-            found = consumer.offsets_for_times(times, timeout_ms=CALL_MS)
+            found = consumer.offsets_for_times(times, timeout_ms=self._questions.limit_ms)
         told = {partition: place and (place.offset, place.timestamp) for partition, place in found.items()}
         places = {partition: (MOMENTS[at_ms], at_ms) for partition, at_ms in times.items()}
         expected = {partition: place if place[0] >= 0 else None for partition, place in places.items()}
@@ -100,14 +99,14 @@ class Looking:
     def _ask_topics(self, consumer: Consumer) -> None:
         before = set(self._group.topics.counts)
         with self._questions.limited("topics()"):
-            found = consumer.topics(timeout_ms=CALL_MS)
+            found = consumer.topics(timeout_ms=self._questions.limit_ms)
         now = set(self._group.topics.counts)
         assert before & now <= found <= before | now, f"topics() says {found}, and there are {now} (rule J8)"
 
     def _ask_partitions(self, consumer: Consumer, topic: str) -> None:
         before = self._group.topics.counts[topic]
         with self._questions.limited("partitions_for_topic()"):
-            found = consumer.partitions_for_topic(topic, timeout_ms=CALL_MS)
+            found = consumer.partitions_for_topic(topic, timeout_ms=self._questions.limit_ms)
         possible = [set(range(count)) for count in range(before, self._group.topics.counts[topic] + 1)]
         assert found in possible, f"partitions_for_topic({topic!r}) says {found}, not one of {possible} (rule J8)"
 

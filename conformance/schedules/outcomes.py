@@ -37,6 +37,9 @@ from groupspec.impl.scheduling import ScheduledRuntime
 CALL_MS: Final = 5_000
 """How long a call may take that has a time limit of its own."""
 
+DEFAULT_MS: Final = 60_000
+"""How long one may take that has none: default.api.timeout.ms as Kafka has it (KIP-266)."""
+
 WAITING: Final = (WakeupError, KafkaTimeoutError, ConsumerClosedError)
 MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
     **dict.fromkeys(

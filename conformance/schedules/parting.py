@@ -18,19 +18,19 @@ from typing import Final
 from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.outcomes import CALL_MS
+from groupspec.conformance.schedules.outcomes import CALL_MS, DEFAULT_MS
 from groupspec.conformance.schedules.questions import Questions
 from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.conformance.schedules.times import LOOK_MS
-from groupspec.impl.consumer import CLOSE_TIMEOUT_MS, Consumer
+from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, KafkaTimeoutError
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.scheduling import ScheduledRuntime
 
-UNSUBSCRIBE_MS: Final = 60_000
-"""default_api_timeout_ms."""
+CLOSE_MS: Final = 30_000
+"""How long close() may take that has no limit of its own (ConsumerUtils.DEFAULT_CLOSE_TIMEOUT_MS)."""
 
 LIMITS_MS: Final = {"close": CALL_MS, "close at once": 0}
 """How long each way to close may take; a `with` block's end as long as it is set by default."""
@@ -73,7 +73,7 @@ class Parting:
         self._choosing.has_unsubscribed = True
         goes_on = False
         try:
-            with self._questions.limited("unsubscribe()", UNSUBSCRIBE_MS), self._leaving("unsubscribe()"):
+            with self._questions.limited("unsubscribe()", DEFAULT_MS), self._leaving("unsubscribe()"):
                 consumer.unsubscribe()
         except (KafkaTimeoutError, ConsumerClosedError):
             goes_on = True
@@ -107,7 +107,7 @@ class Parting:
             self._ledger.processed = self._reading.before | reached
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
         joins = self._requests.rounds.joins
-        limit_ms = LIMITS_MS.get(ending, CLOSE_TIMEOUT_MS)
+        limit_ms = LIMITS_MS.get(ending, CLOSE_MS)
         began_ms, in_callbacks_ms = self._runtime.now_ms(), self._questions.in_callbacks_ms
         commits = self._may_commit()
         self._group.closes()

@@ -15,7 +15,7 @@ from typing import Final
 
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
-from groupspec.conformance.schedules.outcomes import CALL_MS, Outcomes
+from groupspec.conformance.schedules.outcomes import CALL_MS, DEFAULT_MS, Outcomes
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import ASKS_LOG, TOPICS, Scenario
 from groupspec.conformance.schedules.times import LOOK_MS
@@ -36,6 +36,7 @@ class Questions:
     Attributes:
         in_callbacks_ms: How long its callbacks have taken, which no limit of a call covers.
         in_callback: Whether it is in one.
+        limit_ms: How long each call may take by its own limit; None: it has none.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Questions:
         self._outcomes = outcomes
         self.in_callbacks_ms = 0
         self.in_callback = False
+        self.limit_ms = CALL_MS if scenario.sets_limits else None
 
     def ask(self, consumer: Consumer, name: str, partitions: list[TopicPartition]) -> None:
         """Make the call of this name, about these partitions."""
@@ -65,7 +67,7 @@ class Questions:
                 self._commit_one(consumer)
             case "commit nothing":
                 with self.limited("commit()"):
-                    consumer.commit({}, timeout_ms=CALL_MS)
+                    consumer.commit({}, timeout_ms=self.limit_ms)
                 self._outcomes.expect_earlier_commits()
             case "commit_async" | "commit_async that raises":
                 self._commit_async(consumer, raises=name.endswith("raises"))
@@ -97,7 +99,7 @@ class Questions:
     def _commit(self, consumer: Consumer) -> None:
         wanted = self._ledger.known()
         with self.limited("commit()"):
-            consumer.commit(timeout_ms=CALL_MS)
+            consumer.commit(timeout_ms=self.limit_ms)
         self._outcomes.expect_earlier_commits()
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
@@ -111,7 +113,7 @@ class Questions:
         before = len(self._group.commits)
         note = f"commit {before}"
         with self.limited("commit()"):
-            consumer.commit({tp: OffsetAndMetadata(at, note) for tp, at in wanted.items()}, timeout_ms=CALL_MS)
+            consumer.commit({tp: OffsetAndMetadata(at, note) for tp, at in wanted.items()}, timeout_ms=self.limit_ms)
         self._outcomes.expect_earlier_commits()
         others = {tp for tp, _ in self._group.commits[before:]} - set(wanted)
         # An earlier commit() that is out of time may still be on its way.
@@ -139,14 +141,14 @@ class Questions:
     def _ask_committed(self, consumer: Consumer, partition: TopicPartition) -> None:
         before, count = self._group.known(partition), len(self._group.commits)
         with self.limited("committed()"):
-            found = consumer.committed([partition], timeout_ms=CALL_MS)[partition]
+            found = consumer.committed([partition], timeout_ms=self.limit_ms)[partition]
         possible = {before, *(offset for one, offset in self._group.commits[count:] if one == partition)}
         told = None if found is None else found.offset
         assert told in possible, f"committed() says {told} for {partition}, where it was one of {possible} (rule T3)"
 
     def _ask_position(self, consumer: Consumer, partition: TopicPartition) -> None:
         with self.limited("position()"):
-            found = consumer.position(partition, timeout_ms=CALL_MS)
+            found = consumer.position(partition, timeout_ms=self.limit_ms)
         self._ledger.expect_position(partition, found)
 
     def _seek(self, consumer: Consumer, partition: TopicPartition, offset: int) -> None:
@@ -155,8 +157,10 @@ class Questions:
         self._ledger.goes_on(partition, offset)
 
     @contextmanager
-    def limited(self, call: str, limit_ms: int = CALL_MS) -> Iterator[None]:
+    def limited(self, call: str, limit_ms: int | None = None) -> Iterator[None]:
         """A call that ends in time, and for a reason of its own: it is over time when it says so, and not before."""
+        if limit_ms is None:
+            limit_ms = self.limit_ms or DEFAULT_MS
         races = self._runtime.timers_race  # the application may end that while another thread's callback is in here
         called_ms = self._runtime.now_ms()
         began_ms = called_ms - self.in_callbacks_ms

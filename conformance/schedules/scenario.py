@@ -114,6 +114,9 @@ class Scenario:
         pattern: What a topic's name must match, if it subscribes so; "": by name.
         topic_changes: (When, topic, partitions): how many there are from then on; 0: there is no such topic any more.
         third_ms: When a third member comes to a group that it leads, and when that one leaves again.
+        elects_again_ms: When all partitions get other leaders once more, that have all that those before had; 0: never.
+        moves_ms: When all partitions get other leaders of the same epoch, or of none, with the same logs; 0: never.
+        sets_limits: Whether the application limits the time of its calls; else the consumer's own limits hold.
         at_close: API -> errors of the next answers as of the moment when the consumer is being closed.
         others_at: With the first good answer to which request the other threads begin instead; "": they do not.
     """
@@ -157,6 +160,9 @@ class Scenario:
     topic_changes: tuple[tuple[int, str, int], ...] = ()
     third_ms: tuple[int, int] = (NEVER_MS, NEVER_MS)
     at_close: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    elects_again_ms: int = 0
+    moves_ms: int = 0
+    sets_limits: bool = True
 
     @property
     def subscription(self) -> Wanted:
@@ -222,8 +228,8 @@ class Scenario:
 
     @property
     def works_long(self) -> bool:
-        """Whether the application may forget to poll() for longer than the poll interval."""
-        return bool({"work too long", "work for a while"} & self.all_calls)
+        """Whether the application may not poll() for longer than the poll interval, be it that a call waits so long."""
+        return bool({"work too long", "work for a while"} & self.all_calls) or not self.sets_limits
 
     @property
     def logs_change(self) -> bool:
@@ -247,7 +253,7 @@ class Scenario:
         """Whether nothing keeps records from coming, rebalances apart."""
         reading = ("Fetch", "ListOffsets", "Metadata", "OffsetCommit")  # which a revocation waits for
         slow = any(SLOW in self.answers.get(api, ()) for api in reading)
-        moves = self.elects_ms > 0
+        moves = self.elects_ms > 0 or self.moves_ms > 0
         return not (self.has_faults or slow or moves or self.timers_race or self.is_closed_by_others)
 
     @property
@@ -274,6 +280,8 @@ class Scenario:
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
         change = f"{TOPICS[0]} made anew" if self.remakes else f"new leaders, without {self.loses} records,"
         elects = f"; {change} at {self.elects_ms} ms" if self.elects_ms else ""
+        elects += f", and others at {self.elects_again_ms} ms" if self.elects_again_ms else ""
+        elects += f"; leaders of no new epoch at {self.moves_ms} ms" if self.moves_ms else ""
         elects += f"; {self.leaders} brokers lead" if self.leaders > 1 else ""
         kinds = f"{', some cannot be read' * self.unreadable}{', and batches without one' * self.holes}"
         records = f"{self.deserializing_ms} ms for each{kinds}"

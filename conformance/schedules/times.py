@@ -103,6 +103,8 @@ class Times:
         Of several in vain each comes later than the one before; nothing is said of them.
         """
         self._beat_due_ms = None
+        if self._alive_ms is not None:  # an answer may take long, and until it comes no other one goes out (rule H7)
+            self._alive_ms = max(self._alive_ms, now_ms - self._heartbeat_interval_ms)
         if errors <= LIVES:
             self._beat_due_ms = max(now_ms, self._beat_ms + self._heartbeat_interval_ms)
         elif errors & _NOT_READY and not self._beat_failed:

@@ -390,8 +390,8 @@ ORACLES: dict[str, tuple[Callable[[Seam], None], str]] = {
 """What is broken -> how, and what the oracle for it says."""
 
 
-SHOWN_WITHIN = 200
-"""Schedules; what shows last, "metadata of commits", needs 185 of them."""
+SHOWN_WITHIN = 330
+"""Schedules; what shows last, "unsubscribe() in time", needs 319 of them."""
 
 SLOWLY_SHOWN = ("wakeup at once", "metadata of commits", "what cannot be read", "batches without a record")
 

@@ -306,3 +306,20 @@ def test_H5_a_heartbeat_that_is_answered_keeps_the_coordinator() -> None:
     heard.takes((heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NONE)))
     with pytest.raises(AssertionError, match="rule H5"):
         heard.requests.disconnected(1_000)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_H7_who_is_answered_late_may_send_no_other_heartbeat_before(late: bool) -> None:
+    """Schedule 1000102: the answer stood behind those of two slow commits, on the same connection."""
+    heard = Heard()
+    heard.stable()
+    beat = heard.sends(HEARTBEAT)
+    if not late:
+        heard.takes((beat, HeartbeatResponse(ErrorCode.NONE)))
+    heard.at_ms += 3 * SETTINGS["heartbeat_interval_ms"] + 100
+    if late:
+        heard.takes((beat, HeartbeatResponse(ErrorCode.NONE)))
+        heard.requests.turned(heard.at_ms)
+    else:
+        with pytest.raises(AssertionError, match="no Heartbeat for"):
+            heard.requests.turned(heard.at_ms)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c_py
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.network.records import decode_records
@@ -93,3 +96,42 @@ def test_a_transaction_that_began_before_what_was_asked_for_is_known_by_its_firs
     data = batch(10, 7, [b"late"]) + batch(11, 7, [b"end"], ABORT)
     assert values(data, [(7, 0)], from_offset=10) == []
     assert values(data, [(8, 0)], from_offset=10) == [b"late"]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from([None, 7, 8, 9]), st.sampled_from(["write", "write", "abort", "abort", "commit"])),
+    min_size=12,
+    max_size=30,
+)
+"""Who does what next: a producer without a transaction writes only."""
+
+
+@given(STEPS, st.randoms(use_true_random=False))
+def test_of_any_log_who_reads_what_is_committed_gets_that_and_in_any_order_of_the_aborted_transactions(
+    steps: Sequence[tuple[int | None, str]], random: Random
+) -> None:
+    """Apache Kafka names aborted transactions in the order of their offsets, other brokers do not (franz-go 1.21.4)."""
+    data, offset, aborted = b"", 0, []
+    begun: dict[int, int] = {}  # the first offset of each producer's open transaction
+    written: dict[int | None, list[bytes]] = {}
+    hidden: set[bytes] = set()
+    every: list[bytes] = []
+    for producer, what in steps:
+        if what == "write" or producer is None:
+            value = b"record %d" % offset
+            data += batch(offset, producer, [value])
+            every.append(value)
+            if producer is not None:
+                begun.setdefault(producer, offset)
+                written.setdefault(producer, []).append(value)
+        elif producer in begun:
+            data += batch(offset, producer, [b"end"], ABORT if what == "abort" else COMMIT)
+            first, values_of = begun.pop(producer), written.pop(producer)
+            if what == "abort":
+                aborted.append((producer, first))
+                hidden |= set(values_of)
+        else:
+            continue
+        offset += 1
+    random.shuffle(aborted)
+    assert values(data, aborted) == [value for value in every if value not in hidden]
