@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from groupspec.impl.core.events import ANY_NODE, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
@@ -226,3 +230,34 @@ def test_a_request_may_run_out_of_time_while_the_client_is_throttled() -> None:
     connection.submit(send(2), 400)
     assert [request.request_id for request in connection.take_expired(400)] == [2]
     assert not connection.is_spoilt(400)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["send", "answer", "wait"]), st.sampled_from([1, 2, 50])), min_size=20, max_size=40
+)
+FOR_LONG_MS = 1_000_000
+
+
+@given(STEPS)
+def test_W2_each_request_goes_out_as_soon_as_no_throttle_holds_it_back(steps: Sequence[tuple[str, int]]) -> None:
+    """However short or long they are (kafkajs 1532: after a very brief one nothing was sent any more)."""
+    peer = Peer()
+    connection = peer.ready()
+    now_ms = until_ms = 0
+    waiting: list[int] = []
+    unanswered: list[int] = []
+    for number, (what, ms) in enumerate(steps):
+        if what == "send":
+            connection.submit(SendRequest(number, ANY_NODE, HEARTBEAT, FOR_LONG_MS), now_ms + FOR_LONG_MS)
+            waiting.append(number)
+        elif what == "answer" and unanswered:
+            peer.receive(encode_response(OK, 4, unanswered.pop(0), throttle_time_ms=ms), now_ms)
+            until_ms = max(until_ms, now_ms + ms)
+        elif what == "wait":
+            now_ms += ms
+        if (connection.next_deadline_ms() or 0) <= now_ms:  # then a transport looks
+            connection.throttle_over(now_ms)
+        arrived = [correlation_id for correlation_id, _ in peer.requests()]
+        assert len(arrived) == (len(waiting) if now_ms >= until_ms else 0)
+        waiting = waiting[len(arrived) :]
+        unanswered += arrived
