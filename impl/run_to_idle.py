@@ -31,7 +31,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from sys import _getframe
-from types import CodeType
 from typing import Final, NoReturn, Self
 
 from greenlet import getcurrent, greenlet
@@ -442,14 +441,14 @@ class _Lock:
         self._runtime = runtime
         self.name = name
         self._waiting: deque[_Task] = deque()
-        self._steps: dict[CodeType, str] = {}  # whose section it is -> the step that begins it
+        self._steps: dict[str, str] = {}  # whose section it is -> the step that begins it
         self.holder: _Task | None = None
 
     def __enter__(self) -> object:
-        section = _getframe(1).f_code
+        section = _getframe(1).f_code.co_name
         step = self._steps.get(section)
         if step is None:
-            step = self._steps[section] = f"acquire {self.name} in {section.co_name}"
+            step = self._steps[section] = f"acquire {self.name} in {section}"
         runtime = self._runtime
         runtime.yield_point(step)
         if self.holder is None:
