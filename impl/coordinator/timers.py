@@ -36,14 +36,14 @@ class Timers:
 
     def next_deadline_ms(self) -> int | None:
         """The earliest deadline; None if no timer runs."""
-        first = min(self._timers.values(), default=None)
-        return None if first is None else first[0]
+        return min(self._timers.values())[0] if self._timers else None
 
     def take_due(self, now_ms: int) -> tuple[int, Action] | None:
         """The first timer that is due: its deadline and its action. It runs no more. None: no timer is due."""
-        first = min(self._timers.values(), default=None)
-        if first is None or first[0] > now_ms:
+        if not self._timers:
             return None
-        deadline_ms, _, key, action = first
+        deadline_ms, _, key, action = min(self._timers.values())
+        if deadline_ms > now_ms:
+            return None
         del self._timers[key]
         return deadline_ms, action

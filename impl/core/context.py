@@ -61,7 +61,7 @@ class Context:
         self.epoch_ms = 0  # when `now_ms` was 0, since 1970
         self.metrics = Metrics()
         self.journal = Journal(config.client_id, config.group_id)
-        self._outputs: list[Output] = []
+        self.outputs: list[Output] = []  # of this event, so far
         self._trace = trace
         self._trace_seq = 0
 
@@ -82,19 +82,15 @@ class Context:
 
     def emit(self, output: Output) -> None:
         """One more thing for the driver to do."""
-        self._outputs.append(output)
+        self.outputs.append(output)
 
     def report(self, error: Exception) -> None:
         """An error for the application's next poll."""
         self.emit(Error(error))
 
-    def output_count(self) -> int:
-        """How many outputs there are so far."""
-        return len(self._outputs)
-
     def take_outputs(self) -> list[Output]:
         """All outputs of this event."""
-        outputs, self._outputs = self._outputs, []
+        outputs, self.outputs = self.outputs, []
         return outputs
 
     def arm(self, timer: str, delay_ms: int) -> None:

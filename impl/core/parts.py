@@ -12,6 +12,7 @@ a protocol (`rebalance.Rebalance` is the one of `membership`), and gets it by `a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from groupspec.impl.core.commits import Commits
@@ -83,16 +84,17 @@ class Parts:
         self.leading.attach(self.joining.send_sync)
         membership.attach(self.heartbeats, self.leading, self.joining, self.commits, self.leaving)
         self.leaving.attach(self.stop)
-        self._at_work = self._parts_by_scope()
+        self._at_work = self._steps_by_scope()
 
-    def _parts_by_scope(self) -> dict[Scope, tuple[Part, ...]]:
-        """Which parts may make progress on whose behalf, in this order (`scope`)."""
+    def _steps_by_scope(self) -> dict[Scope, tuple[Callable[[], None], ...]]:
+        """Which parts may make progress on whose behalf, in this order (`scope`): their functions for it."""
         commits, leaving, connection = self.commits, self.leaving, self.connection
         of_calls = (self.heartbeats, self.offsets, self.questions, self.metadata)
         in_poll = (commits, leaving, self.membership, *of_calls, self.fetching, connection)
         in_call = (commits, leaving, *of_calls, connection)
         in_heartbeat = (self.heartbeats, connection)
-        return {Scope.ALL: in_poll, Scope.POLL: in_poll, Scope.CALL: in_call, Scope.HEARTBEAT: in_heartbeat}
+        parts = {Scope.ALL: in_poll, Scope.POLL: in_poll, Scope.CALL: in_call, Scope.HEARTBEAT: in_heartbeat}
+        return {scope: tuple(part.progress for part in those) for scope, those in parts.items()}
 
     def describe(self) -> Description:
         """The state, in the proposal's names."""
@@ -115,12 +117,12 @@ class Parts:
 
     def progress(self) -> None:
         """Let every part that may do what has become possible, until nothing more does."""
-        parts, context = self._at_work[self.scope], self.context
-        while self.connection.state is not ConnectionState.DOWN:
-            before = context.output_count()
-            for part in parts:
-                part.progress()
-            if context.output_count() == before:
+        steps, connection, outputs = self._at_work[self.scope], self.connection, self.context.outputs
+        while connection.state is not ConnectionState.DOWN:
+            before = len(outputs)
+            for step in steps:
+                step()
+            if len(outputs) == before:
                 return
 
     # What the application does ---------------------------------------------------------------------------------------

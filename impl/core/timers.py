@@ -74,7 +74,7 @@ class Timers:
         """The earliest deadline of these timers; None if none of them runs."""
         running = self._deadlines_ms
         if names is ORDER:
-            return min(running.values(), default=None)
+            return min(running.values()) if running else None
         return min((at_ms for name, at_ms in running.items() if name in names), default=None)
 
     def expire_now(self, name: str, now_ms: int) -> None:

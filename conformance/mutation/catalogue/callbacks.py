@@ -58,7 +58,7 @@ instead("C1-told-too-late", "C1", SubscriptionState.void_assigned_callback, noth
 @after("C1-assigned-again", "C1", Membership._assign, scenarios="topic-grows-cooperative")
 def what_is_kept_is_assigned_again(self: Membership, assigned: object) -> None:
     """The assigned callback names all partitions, those that were kept too."""
-    outputs = self._context._outputs
+    outputs = self._context.outputs
     at = next(i for i, o in enumerate(outputs) if isinstance(o, AssignPartitions))
     outputs[at] = AssignPartitions(self.owned())
 

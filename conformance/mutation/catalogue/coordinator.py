@@ -112,9 +112,9 @@ def requests_to_the_coordinator_never_time_out(
     """A request to the coordinator has no time limit."""
     sent: Sent = original(self, request, node, timeout_ms)
     if node == COORDINATOR:
-        last = self._context._outputs[-1]
+        last = self._context.outputs[-1]
         assert isinstance(last, SendRequest)
-        self._context._outputs[-1] = SendRequest(last.request_id, last.node, last.request, 2**62)
+        self._context.outputs[-1] = SendRequest(last.request_id, last.node, last.request, 2**62)
     return sent
 
 

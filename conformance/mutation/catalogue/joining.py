@@ -141,7 +141,7 @@ def the_subscription_is_written_in_any_order(seam: Seam) -> None:
 @after("J6-order", "J6", Joining.send_join)
 def assignors_are_listed_in_alphabetical_order(self: Joining) -> None:
     """The protocols of JoinGroup are not in the configured order."""
-    outputs = self._context._outputs
+    outputs = self._context.outputs
     sent = outputs[-1]
     request = getattr(sent, "request", None)
     if isinstance(request, JoinGroupRequest):

@@ -63,7 +63,7 @@ def a_commit_has_the_identity_of_yesterday(original: Method, self: Commits) -> I
 @after("BUG-76", "M1 X1", Commits._send)
 def a_commit_without_membership_carries_the_instance_id(self: Commits, operation: object, offsets: object) -> None:
     """With manual assignment a commit carries the configured instance id."""
-    for output in self._context._outputs:
+    for output in self._context.outputs:
         request = getattr(output, "request", None)
         if isinstance(request, OffsetCommitRequest):
             object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
