@@ -3,42 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from groupspec.impl import arguments
 from groupspec.impl.core import events
-from groupspec.impl.core.config import Settings
 from groupspec.impl.core.errors import ConfigError, IllegalStateError, KafkaTimeoutError
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.core.transport import Transport
 from groupspec.impl.listener import RebalanceListener
 from groupspec.impl.partition_calls import PartitionCalls
-from groupspec.impl.records import RecordDecoder
-from groupspec.impl.runtime import Runtime
-from groupspec.impl.threads.designs import Design
-from groupspec.impl.threads.driver import DriverFactory
 from groupspec.impl.threads.futures import Future
-from groupspec.impl.trace import TraceSink
 
 
 class ChoiceCalls(PartitionCalls):
     """The calls that choose."""
 
-    def __init__(
-        self,
-        bootstrap_servers: str | Sequence[str],
-        runtime: Runtime | None,
-        transport: Transport | None,
-        decoder: RecordDecoder | None,
-        driver: Design | DriverFactory,
-        trace: TraceSink | None,
-        settings: Settings,
-    ) -> None:
-        super().__init__(bootstrap_servers, runtime, transport, decoder, driver, trace, settings)
-        self._chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
-        self._topics: frozenset[str] = frozenset()
-        self._by_pattern = False
-        self._leave: Future | None = None  # of an unsubscribe() that is under way, maybe longer than its call was
+    _chosen = ""  # how partitions are chosen: "topics", "partitions", or not yet
+    _topics: frozenset[str] = frozenset()
+    _by_pattern = False
+    _leave: Future | None = None  # of an unsubscribe() that is under way, maybe longer than its call was
 
     def subscribe(
         self,
@@ -51,6 +33,8 @@ class ChoiceCalls(PartitionCalls):
 
         `pattern`: instead of names a regular expression that the beginning of a name must match (`re.match`, as in
         kafka-python; for whole names end it with "$"). Topics that come later are found within metadata_max_age_ms.
+
+        What an unsubscribe() could not finish in its time comes first; KafkaTimeoutError if it still does not end.
         """
         wanted = arguments.topic_names(topics)
         told = arguments.listener(listener, "subscribe()")
@@ -71,7 +55,7 @@ class ChoiceCalls(PartitionCalls):
             self._driver.submit(events.Subscribe(wanted, matching))
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read exactly these, without the group's help (rule D8). None: unsubscribe."""
+        """Read exactly these, without the group's help (rule D8). None: unsubscribe. Otherwise as subscribe()."""
         wanted = arguments.partitions(partitions, "assign()")
         if not wanted:
             self.unsubscribe()
