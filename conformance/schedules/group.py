@@ -40,6 +40,7 @@ from groupspec.impl.core.messages import (
     ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
+    OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
@@ -99,7 +100,7 @@ class RacingGroup:
         self._has_moved = False
         self._last_commit: dict[TopicPartition, tuple[str, int, int]] = {}  # member id, generation, offset
         self._given_up_at: dict[TopicPartition, int] = {}
-        self._slow_ms: dict[str | int, tuple[int, int]] = {}  # node -> since when, and until when
+        self._slow_ms: list[tuple[int, int]] = []  # since when, and until when
         self.logs = Logs(runtime, scenario, self.topics)
         self.committed: dict[TopicPartition, int] = {}
         self.epochs: dict[TopicPartition, int] = {}
@@ -107,7 +108,7 @@ class RacingGroup:
         self.starts: dict[TopicPartition, set[int]] = {}
         self.answered: set[tuple[TopicPartition, int]] = set()
         self.commits: list[tuple[TopicPartition, int]] = []
-        self.may_commit: Callable[[TopicPartition, int, int], bool] = lambda _, __, ___: True
+        self.may_commit: Callable[[int, TopicPartition, OffsetAndMetadata], bool] = lambda _, __, ___: True
         self.hears: Callable[[str], None] = lambda _: None
         self.requests = 0
         self.asked: set[tuple[TopicPartition, int]] = set()
@@ -130,7 +131,8 @@ class RacingGroup:
         if error == NEVER:
             return None
         if error.startswith(SLOW) and not self._runtime.timers_race:
-            self._is_slow(sent.node)
+            began_ms = self._runtime.now_ms()
+            self._slow_ms.append((began_ms, began_ms + self._scenario.latency_ms + SLOW_MS))
         if self._scenario.latency_ms:
             self._runtime.sleep_ms(self._scenario.latency_ms)
         if error.startswith(SLOW):
@@ -142,24 +144,21 @@ class RacingGroup:
             return _without_first_leaders(self._granted(sent))
         if error.startswith(ONE) and isinstance(sent.request, OffsetCommitRequest):
             first = next(iter(sent.request.offsets))
-            return self._committed_at(sent.request, {first: ErrorCode[error.removeprefix(ONE).strip()]})
+            errors_of_parts = {first: ErrorCode[error.removeprefix(ONE).strip()]}
+            return self._committed_at(sent.request_id, sent.request, errors_of_parts)
         answer = self._granted(sent) if error in ("", LOST) else None
         if answer is not None and error != LOST:
             return answer
         code = ErrorCode.DISCONNECTED if error in (CUT, LOST) else ErrorCode[error]
         return self._named(self._coordinator.answer(sent.request, code))
 
-    def _is_slow(self, node: str | int) -> None:
-        """This connection brings nothing for a while; whatever else was asked for there waits."""
-        now_ms = self._runtime.now_ms()
-        since_ms, until_ms = self._slow_ms.get(node, (now_ms, now_ms))
-        since_ms = since_ms if until_ms == now_ms else now_ms
-        self._slow_ms[node] = since_ms, now_ms + self._scenario.latency_ms + SLOW_MS
-
-    def has_been_slow_for(self, time_ms: int) -> bool:
-        """Whether a connection has brought nothing for so long. Is not known while timers race."""
-        now_ms = self._runtime.now_ms()
-        return any(until_ms >= now_ms >= since_ms + time_ms for since_ms, until_ms in self._slow_ms.values())
+    def idle_ms(self, since_ms: int) -> int:
+        """For how long since then no broker has been slow. Is not known while timers race."""
+        now_ms, at_ms, idle_ms = self._runtime.now_ms(), since_ms, 0
+        for began_ms, until_ms in sorted(self._slow_ms):
+            idle_ms += max(0, began_ms - at_ms)
+            at_ms = max(at_ms, until_ms)
+        return idle_ms + max(0, now_ms - at_ms)
 
     def _granted(self, sent: SendRequest) -> Response:
         self.hears(api_of(sent.request))
@@ -185,7 +184,7 @@ class RacingGroup:
             case ListOffsetsRequest() as request:
                 return self._listed(request, sent)
             case OffsetCommitRequest() as request:
-                return self._committed_at(request)
+                return self._committed_at(sent.request_id, request)
         answer = self._coordinator.answer(sent.request)
         if isinstance(answer, MetadataResponse):
             answer = self.logs.led(answer)
@@ -239,11 +238,14 @@ class RacingGroup:
         """Whether an answer is still to come that keeps a commit from its outcome."""
         return any(set(errors) - {""} for api, errors in self._answers.items() if api not in WITHOUT_COMMITS)
 
+    def last_sent(self) -> int:
+        """The number of the request that the member has sent last; 0: none."""
+        return self._transport.sent[-1].request_id if self._transport.sent else 0
+
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:
         """The application has let go of these: what was asked for before says nothing of their next assignment."""
-        last_sent = self._transport.sent[-1].request_id if self._transport.sent else 0
         for partition in partitions:
-            self._given_up_at[partition] = last_sent
+            self._given_up_at[partition] = self.last_sent()
             self.starts[partition] = set()
 
     def _committed(self, request_id: int, partitions: tuple[TopicPartition, ...]) -> Response:
@@ -284,10 +286,10 @@ class RacingGroup:
         if request_id > self._given_up_at.get(partition, 0):
             self.starts.setdefault(partition, set()).add(offset)
 
-    def _commit(self, request: OffsetCommitRequest) -> None:
+    def _commit(self, request_id: int, request: OffsetCommitRequest) -> None:
         for partition, wanted in request.offsets.items():
             self._expect_forwards(request, partition, wanted.offset)
-            assert self.may_commit(partition, wanted.offset, wanted.leader_epoch), (
+            assert self.may_commit(request_id, partition, wanted), (
                 f"{partition} is committed at {wanted.offset}, which the application has never reached (rule M4)"
             )
             self.committed[partition], self.notes[partition] = wanted.offset, wanted.metadata
@@ -295,12 +297,13 @@ class RacingGroup:
             self.commits.append((partition, wanted.offset))
 
     def _committed_at(
-        self, request: OffsetCommitRequest, errors: Mapping[TopicPartition, ErrorCode] = NO_ERRORS
+        self, request_id: int, request: OffsetCommitRequest, errors: Mapping[TopicPartition, ErrorCode] = NO_ERRORS
     ) -> Response:
         """These partitions have these errors, and those that are not there another one; the others are committed."""
         gone = {tp: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for tp in request.offsets if not self.topics.has(tp)}
         refused = {**errors, **gone}
-        self._commit(replace(request, offsets={tp: at for tp, at in request.offsets.items() if tp not in refused}))
+        accepted = {tp: at for tp, at in request.offsets.items() if tp not in refused}
+        self._commit(request_id, replace(request, offsets=accepted))
         return OffsetCommitResponse({tp: refused.get(tp, ErrorCode.NONE) for tp in request.offsets})
 
     def _expect_forwards(self, request: OffsetCommitRequest, partition: TopicPartition, offset: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.scenario import Scenario
-from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 from groupspec.impl.records import ConsumerRecord
 
 
@@ -26,7 +26,6 @@ class Ledger:
         sought: Where it has set the position since the last poll.
         moved: Where it has set the position since the last commit was sent.
         next: The offset of the next record; None: it is to be read from the committed offset.
-        processed: All that may be committed from now on, if that is limited.
         begins_anew: Told of what is read from elsewhere from now on, or is not owned any more.
     """
 
@@ -41,7 +40,8 @@ class Ledger:
         self.sought: set[TopicPartition] = set()
         self.moved: set[TopicPartition] = set()
         self.next: dict[TopicPartition, int | None] = {}
-        self.processed: dict[TopicPartition, int | None] | None = None
+        self._processed: dict[TopicPartition, int | None] = {}  # all that may be committed later than by this request
+        self._limited_after: int | None = None
         self.begins_anew: Callable[[Iterable[TopicPartition]], None] = lambda _: None
         group.may_commit = self._may_commit
 
@@ -141,13 +141,19 @@ class Ledger:
         possible |= {self._group.logs.passes(offset) for offset in possible}
         assert found in possible, f"position() says {found} for {partition}, where it is one of {possible} (rule O1)"
 
-    def _may_commit(self, partition: TopicPartition, offset: int, epoch: int) -> bool:
+    def limits(self, processed: dict[TopicPartition, int | None]) -> None:
+        """No commit that is sent from now on goes further."""
+        self._processed, self._limited_after = processed, self._group.last_sent()
+
+    def _may_commit(self, request_id: int, partition: TopicPartition, wanted: OffsetAndMetadata) -> bool:
+        offset, epoch = wanted.offset, wanted.leader_epoch
         written = self._written.get((partition, offset), epoch)
         by_itself = not ({"seek", "commit one"} & self._scenario.all_calls or self._scenario.is_closed_by_others)
         is_judged = by_itself and not self._scenario.remakes
         assert epoch == written or not is_judged, f"{partition} is committed with leader epoch {epoch}, not {written}"
         passes = self._group.logs.passes
-        if self.processed is not None and passes(self.processed.get(partition) or offset) < offset:
+        is_limited = self._limited_after is not None and request_id > self._limited_after
+        if is_limited and passes(self._processed.get(partition) or offset) < offset:
             return False
         places = {offset, offset - 1} if passes(offset - 1) == offset else {offset}
         known = any(at in self._reached.get(partition, ()) or (partition, at) in self._group.answered for at in places)

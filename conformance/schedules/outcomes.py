@@ -19,6 +19,7 @@ from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.network import CannotSend, RacingTransport
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import ASKS_LOG, ASKS_TOPICS, SEEKS, Scenario
+from groupspec.conformance.schedules.times import LOOK_MS
 from groupspec.impl.consumer import WakeupError
 from groupspec.impl.core.errors import (
     CommitFailedError,
@@ -39,6 +40,9 @@ CALL_MS: Final = 5_000
 
 DEFAULT_MS: Final = 60_000
 """How long one may take that has none: default.api.timeout.ms as Kafka has it (KIP-266)."""
+
+MOST_REFUSALS: Final = 4
+"""By brokers that lead no more, and the Metadata in between, before a call has found who does."""
 
 WAITING: Final = (WakeupError, KafkaTimeoutError, ConsumerClosedError)
 MAY_RAISE: Final[dict[str, tuple[type[KafkaError], ...]]] = {
@@ -130,12 +134,18 @@ class Outcomes:
         return isinstance(error, ProtocolError) and error.code in requests.refusals
 
     def raises(self, error: Exception, may_time_out: bool = False) -> None:
-        """A call has raised this. No call is out of time where nothing keeps it from its outcome."""
+        """A call has raised this. No call is out of time where nothing keeps it from its outcome.
+
+        Nothing but slow answers that fill its time, maybe those to an earlier call; and a leader that is another one.
+        """
         self.errors.append(error)
         scenario = self._scenario
         kept = scenario.has_faults or scenario.works_long or scenario.is_closed_by_others or self._runtime.timers_race
         if isinstance(error, KafkaTimeoutError) and not (kept or may_time_out):
-            assert self._group.has_been_slow_for(CALL_MS), f"{error!r} (rule L2)"
+            now_ms = self._runtime.now_ms()
+            moved = 0 < scenario.elects_ms <= now_ms
+            most_ms = MOST_REFUSALS * (scenario.latency_ms + LOOK_MS) if moved else 0
+            assert self._group.idle_ms(now_ms - CALL_MS) <= most_ms, f"{error!r} (rule L2)"
 
     def has_told(self, requests: Requests) -> bool:
         """Whether everything was told that the group has refused this member."""

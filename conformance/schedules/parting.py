@@ -104,7 +104,7 @@ class Parting:
         by_itself = self._scenario.commits_only_by_itself and not self._scenario.remakes  # which moves it back
         if ending == "block that raises" and by_itself:
             reached = {tp: self._ledger.next[tp] for tp in self._ledger.sought}
-            self._ledger.processed = self._reading.before | reached
+            self._ledger.limits(self._reading.before | reached)
         wanted = {} if ending in ("close at once", "block that raises") else self._returned()
         joins = self._requests.rounds.joins
         limit_ms = LIMITS_MS.get(ending, CLOSE_MS)

@@ -116,8 +116,8 @@ class World:
         self.transport = RacingTransport(runtime, self.requests)
         self.group = RacingGroup(runtime, scenario, self.transport)
         self.outcomes = Outcomes(runtime, scenario, self.group, self.transport)
-        ledger = Ledger(scenario, self.group)
-        self.questions = Questions(runtime, scenario, self.group, self.requests, ledger, self.outcomes)
+        self.ledger = Ledger(scenario, self.group)
+        self.questions = Questions(runtime, scenario, self.group, self.requests, self.ledger, self.outcomes)
 
     def run(self, *works: Callable[[], None] | Thread) -> None:
         """All of them at once, until the last has ended."""

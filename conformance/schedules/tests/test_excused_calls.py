@@ -11,7 +11,6 @@ import pytest
 from groupspec.conformance.schedules.answers import SLOW
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.choosing import Choosing
-from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import CALL_MS
 from groupspec.conformance.schedules.tests.heard import (
     CALM,
@@ -24,17 +23,28 @@ from groupspec.conformance.schedules.tests.heard import (
 from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaTimeoutError
-from groupspec.impl.core.events import SendRequest
+from groupspec.impl.core.events import COORDINATOR, SendRequest
+from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest
 from groupspec.impl.listener import NoListener
 from groupspec.impl.scheduling import ScheduledRuntime
 
+SLOWLY: dict[str, tuple[tuple[str, ...], int, int, bool]] = {
+    "two": ((SLOW, SLOW), 0, 0, True),
+    "two, and one between them": ((SLOW, "", SLOW), 0, 0, True),
+    "one": ((SLOW,), 0, 0, False),
+    "two, with a pause": ((SLOW, "", SLOW), 300, 0, False),
+    "two, with a pause, and leaders change": ((SLOW, "", SLOW), 300, 3_500, True),
+    "one, and leaders change": ((SLOW, "", ""), 300, 3_500, False),
+}
+"""Slow answers -> the answers, how long each takes at least, when leaders change, and whether that is an excuse."""
 
-@pytest.mark.parametrize(("answers", "excused"), [((SLOW, SLOW), True), ((SLOW, "", SLOW), True), ((SLOW,), False)])
-def test_P4_a_call_that_waits_behind_slow_answers_to_an_earlier_one_may_be_out_of_time(
-    answers: tuple[str, ...], excused: bool
-) -> None:
-    """Schedule 9004864: the earlier call was interrupted by a wakeup; one connection brings one answer at a time."""
-    scenario = replace(CALM, answers={**CALM.answers, "ListOffsets": answers}, latency_ms=0)
+
+@pytest.mark.parametrize("slowly", SLOWLY)
+def test_P4_a_call_may_be_out_of_time_behind_slow_answers_that_fill_it(slowly: str) -> None:
+    """Schedules 9004864: those to an earlier call, which a wakeup has interrupted; 9012650: a leader is another one."""
+    answers, latency_ms, elects_ms, excused = SLOWLY[slowly]
+    slow = {**CALM.answers, "ListOffsets": answers}
+    scenario = replace(CALM, answers=slow, latency_ms=latency_ms, elects_ms=elects_ms)
 
     def work(runtime: ScheduledRuntime) -> None:
         world = World(runtime, scenario)
@@ -95,14 +105,33 @@ def test_C7_a_close_by_another_thread_may_leave_what_is_owned_if_it_has_given_th
     expect(work, None if excused else "were never revoked")
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_M4_a_commit_that_was_sent_before_a_block_has_raised_may_arrive_later(before: bool) -> None:
+    """Schedule 9013230: the block has gone back by seek() after the automatic commit was sent."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, CALM)
+        commit = OffsetCommitRequest("billing", -1, "", None, {PLACE: OffsetAndMetadata(560)})
+        sent = SendRequest(1, COORDINATOR, commit, LIMIT_MS)
+        world.ledger.seek(PLACE, 560)
+        world.transport.sent += [sent] if before else []
+        world.ledger.limits({PLACE: 530})
+
+        def broker() -> None:
+            world.group.serve(sent)
+
+        world.run(broker)
+
+    expect(work, None if before else "rule M4")
+
+
 @pytest.mark.parametrize("inside", [True, False])
 def test_X2_who_subscribes_after_an_unsubscribe_that_was_out_of_time_is_a_new_member(inside: bool) -> None:
     """Schedule 9005582: it may be fenced like any other. What a callback chooses goes with what it is called for."""
 
     def work(runtime: ScheduledRuntime) -> None:
         world = World(runtime, CALM)
-        ledger = Ledger(world.scenario, world.group)
-        choosing = Choosing(runtime, world.scenario, world.group, world.requests, ledger, world.questions)
+        choosing = Choosing(runtime, world.scenario, world.group, world.requests, world.ledger, world.questions)
         world.requests.leaves()
         world.questions.in_callback = inside
         choosing.has_unsubscribed = True
