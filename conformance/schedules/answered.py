@@ -114,7 +114,8 @@ class Answered:
         late = now_ms > self._learned_ms + LOOK_MS and not self._scenario.timers_race
         if self._at_once or late:
             self._maybe = {self._identity}
-            self._silent, self._drops, self._before_drop = self.fenced, False, None
+            self._silent, self._before_drop = self.fenced, None
+            self._gives_up = self._drops = False  # what was heard before has had its effect, or none
             self.finding.hears()
         for received in responses:
             errors = _errors(received.response)
@@ -217,7 +218,8 @@ class Answered:
 
     def _may_have_left(self) -> bool:
         """Who unsubscribes gives its round up; a static member says nothing when its poll interval is over."""
-        return self.left or self.leaving or (self._scenario.static and self._scenario.works_long)
+        scenario = self._scenario
+        return self.left or self.leaving or (scenario.static and (scenario.works_long or scenario.timers_race))
 
     def _counts(self, request: Request) -> bool:
         """Whether its answer says anything of this membership: not if it was sent before the JoinGroup that is out."""

@@ -229,6 +229,22 @@ def test_D5_what_the_group_says_of_a_round_that_was_given_up_ends_no_coordinator
     heard.sends(anew)
 
 
+@pytest.mark.parametrize("later", [True, False])
+def test_X2_who_has_given_its_coordinator_up_is_not_fenced_by_what_else_has_come_from_it(later: bool) -> None:
+    """Schedule 9015954: by what comes later it is, if nobody waited for the Heartbeat, and so it has given up nothing.
+
+    A static member was out for not polling, silently, when its Heartbeat was out of time.
+    """
+    heard = Heard()
+    heard.stable()
+    gone = (heard.sends(HEARTBEAT), HeartbeatResponse(ErrorCode.NOT_COORDINATOR))
+    commit = heard.sends(OffsetCommitRequest("billing", 1, "m", None, {}))
+    fenced = (commit, OffsetCommitResponse({PLACE: ErrorCode.FENCED_INSTANCE_ID}))
+    for answers in ((gone,), (fenced,)) if later else ((gone, fenced),):
+        heard.takes(*answers)
+    assert heard.requests.fenced == later
+
+
 @pytest.mark.parametrize("asked", [True, False])
 def test_J8_metadata_of_a_topic_that_the_application_has_asked_about_may_be_asked_for(asked: bool) -> None:
     """Schedule 291510: a question about a topic that is not subscribed to finds its new leader."""
