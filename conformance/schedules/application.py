@@ -319,7 +319,7 @@ class Application:
                 rounds = self._requests.rounds
                 rounds.may_come(self._runtime.now_ms())
                 due = rounds.joins + (not (self._requests.in_round() or self._runtime.timers_race))
-                consumer.enforce_rebalance()
+                consumer.enforce_rebalance("what the application says of it " * (1 + self._runtime.steps % 2 * 1_100))
                 rounds.due = max(rounds.due, due)
             case _ if name in LOOKS:
                 self._looking.ask(consumer, name)

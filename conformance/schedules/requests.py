@@ -28,6 +28,10 @@ from groupspec.impl.scripted import api_of
 REASONS: Final = {"close": "being closed", "unsubscribe": "unsubscribed", "": "poll"}
 """What the application does -> what the reason of LeaveGroup speaks of (KIP-800)."""
 
+MOST_OF_A_REASON: Final = 255
+"""Characters of a reason that go out: the wire has room for 32,767 (KAFKA-13998; JoinGroupRequest.maybeTruncateReason).
+"""
+
 
 class Requests(Answered):
     """What one member sends.
@@ -126,6 +130,7 @@ class Requests(Answered):
         assert request.session_timeout_ms == settings["session_timeout_ms"], f"{request} (JoinGroup's session timeout)"
         assert request.rebalance_timeout_ms == settings["max_poll_interval_ms"], f"{request} (its rebalance timeout)"
         assert timeout_ms > request.rebalance_timeout_ms, f"JoinGroup waits {timeout_ms} ms for its answer (rule J5)"
+        assert len(request.reason) <= MOST_OF_A_REASON, f"JoinGroup with a reason of {len(request.reason)} characters"
         assert not self.in_round(), f"a second JoinGroup while {self.in_round()} is unanswered (rule J1)"
         for name, data in request.protocols:
             self.claims.expect(name, data, None if repeats else kept)

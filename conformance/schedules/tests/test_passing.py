@@ -1,4 +1,4 @@
-"""Failures that pass, leaders that change again, calls without a limit, and commits that take long."""
+"""Failures that pass, leaders that change again, calls without a limit, commits that take long, and long reasons."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.arguments import INT32_MAX
 from groupspec.impl.calls import Calls
 from groupspec.impl.core.commits import Commits, Operation, Purpose
+from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.messages import ErrorCode, OffsetAndMetadata, TopicMetadata, TopicPartition
 from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import Offsets
@@ -72,6 +73,19 @@ def _overtakes(next_: Callable[..., Operation | None], self: Commits) -> Operati
     return next_(self)
 
 
+class _Whole(str):
+    """A text of which no part can be had."""
+
+    def __getitem__(self, _: object) -> str:
+        return self
+
+
+def _at_length(send: Callable[..., None], self: Joining) -> None:
+    """The reason goes out as long as it is (as in KAFKA-13998)."""
+    self._membership.rejoin_reason = _Whole(self._membership.rejoin_reason)
+    send(self)
+
+
 BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]] = {
     "a failure that passes": (
         lambda seam: seam.replace(Offsets.coordinator_gone, _tells),
@@ -97,6 +111,11 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
         lambda seam: seam.replace(Calls._limit_ms, _for_ever),
         lambda drawn: not drawn.sets_limits and drawn.has_faults and "NEVER" in str(drawn.answers),
         "rule L2|not done within",
+    ),
+    "a long reason": (
+        lambda seam: seam.replace(Joining.send_join, _at_length),
+        lambda drawn: "enforce_rebalance" in drawn.calls,
+        "a reason of",
     ),
     "a commit that an automatic one rewinds": (
         lambda seam: seam.replace(Commits._next, _overtakes),
