@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from groupspec.conformance.differential.drawing import Drawer, Pace
 from groupspec.conformance.differential.history import History, Sent
 from groupspec.impl.coordinator.context import Caller, GroupRequest, GroupResponse, Handle
@@ -66,14 +68,16 @@ class Again:
             self._now.setdefault(handle, response.member_id)
 
     def _renamed(self, sent: Sent) -> GroupRequest:
-        request: Any = replace(sent.request, group_id=self._group_id)
+        request: Any = structs.replace(sent.request, group_id=self._group_id)
         if hasattr(request, "member_id"):
-            request = replace(request, member_id=self._id(request.member_id))
+            request = structs.replace(request, member_id=self._id(request.member_id))
         if isinstance(request, messages.SyncGroupRequest):
-            return replace(request, assignments=tuple((self._id(each), data) for each, data in request.assignments))
+            return structs.replace(
+                request, assignments=tuple((self._id(each), data) for each, data in request.assignments)
+            )
         if isinstance(request, messages.LeaveGroupRequest):
             others = (LeavingMember(self._id(each.member_id), each.group_instance_id) for each in request.others)
-            return replace(request, others=tuple(others))
+            return structs.replace(request, others=tuple(others))
         assert isinstance(request, GroupRequest)
         return request
 

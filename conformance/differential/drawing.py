@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final, Protocol
 
+from msgspec import structs
+
 from groupspec.impl.coordinator.context import Caller, GroupRequest, GroupResponse, Handle
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode, LeavingMember, OffsetAndMetadata, TopicPartition
@@ -150,12 +152,12 @@ class Drawer:
         if isinstance(request, messages.OffsetFetchRequest):
             return request
         if self._random.random() < 0.4:
-            request = replace(request, member_id=self._some_id(actor))
+            request = structs.replace(request, member_id=self._some_id(actor))
         if self._random.random() < 0.15:
-            request = replace(request, group_instance_id=self._random.choice((None, "i", "j", "k")))
+            request = structs.replace(request, group_instance_id=self._random.choice((None, "i", "j", "k")))
         with_generation = (messages.SyncGroupRequest, messages.HeartbeatRequest, messages.OffsetCommitRequest)
         if isinstance(request, with_generation) and self._random.random() < 0.25:
-            request = replace(request, generation=actor.generation + self._random.choice((-1, 1, 7)))
+            request = structs.replace(request, generation=actor.generation + self._random.choice((-1, 1, 7)))
         return request
 
     def _some_id(self, actor: Actor) -> str:
@@ -204,13 +206,13 @@ class Drawer:
         request = messages.LeaveGroupRequest(self._group_id, actor.member_id, actor.instance)
         drawn = self._random.random()
         if drawn < 0.1:
-            request = replace(request, member_id="", group_instance_id=self._random.choice(("i", "j", None)))
+            request = structs.replace(request, member_id="", group_instance_id=self._random.choice(("i", "j", None)))
         elif drawn < 0.2:
             other = self._random.choice(self._actors)
-            request = replace(request, others=(LeavingMember(other.member_id, other.instance),))
+            request = structs.replace(request, others=(LeavingMember(other.member_id, other.instance),))
         elif drawn < 0.5:
             everybody = (LeavingMember(each.member_id, None) for each in self._actors if each is not actor)
-            request = replace(request, others=tuple(everybody))
+            request = structs.replace(request, others=tuple(everybody))
         return request
 
     def _version(self, request: GroupRequest, actor: Actor) -> int:

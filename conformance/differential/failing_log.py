@@ -13,6 +13,8 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
+from msgspec import structs
+
 from groupspec.conformance.differential.drawing import PLACE, Drawer, Pace
 from groupspec.conformance.differential.reference import smallest
 from groupspec.impl.coordinator.context import Answered, Caller, GroupRequest, Output, Write
@@ -79,9 +81,9 @@ class FailingLog:
         handle, request, caller = self._drawer.draw()
         drawn = self._random.random()
         if drawn < 0.01:
-            request = replace(request, group_id="")
+            request = structs.replace(request, group_id="")
         elif isinstance(request, OffsetCommitRequest) and drawn < 0.1:
-            request = replace(request, offsets={PLACE: OffsetAndMetadata(7, "too long")})
+            request = structs.replace(request, offsets={PLACE: OffsetAndMetadata(7, "too long")})
         self._asked[handle] = request
         self._now_ms += 10
         self._take(self._coordinator.handle(handle, request, Caller(caller.version, caller.client_id), self._now_ms))

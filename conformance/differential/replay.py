@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from groupspec.conformance.differential.brokers import Broker, Has, Kind, Moment
 from groupspec.conformance.differential.history import History, Sent

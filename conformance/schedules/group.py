@@ -6,8 +6,9 @@ What must hold of a request's contents is checked here, when it arrives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from groupspec.conformance.schedules.answers import (
     CUT,

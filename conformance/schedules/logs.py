@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
 from msgspec.structs import replace as with_changes
 
 from groupspec.conformance.schedules.scenario import TOPICS, UNREADABLE, Scenario
@@ -180,15 +181,15 @@ class Logs:
 
     def led(self, metadata: MetadataResponse) -> MetadataResponse:
         """The same with the present leaders."""
-        return replace(metadata, topics=tuple(self._led(topic) for topic in metadata.topics))
+        return structs.replace(metadata, topics=tuple(self._led(topic) for topic in metadata.topics))
 
     def _led(self, topic: TopicMetadata) -> TopicMetadata:
         epoch, leader = self.epoch(topic.topic), self.leader(topic.topic)
         if epoch < 0 and not self._scenario.moves_ms:
             return topic
-        partitions = tuple(replace(p, leader=leader, leader_epoch=epoch) for p in topic.partitions)
+        partitions = tuple(structs.replace(p, leader=leader, leader_epoch=epoch) for p in topic.partitions)
         name = f"{topic.topic} {'anew' if self._is_anew(topic.topic) else ''}"
-        return replace(topic, partitions=partitions, topic_id=name.encode().ljust(16))
+        return structs.replace(topic, partitions=partitions, topic_id=name.encode().ljust(16))
 
 
 _WRONG: Final[Sequence[ErrorCode]] = (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH)

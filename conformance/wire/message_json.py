@@ -6,7 +6,6 @@ pairs, since its keys are partitions. Fields that a message lacks in an older re
 
 from __future__ import annotations
 
-import dataclasses
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from enum import IntEnum
@@ -14,14 +13,16 @@ from functools import cache
 from types import NoneType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+
 from groupspec.impl.core import messages
 
 CLASSES: Final[Mapping[str, type]] = {
     each.__name__: each for each in (*get_args(messages.Request), *get_args(messages.Response))
 }
 """What can be kept: ApiVersions and frames that could not be read are not, and no rule looks into them."""
-_DATACLASSES: Final = {each for each in vars(messages).values() if dataclasses.is_dataclass(each)}
-_OBJECTS: Final = frozenset({messages.TopicPartition, *_DATACLASSES})
+_STRUCTS: Final = {each for each in vars(messages).values() if isinstance(each, type) and issubclass(each, Struct)}
+_OBJECTS: Final = frozenset({messages.TopicPartition, *_STRUCTS})
 
 
 def to_json(message: object) -> dict[str, object] | None:
@@ -46,7 +47,7 @@ def from_json(value: object) -> object:
 
 
 def _fields(value: Any) -> dict[str, object]:
-    return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
 
 
 def _plain(value: object) -> object:
@@ -60,7 +61,7 @@ def _plain(value: object) -> object:
         return [[_plain(key), _plain(each)] for key, each in value.items()]
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
-    return _fields(value) if dataclasses.is_dataclass(value) else value
+    return _fields(value) if isinstance(value, Struct) else value
 
 
 @cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from groupspec.conformance.wire.log import Entry
 from groupspec.impl.core.messages import TopicPartition
@@ -78,8 +80,10 @@ def plain(value: object, name: str = "") -> object:
     """A decoded message as JSON-ready values; subscriptions and assignments inside are decoded too."""
     if isinstance(value, TopicPartition):
         return str(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name), field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Struct):
+        return {field: plain(getattr(value, field), field) for field in value.__struct_fields__}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name), field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -6,8 +6,9 @@ Without any I/O. Topics that do not exist are refused here, as a broker does bef
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from groupspec.impl.coordinator.context import (
     Answered,

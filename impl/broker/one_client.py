@@ -14,6 +14,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
+from msgspec import structs
+
 from groupspec.impl.broker.coordinators import Answers, Coordinators
 from groupspec.impl.broker.phantom import CALLER, Phantom, client_of, partitions_in
 from groupspec.impl.coordinator.context import Caller, GroupRequest, GroupResponse, Handle
@@ -77,10 +79,10 @@ class OneClient(Coordinators):
     def refuse(self, request: GroupRequest, error: ErrorCode, caller: Caller, now_ms: int) -> tuple[Answer, Answers]:
         """Answer a request with this error, as a script wants it, and let it be true: others may be answered now."""
         if isinstance(request, messages.JoinGroupRequest) and error is ErrorCode.MEMBER_ID_REQUIRED:
-            newcomer = replace(request, member_id="", group_instance_id=None)
+            newcomer = structs.replace(request, member_id="", group_instance_id=None)
             (given,) = self._send(newcomer, replace(caller, version=MEMBER_ID_REQUIRED_FROM), now_ms).values()
             assert isinstance(given, messages.JoinGroupResponse)
-            return answer_with_error(replace(request, member_id=given.member_id), error), {}
+            return answer_with_error(structs.replace(request, member_id=given.member_id), error), {}
         of_group = caller.version >= OFFSET_FETCH_REFUSED_FROM and error is not ErrorCode.UNSTABLE_OFFSET_COMMIT
         if isinstance(request, messages.OffsetFetchRequest) and of_group:
             return messages.OffsetFetchResponse({}, error), {}

@@ -8,9 +8,10 @@ protocol guide (kafka.apache.org/protocol); times are in milliseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 
 class ErrorCode(IntEnum):
@@ -80,8 +81,7 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetAndMetadata:
+class OffsetAndMetadata(Struct, frozen=True):
     """A position to commit, or one that was committed: the next offset to read."""
 
     offset: int
@@ -92,28 +92,24 @@ class OffsetAndMetadata:
 # Requests ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ApiVersionsRequest:
+class ApiVersionsRequest(Struct, frozen=True):
     """Which versions do you speak?"""
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataRequest:
+class MetadataRequest(Struct, frozen=True):
     """Brokers, and the partitions of these topics (None: of all); `creates`: topics that do not exist are made."""
 
     topics: tuple[str, ...] | None
     creates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FindCoordinatorRequest:
+class FindCoordinatorRequest(Struct, frozen=True):
     """Which broker coordinates this group?"""
 
     group_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class JoinGroupRequest:
+class JoinGroupRequest(Struct, frozen=True):
     """Take part in the next generation. `protocols`: assignors in order of preference, with subscription bytes."""
 
     group_id: str
@@ -126,8 +122,7 @@ class JoinGroupRequest:
     protocol_type: str = "consumer"
 
 
-@dataclass(frozen=True, slots=True)
-class SyncGroupRequest:
+class SyncGroupRequest(Struct, frozen=True):
     """Ask for the assignment of this generation; the leader brings everybody's (`assignments`: member id, bytes)."""
 
     group_id: str
@@ -139,8 +134,7 @@ class SyncGroupRequest:
     protocol_type: str | None = "consumer"
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatRequest:
+class HeartbeatRequest(Struct, frozen=True):
     """Still here, in this generation."""
 
     group_id: str
@@ -149,8 +143,7 @@ class HeartbeatRequest:
     group_instance_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LeavingMember:
+class LeavingMember(Struct, frozen=True):
     """One member that leaves; with an instance id and no member id it is an administrator who removes it."""
 
     member_id: str
@@ -158,8 +151,7 @@ class LeavingMember:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveGroupRequest:
+class LeaveGroupRequest(Struct, frozen=True):
     """Gone, of one's own will. `others`: further members, which version 3 and later can name."""
 
     group_id: str
@@ -169,8 +161,7 @@ class LeaveGroupRequest:
     others: tuple[LeavingMember, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetCommitRequest:
+class OffsetCommitRequest(Struct, frozen=True):
     """Remember these positions. Without membership: generation -1, member id "", no instance id."""
 
     group_id: str
@@ -180,8 +171,7 @@ class OffsetCommitRequest:
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetFetchRequest:
+class OffsetFetchRequest(Struct, frozen=True):
     """Which positions are remembered?"""
 
     group_id: str
@@ -189,8 +179,7 @@ class OffsetFetchRequest:
     require_stable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ListOffsetsRequest:
+class ListOffsetsRequest(Struct, frozen=True):
     """Where does each partition begin (timestamp -2), end (-1), or have its first record not older than this?
 
     `read_committed`: its end is where the first transaction is still open. `leader_epochs`: as in FetchRequest.
@@ -201,8 +190,7 @@ class ListOffsetsRequest:
     leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetForLeaderEpochRequest:
+class OffsetForLeaderEpochRequest(Struct, frozen=True):
     """Where does the log end that this leader, or the last one before it, has written (KIP-320)?
 
     `epochs`: of each partition the leader epoch that is asked about; `leader_epochs`: as in FetchRequest.
@@ -212,8 +200,7 @@ class OffsetForLeaderEpochRequest:
     leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchRequest:
+class FetchRequest(Struct, frozen=True):
     """Records from these offsets on. `leader_epochs`: which leader the reader believes to ask, as far as it knows."""
 
     offsets: Mapping[TopicPartition, int]
@@ -228,8 +215,7 @@ class FetchRequest:
 # Answers -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Broker:
+class Broker(Struct, frozen=True):
     """A node and its address."""
 
     node_id: int
@@ -237,8 +223,7 @@ class Broker:
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionMetadata:
+class PartitionMetadata(Struct, frozen=True):
     """The leader of a partition (-1: none at the moment), and the how-manieth it is (-1: not said)."""
 
     partition: int
@@ -247,8 +232,7 @@ class PartitionMetadata:
     leader_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMetadata:
+class TopicMetadata(Struct, frozen=True):
     """A topic and its partitions."""
 
     topic: str
@@ -258,8 +242,7 @@ class TopicMetadata:
     is_internal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataResponse:
+class MetadataResponse(Struct, frozen=True):
     """The cluster as one broker sees it."""
 
     brokers: tuple[Broker, ...]
@@ -268,8 +251,7 @@ class MetadataResponse:
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class FindCoordinatorResponse:
+class FindCoordinatorResponse(Struct, frozen=True):
     """The coordinator's address, or why there is none."""
 
     error: ErrorCode
@@ -279,8 +261,7 @@ class FindCoordinatorResponse:
     error_message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedMember:
+class JoinedMember(Struct, frozen=True):
     """One member, in JoinGroup's answer to the leader; `metadata` is its subscription, encoded."""
 
     member_id: str
@@ -288,8 +269,7 @@ class JoinedMember:
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class JoinGroupResponse:
+class JoinGroupResponse(Struct, frozen=True):
     """The new generation; `members` is empty for everybody but the leader."""
 
     error: ErrorCode
@@ -302,8 +282,7 @@ class JoinGroupResponse:
     protocol_type: str | None = "consumer"
 
 
-@dataclass(frozen=True, slots=True)
-class SyncGroupResponse:
+class SyncGroupResponse(Struct, frozen=True):
     """This member's assignment, encoded."""
 
     error: ErrorCode
@@ -312,15 +291,13 @@ class SyncGroupResponse:
     protocol_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatResponse:
+class HeartbeatResponse(Struct, frozen=True):
     """Fine, or what happened meanwhile."""
 
     error: ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class LeftMember:
+class LeftMember(Struct, frozen=True):
     """What LeaveGroup says of one of several members."""
 
     member_id: str
@@ -328,24 +305,21 @@ class LeftMember:
     error: ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveGroupResponse:
+class LeaveGroupResponse(Struct, frozen=True):
     """The answer to LeaveGroup. Of one member `error` says everything; several have their own in `members`."""
 
     error: ErrorCode
     members: tuple[LeftMember, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetCommitResponse:
+class OffsetCommitResponse(Struct, frozen=True):
     """One error code a partition."""
 
     errors: Mapping[TopicPartition, ErrorCode]
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedOffset:
+class FetchedOffset(Struct, frozen=True):
     """A committed position; offset -1: nothing was committed."""
 
     offset: int
@@ -354,16 +328,14 @@ class FetchedOffset:
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetFetchResponse:
+class OffsetFetchResponse(Struct, frozen=True):
     """The committed positions."""
 
     offsets: Mapping[TopicPartition, FetchedOffset]
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class ListedOffset:
+class ListedOffset(Struct, frozen=True):
     """The offset asked for, of one partition; asked for by time: -1 if there is none, or with that record's time."""
 
     offset: int
@@ -372,16 +344,14 @@ class ListedOffset:
     leader_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class ListOffsetsResponse:
+class ListOffsetsResponse(Struct, frozen=True):
     """Beginnings or ends."""
 
     offsets: Mapping[TopicPartition, ListedOffset]
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class EpochEnd:
+class EpochEnd(Struct, frozen=True):
     """The largest epoch in the log that is not above the one asked for, and the offset after its last record.
 
     -1 and -1: nothing is known of such an epoch.
@@ -392,16 +362,14 @@ class EpochEnd:
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetForLeaderEpochResponse:
+class OffsetForLeaderEpochResponse(Struct, frozen=True):
     """Where epochs end."""
 
     ends: Mapping[TopicPartition, EpochEnd]
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPartition:
+class FetchedPartition(Struct, frozen=True):
     """Record batches as they stood on the wire, undecoded, and the end of what may be read.
 
     `last_stable_offset`: where the first open transaction begins, which is that end for who reads what is committed;
@@ -415,16 +383,14 @@ class FetchedPartition:
     aborted_transactions: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FetchResponse:
+class FetchResponse(Struct, frozen=True):
     """Records."""
 
     partitions: Mapping[TopicPartition, FetchedPartition]
     error: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True, slots=True)
-class NoAnswer:
+class NoAnswer(Struct, frozen=True):
     """The transport's word that a request will never be answered: DISCONNECTED or TIMED_OUT."""
 
     error: ErrorCode

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import UnionType
 from typing import Any, Final, TypeVar, get_type_hints
+
+from msgspec import NODEFAULT, structs
 
 from groupspec.impl.core.messages import ErrorCode, Request, TopicPartition
 from groupspec.impl.network.errors import UnencodableMessage
@@ -86,7 +88,7 @@ def record(kind: type[Any], *special: Field, inside: str = "", error_from: int |
     types = get_type_hints(kind)
     inferred = (
         _plain(renamed.get(a.name, NAMES.get(a.name, a.name)), a.name, types[a.name], a.default)
-        for a in fields(kind)
+        for a in structs.fields(kind)
         if a.name not in own
     )
     return Record(kind, (*special, *inferred), inside, error_from)
@@ -106,12 +108,12 @@ def single(items: list[Value], what: str) -> Value:
 
 
 def _with_error_on_each_part(message: Any) -> Any:
-    name = next(field.name for field in fields(message) if isinstance(getattr(message, field.name), Mapping))
+    name = next(name for name in message.__struct_fields__ if isinstance(getattr(message, name), Mapping))
     parts = {
-        partition: message.error if isinstance(part, ErrorCode) else replace(part, error=message.error)
+        partition: message.error if isinstance(part, ErrorCode) else structs.replace(part, error=message.error)
         for partition, part in getattr(message, name).items()
     }
-    return replace(message, **{name: parts})
+    return structs.replace(message, **{name: parts})
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ _READ: Final[Mapping[object, tuple[object, Callable[[Any], object]]]] = {
 
 def _plain(name: str, attribute: str, kind: object, default: object) -> Field:
     empty, convert = _READ[kind]
-    missing = empty if default is MISSING else default
+    missing = empty if default is NODEFAULT else default
 
     def read(struct: Struct, context: Context) -> object:
         value = struct.get(name, LACKING)
@@ -140,7 +142,7 @@ def _plain(name: str, attribute: str, kind: object, default: object) -> Field:
 
 def value(name: str, kind: type[Any] | UnionType) -> Field:
     """A field by itself: one of a pair, or all that is said about a partition."""
-    return _plain(name, "", kind, MISSING)
+    return _plain(name, "", kind, NODEFAULT)
 
 
 def duration(name: str, otherwise: str) -> Field:
@@ -169,7 +171,7 @@ def null_if_empty(name: str, since: int) -> Field:
         value = getattr(message, name)
         return value if context.version < since else value or None
 
-    return replace(_plain(name, name, str, MISSING), write=write)
+    return replace(_plain(name, name, str, NODEFAULT), write=write)
 
 
 # Lists ---------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
+
 from groupspec.impl.core.messages import ErrorCode
 
 
@@ -39,8 +41,7 @@ class VersionRange:
 Versions = Mapping[str, VersionRange]
 
 
-@dataclass(frozen=True, slots=True)
-class ApiVersionsResponse:
+class ApiVersionsResponse(Struct, frozen=True):
     """What the other side speaks, as far as this side has names for it."""
 
     versions: Versions

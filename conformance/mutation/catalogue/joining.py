@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
+from msgspec.structs import force_setattr
+
 from groupspec.conformance.mutation.mutant import (
     Method,
     Seam,
@@ -31,7 +33,13 @@ from groupspec.impl.core.heartbeats import Heartbeats
 from groupspec.impl.core.joining import Joining
 from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.membership import Membership
-from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse, TopicPartition
+from groupspec.impl.core.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    TopicPartition,
+)
 from groupspec.impl.core.parts import Parts
 from groupspec.impl.core.protocol import Subscription, encode_subscription
 from groupspec.impl.core.rebalance import IN_A_ROUND, RebalanceState
@@ -145,7 +153,7 @@ def assignors_are_listed_in_alphabetical_order(self: Joining) -> None:
     sent = outputs[-1]
     request = getattr(sent, "request", None)
     if isinstance(request, JoinGroupRequest):
-        object.__setattr__(request, "protocols", tuple(sorted(request.protocols)))
+        force_setattr(request, "protocols", tuple(sorted(request.protocols)))
 
 
 @before("J8-only-later", "J8", Joining.sync_accepted)
@@ -319,8 +327,8 @@ def heartbeats_lack_the_instance_id(original: Method, self: Core, event: object,
     outputs: list[object] = original(self, event, now_ms)
     for output in outputs:
         request = getattr(output, "request", None)
-        if type(request).__name__ in ("HeartbeatRequest", "SyncGroupRequest", "JoinGroupRequest"):
-            object.__setattr__(request, "group_instance_id", None)
+        if isinstance(request, HeartbeatRequest | SyncGroupRequest | JoinGroupRequest):
+            force_setattr(request, "group_instance_id", None)
     return outputs
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import force_setattr
+
 from groupspec.conformance.mutation.mutant import (
     Method,
     Seam,
@@ -66,7 +68,7 @@ def a_commit_without_membership_carries_the_instance_id(self: Commits, operation
     for output in self._context.outputs:
         request = getattr(output, "request", None)
         if isinstance(request, OffsetCommitRequest):
-            object.__setattr__(request, "group_instance_id", self._context.config.group_instance_id)
+            force_setattr(request, "group_instance_id", self._context.config.group_instance_id)
 
 
 @before("BUG-54", "M3", Commits._finish, scenarios="commit-before-the-round-fails")

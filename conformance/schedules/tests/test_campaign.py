@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from groupspec.conformance import cli
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
@@ -162,7 +163,7 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
     ),
     "a leader that comes back": (
         lambda seam: seam.replace(
-            Leading.lead, lambda lead, self, response: lead(self, replace(response, skip_assignment=False))
+            Leading.lead, lambda lead, self, response: lead(self, structs.replace(response, skip_assignment=False))
         ),
         lambda drawn: drawn.returns,
         "divides what is divided",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec import structs
 
 from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.further import draw
@@ -219,7 +218,7 @@ def test_D5_what_the_group_says_of_a_round_that_was_given_up_ends_no_coordinator
     if leaves:
         heard.requests.membership_ended()
     heard.takes()
-    anew = replace(join_group("orders"), member_id="")
+    anew = structs.replace(join_group("orders"), member_id="")
     if not leaves:
         with pytest.raises(AssertionError, match="rules D4, D5"):
             heard.sends(anew)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from groupspec.conformance import cli
 from groupspec.conformance.mutation.catalogue import find
@@ -233,7 +234,7 @@ def test_a_coordinator_that_moves_in_a_round_may_fence_the_newer_process() -> No
     assert isinstance(first, JoinGroupResponse)
     assignment = ((first.member_id, b""),)
     ask(SyncGroupRequest("billing", first.generation, first.member_id, "one", "range", assignment))
-    ask(replace(join, member_id=first.member_id))  # the leader wants a round
+    ask(structs.replace(join, member_id=first.member_id))  # the leader wants a round
     ask(join)  # and another process takes its instance id over
     newer = answers[-1]
     assert isinstance(newer, JoinGroupResponse) and newer.member_id != first.member_id

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
+from msgspec import structs
+
 from groupspec.conformance.wire.log import Entry, now_us
 from groupspec.impl.core.messages import FetchResponse, MetadataResponse
 from groupspec.impl.network.addresses import Address, told_otherwise
@@ -117,6 +119,6 @@ def _kept(answer: Answer) -> Answer:
     """Without the records."""
     if not isinstance(answer, FetchResponse):
         return answer
-    return replace(
-        answer, partitions={where: replace(each, record_bytes=b"") for where, each in answer.partitions.items()}
+    return structs.replace(
+        answer, partitions={where: structs.replace(each, record_bytes=b"") for where, each in answer.partitions.items()}
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.tests.stories import BOTH, GROUP, ME, WireRun, eager_rebalance, first_round
@@ -65,7 +67,7 @@ def joined_with_it(story: WireRun, version: int) -> None:
     """JoinGroup is of this version, and has the instance id."""
     for number, entry in enumerate(story.entries):
         if isinstance(entry.message, JoinGroupRequest):
-            message = replace(entry.message, group_instance_id=INSTANCE)
+            message = structs.replace(entry.message, group_instance_id=INSTANCE)
             story.entries[number] = replace(entry, message=message, version=version)
 
 

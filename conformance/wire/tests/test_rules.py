@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
@@ -106,10 +107,11 @@ def cut_off(story: WireRun, api: str) -> None:
     def shorter(entry: Entry) -> Entry:
         message = entry.message
         if isinstance(message, JoinGroupRequest):
-            return replace(entry, message=replace(message, protocols=tuple((n, d[:-4]) for n, d in message.protocols)))
+            protocols = tuple((name, data[:-4]) for name, data in message.protocols)
+            return replace(entry, message=structs.replace(message, protocols=protocols))
         if isinstance(message, SyncGroupRequest):
             shares = tuple((member, data[:-4]) for member, data in message.assignments)
-            return replace(entry, message=replace(message, assignments=shares))
+            return replace(entry, message=structs.replace(message, assignments=shares))
         return entry
 
     story.entries = [shorter(entry) if entry.api == api else entry for entry in story.entries]
@@ -477,7 +479,7 @@ def test_J6_the_same_content_in_other_bytes_is_found() -> None:
     for index, entry in enumerate(story.entries):
         if entry.kind == "request" and entry.at_us == 8_000:
             name, metadata = entry.message.protocols[0]  # type: ignore[attr-defined]  # a JoinGroupRequest
-            again = replace(entry.message, protocols=((name, metadata + b"\0"),))  # type: ignore[type-var]
+            again = structs.replace(entry.message, protocols=((name, metadata + b"\0"),))  # type: ignore[type-var]
             story.entries[index] = replace(entry, message=again)
     assert judge("J6", story.history()).verdict in BROKEN
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from groupspec.impl.broker.coordinators import Answers
 from groupspec.impl.broker.one_client import OneClient

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from groupspec.impl.coordinator.context import Answered, Caller, GroupRequest, Handle, Output, Write
 from groupspec.impl.coordinator.coordinator import Coordinator, settle

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from groupspec.impl.coordinator.context import Answered, Caller, GroupRequest
 from groupspec.impl.coordinator.coordinator import Coordinator
@@ -64,7 +65,7 @@ def test_G13_while_it_loads_all_but_heartbeats_are_told_so() -> None:
         assert isinstance(answer, Answered)
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert answer.response.error is (ErrorCode.NONE if isinstance(request, HeartbeatRequest) else loading)
-    [wrong] = coordinator.handle(1, replace(JOIN, session_timeout_ms=1), Caller(5, "client"), 0)
+    [wrong] = coordinator.handle(1, structs.replace(JOIN, session_timeout_ms=1), Caller(5, "client"), 0)
     assert isinstance(wrong, Answered)
     assert wrong.response.error is ErrorCode.INVALID_SESSION_TIMEOUT
 
@@ -147,7 +148,7 @@ def test_offsets_of_manual_assignment() -> None:
     stable(busy, Client(busy))
     assert busy.ask(manual).errors == {PLACE: ErrorCode.UNKNOWN_MEMBER_ID}
     long = {PLACE: OffsetAndMetadata(7, "n" * 4_097)}
-    refused = Bench().ask(replace(manual, offsets=long))
+    refused = Bench().ask(structs.replace(manual, offsets=long))
     assert refused.errors == {PLACE: ErrorCode.OFFSET_METADATA_TOO_LARGE}
 
 

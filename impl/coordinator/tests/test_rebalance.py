@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.coordinator.tests.bench import (
@@ -62,7 +63,7 @@ def test_G1_it_waits_for_an_id_that_was_handed_out(bench: Bench) -> None:
     assert asked.error is ErrorCode.MEMBER_ID_REQUIRED
     first.join()
     assert first.is_joining()
-    bench.send(replace(JOIN, member_id=asked.member_id))
+    bench.send(structs.replace(JOIN, member_id=asked.member_id))
     assert not first.is_joining()
     assert len(first.joined().members) == 2
 
@@ -100,10 +101,10 @@ def test_G3_an_empty_group_waits_and_waits_again_for_newcomers() -> None:
 
 def test_G3_the_delay_ends_with_the_rebalance_timeout() -> None:
     bench = Bench(Settings(initial_rebalance_delay_ms=3_000, offsets_partitions=1))
-    clients = [Client(bench, request=replace(JOIN, rebalance_timeout_ms=7_000)).join()]
+    clients = [Client(bench, request=structs.replace(JOIN, rebalance_timeout_ms=7_000)).join()]
     for _ in range(2):
         bench.pass_ms(2_999)
-        clients.append(Client(bench, request=replace(JOIN, rebalance_timeout_ms=7_000)).join())
+        clients.append(Client(bench, request=structs.replace(JOIN, rebalance_timeout_ms=7_000)).join())
     bench.pass_ms(1_001)
     assert all(client.is_joining() for client in clients)
     bench.pass_ms(1)
@@ -134,12 +135,12 @@ def test_G4_an_id_that_is_never_used_is_forgotten_after_the_session_timeout(benc
     assert first.is_joining()
     bench.pass_ms(1)
     assert not first.is_joining()
-    assert bench.ask(replace(JOIN, member_id=asked.member_id)).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert bench.ask(structs.replace(JOIN, member_id=asked.member_id)).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_pending_id_that_comes_with_an_instance_id_is_a_server_error(bench: Bench) -> None:
     asked = bench.ask(JOIN)
-    answer = bench.ask(replace(JOIN, member_id=asked.member_id, group_instance_id="i"))
+    answer = bench.ask(structs.replace(JOIN, member_id=asked.member_id, group_instance_id="i"))
     assert (answer.error, answer.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
 
 
@@ -166,7 +167,7 @@ def test_G5_a_request_that_waits_is_a_sign_of_life(bench: Bench) -> None:
 
 
 def test_G5_but_not_of_a_new_member_which_has_five_minutes(bench: Bench) -> None:
-    first = Client(bench, request=replace(JOIN, rebalance_timeout_ms=600_000))
+    first = Client(bench, request=structs.replace(JOIN, rebalance_timeout_ms=600_000))
     stable(bench, first)
     newcomer = Client(bench).join()
     for _ in range(60):
@@ -189,8 +190,8 @@ def test_G5_a_join_of_a_known_member_is_no_sign_of_life(bench: Bench) -> None:
 
 
 def test_G6_who_does_not_rejoin_is_dropped_after_the_longest_rebalance_timeout(bench: Bench) -> None:
-    first = Client(bench, request=replace(JOIN, rebalance_timeout_ms=20_000))
-    second = Client(bench, request=replace(JOIN, rebalance_timeout_ms=30_000))
+    first = Client(bench, request=structs.replace(JOIN, rebalance_timeout_ms=20_000))
+    second = Client(bench, request=structs.replace(JOIN, rebalance_timeout_ms=30_000))
     stable(bench, first, second)
     first.join()
     for _ in range(6):
@@ -242,11 +243,11 @@ def test_G8_join_looks_at_size_then_protocols_then_the_member() -> None:
     bench = Bench(replace(SETTINGS, max_size=1))
     stable(bench, Client(bench))
     other = (("sticky", b""),)
-    assert bench.ask(replace(JOIN, protocols=other)).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert bench.ask(structs.replace(JOIN, protocols=other)).error is ErrorCode.GROUP_MAX_SIZE_REACHED
     roomy = Bench()
     stable(roomy, Client(roomy))
-    strange = replace(JOIN, member_id="stranger")
-    assert roomy.ask(replace(strange, protocols=other)).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    strange = structs.replace(JOIN, member_id="stranger")
+    assert roomy.ask(structs.replace(strange, protocols=other)).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert roomy.ask(strange).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -273,19 +274,19 @@ def test_group_max_size_counts_who_has_joined_in_a_join_phase() -> None:
     ],
 )
 def test_G12_what_can_not_join(bench: Bench, changes: dict[str, object], error: ErrorCode) -> None:
-    assert bench.ask(replace(JOIN, **changes)).error is error  # type: ignore[arg-type]
+    assert bench.ask(structs.replace(JOIN, **changes)).error is error
 
 
 def test_G12_the_protocol_with_the_most_votes_among_those_that_all_have() -> None:
     bench = Bench(replace(SETTINGS, initial_rebalance_delay_ms=1))
     orders = ("a", "b", "c"), ("b", "a", "x"), ("b", "a")
-    requests = [replace(JOIN, protocols=tuple((name, name.encode()) for name in names)) for names in orders]
+    requests = [structs.replace(JOIN, protocols=tuple((name, name.encode()) for name in names)) for names in orders]
     clients = [Client(bench, request=request).join() for request in requests]
     bench.pass_ms(10)
     assert {client.joined().protocol_name for client in clients} == {"b"}
     assert {member.metadata for member in clients[0].joined().members} == {b"b"}
-    assert bench.ask(replace(JOIN, protocols=(("x", b""),))).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    wrong_type = replace(JOIN, protocols=(("a", b""),), protocol_type="connect")
+    assert bench.ask(structs.replace(JOIN, protocols=(("x", b""),))).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    wrong_type = structs.replace(JOIN, protocols=(("a", b""),), protocol_type="connect")
     assert bench.ask(wrong_type).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
 
@@ -345,8 +346,8 @@ def test_sync_names_its_protocol_from_version_5_on(bench: Bench) -> None:
     first, _ = pair(bench)
     sync = SyncGroupRequest(GROUP, first.generation, first.member_id, None, "roundrobin")
     assert bench.ask(sync, 5).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    assert bench.ask(replace(sync, protocol_name=""), 5).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    assert bench.ask(replace(sync, protocol_name=""), 4).error is ErrorCode.NONE
+    assert bench.ask(structs.replace(sync, protocol_name=""), 5).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert bench.ask(structs.replace(sync, protocol_name=""), 4).error is ErrorCode.NONE
 
 
 @pytest.mark.parametrize(

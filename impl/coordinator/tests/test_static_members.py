@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from groupspec.impl.coordinator.context import GroupRequest
 from groupspec.impl.coordinator.tests.bench import (

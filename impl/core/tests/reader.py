@@ -6,9 +6,10 @@ The application reacts as its errors say: where it is to choose a position, it d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from struct import pack, unpack
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from groupspec.impl.core import messages
 from groupspec.impl.core.errors import (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Final
 
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from groupspec.impl.core.messages import (
     ApiVersionsRequest,
@@ -221,13 +222,15 @@ def as_version(message: object, version: int) -> object:
         return tuple(as_version(item, version) for item in message)
     if isinstance(message, Mapping):
         return {key: as_version(value, version) for key, value in message.items()}
-    if not is_dataclass(message) or isinstance(message, type):
+    if not isinstance(message, Struct):
         return message
     lacking = {
         OffsetAndMetadata: version < COMMIT_EPOCH_SINCE,
         FetchedOffset: version < FETCHED_EPOCH_SINCE,
     }
-    changes: dict[str, object] = {f.name: as_version(getattr(message, f.name), version) for f in fields(message)}
+    changes: dict[str, object] = {
+        name: as_version(getattr(message, name), version) for name in message.__struct_fields__
+    }
     if lacking.get(type(message)):
         changes["leader_epoch"] = -1
     for (kind, name), since in SINCE.items():

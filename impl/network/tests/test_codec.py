@@ -5,13 +5,12 @@ There and back, against an implementation that is not ours, and with bytes gone 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.protocol import consumer as kafka_python_consumer
 from kafka.protocol import metadata as kafka_python_metadata
+from msgspec.structs import replace
 
 from groupspec.impl.core.messages import (
     ErrorCode,
