@@ -136,7 +136,8 @@ class Outcomes:
     def raises(self, error: Exception, may_time_out: bool = False) -> None:
         """A call has raised this. No call is out of time where nothing keeps it from its outcome.
 
-        Nothing but slow answers that fill its time, maybe those to an earlier call; and a leader that is another one.
+        Nothing but slow answers that fill its time, maybe those to an earlier call, with one that is not slow between
+        them: a broker answers what comes by one connection in order. And a leader that is another one.
         """
         self.errors.append(error)
         scenario = self._scenario
@@ -144,7 +145,7 @@ class Outcomes:
         if isinstance(error, KafkaTimeoutError) and not (kept or may_time_out):
             now_ms = self._runtime.now_ms()
             moved = 0 < scenario.elects_ms <= now_ms
-            most_ms = MOST_REFUSALS * (scenario.latency_ms + LOOK_MS) if moved else 0
+            most_ms = MOST_REFUSALS * (scenario.latency_ms + LOOK_MS) if moved else scenario.latency_ms
             assert self._group.idle_ms(now_ms - CALL_MS) <= most_ms, f"{error!r} (rule L2)"
 
     def has_told(self, requests: Requests) -> bool:
