@@ -44,7 +44,7 @@ PRINTED: Final = (
     (["table", "connection"], r"`?\b([A-Z]{4,}(?:_[A-Z]+)*|[a-z]+(?:_[a-z]+)+)\b"),
     (["conform", "--list"], r"^\W*([a-z]+(?:-[a-z]+)+(?:/[\w-]+)?)\b"),
     (["clients", "list"], r"^\W+(reference|[a-z]+-?[a-z]+)\s+[│|]"),
-    (["explain", "H2"], r"\b([A-Z]+-[A-Z0-9]+(?:-[A-Z]+)?|[A-Z]\d+ [a-z-]+|[a-z]+\.[A-Z_]+\.\w+\.\d)\b"),
+    (["explain", "H2"], r"\b([A-Z]+-[A-Z0-9]+(?:-[A-Z]+)?|[A-Z]\d+ [a-z]+-[a-z-]+|[a-z]+\.[A-Z_]+\.\w+\.\d)\b"),
 )
 """Commands, and how the names in what they print look."""
 KAFKA: Final = ("CommitFailedException", "IllegalGenerationError", "KIP-62", "KAFKA-10134", "group.max.size")

@@ -230,7 +230,7 @@ def test_the_trace_counts_without_gaps_and_begins_with_the_configuration() -> No
     assert (joined.generation, joined.member_id, joined.error) == (1, "member-1", "NONE")
 
 
-def test_W2_the_trace_tells_of_a_throttle_on_the_coordinators_connection() -> None:
+def test_the_trace_tells_of_a_throttle_on_the_coordinators_connection() -> None:
     """The lookup is asked of any broker: that one's silence holds up no heartbeat."""
     scene = Scene().start()
     scene.poll()

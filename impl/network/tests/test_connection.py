@@ -208,7 +208,7 @@ def test_W2_a_broker_of_before_has_waited_itself() -> None:
     assert connection.is_ready
 
 
-def test_W2_what_is_out_when_the_client_is_throttled_has_no_longer_for_its_answer() -> None:
+def test_what_is_out_when_the_client_is_throttled_has_no_longer_for_its_answer() -> None:
     """Java's has (InFlightRequests.hasExpiredRequest)."""
     peer = Peer()
     connection = peer.ready()
