@@ -51,12 +51,12 @@ def write_trace(result: CaseResult, run: str, file: Path) -> None:
 def trace_events(result: CaseResult) -> Iterator[TraceEvent]:
     """The events of one run, numbered, by a clock that stands still while the machine stalls.
 
-    Kit and trace judge the same time.
+    Kit and trace judge the same time. A stall is taken off once: of a wait is known how long it was and within which
+    stretch, so that between two events there may be all of it, and between the next two again.
     """
-    history, clock_us, seen_us = result.history, result.started_us, result.started_us
+    started_us = clock_us = result.started_us
     for seq, event in enumerate(_shown(result)):
-        clock_us += max(0, event.at_us - seen_us - history.busy_us(seen_us, event.at_us))
-        seen_us = event.at_us
+        clock_us = max(clock_us, event.at_us - result.history.busy_us(started_us, event.at_us))
         yield replace(event, seq=seq, at_us=clock_us)
 
 
