@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from groupspec.conformance.wire import protocol
@@ -39,6 +41,14 @@ def told(*commands: protocol.AnyCommand) -> CaseResult:
         story.entries.append(Entry(600_000 + place * 1_000, "kit", "command", text))
     story.leave(610)
     return result_of(story)
+
+
+def test_a_wait_is_taken_off_once_however_many_events_come_meanwhile() -> None:
+    result = told(UNSUBSCRIBE)
+    waited = dataclasses.replace(result.history, waits_us=((0, 600_000, 200_000),))
+    first, *_, last = trace_events(dataclasses.replace(result, history=waited))
+    began, *_, ended = trace_events(result)
+    assert (ended.at_us - began.at_us) - (last.at_us - first.at_us) == 200_000
 
 
 def test_L2_who_is_told_to_unsubscribe_has_asked_for_its_leave_group() -> None:
