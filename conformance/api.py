@@ -58,7 +58,7 @@ def judge(
         profile: `quick`: the cases that find most for their time; `full`: all, and every answer at every point.
         jobs: Runs at the same time; None: three for each processor.
         repeat: Runs of each case.
-        confirm: Run a case again in which a rule was broken, until that is certain or flaps.
+        confirm: Run a case again in which a rule was broken: that is certain then, or flaps.
         seed: Draws the order of the runs, and races.
         races: Instead of the cases themselves so many variants of them, in which answers are late, as the seed draws.
         report: A folder for wire logs and sequence diagrams; None: none are written.
