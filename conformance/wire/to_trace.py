@@ -51,8 +51,8 @@ def write_trace(result: CaseResult, run: str, file: Path) -> None:
 def trace_events(result: CaseResult) -> Iterator[TraceEvent]:
     """The events of one run, numbered, by a clock that stands still while the machine stalls.
 
-    Kit and trace judge the same time. A stall is taken off once: of a wait is known how long it was and within which
-    stretch, so that between two events there may be all of it, and between the next two again.
+    Kit and trace judge the same time. Of a wait is known how long it was and within which stretch, so it is asked for
+    from the beginning on: between each two events that fall into the stretch it would be taken off again.
     """
     started_us = clock_us = result.started_us
     for seq, event in enumerate(_shown(result)):

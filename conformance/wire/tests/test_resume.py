@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
@@ -23,7 +24,9 @@ from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests.stories import BOTH
 from groupspec.conformance.wire.tests.test_judging import result_of, spoiled
+from groupspec.conformance.wire.verdicts import CERTAIN_RUNS
 
+BOUND_S = 10.0
 CLIENTS = [Client("kept", ()), Client("broken", ())]
 CASES = [case for case in written_cases() if case.scenario.id == "rebalance-eager"]
 KEPT = result_of(spoiled())
@@ -148,3 +151,17 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(
 def test_recorded_runs_are_not_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "--judge", "somewhere", "--resume", "file"]) == EXIT_USAGE
     assert "--judge runs nothing" in capsys.readouterr().err
+
+
+def test_the_runs_that_confirm_a_breach_are_made_at_the_same_time(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, together = Event(), Barrier(CERTAIN_RUNS - 1)
+
+    def run(client: Client, case: Case, clock: object) -> CaseResult:
+        if first.is_set():
+            together.wait(BOUND_S)  # raises where they do not come together
+        first.set()
+        return made.run(client, case, clock)
+
+    monkeypatch.setattr(campaigns, "run_case", run)
+    found = run_campaign(CLIENTS[1:], CASES[:1], jobs=CERTAIN_RUNS, confirm=True)
+    assert {row.combined.runs for row in found.clients[0].rows} == {CERTAIN_RUNS}
