@@ -235,9 +235,9 @@ class Application:
         assert not alone or not owned, f"closed, and {owned} were never revoked (rules C1, C7)"
 
     def _start_others(self, number: int) -> None:
-        """Those that race with this call; at the end, those that no answer has started."""
+        """Those that race with this call; at the end, those that no call and no answer has started."""
         by_call, last = not self._scenario.others_at, number > len(self._scenario.calls)
-        self._start([other for other in self._waiting if (other[0] == number if by_call else last)])
+        self._start([other for other in self._waiting if last or (by_call and other[0] == number)])
 
     def hears(self, api: str) -> None:
         """A request of this API is about to be answered."""

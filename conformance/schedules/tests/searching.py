@@ -20,13 +20,11 @@ def expect_found(
     within: int,
     design: Design = "background",
 ) -> None:
-    """Broken by `change`, one of the first `within` scenarios that can show it tells `told`, a regular expression.
-
-    Another promise may be broken too, and be told in scenarios before.
-    """
+    """Broken by `change`, one of the first `within` scenarios that can show it tells `told`, a regular expression."""
     numbers = (number for number in count(1) if can_show(draw(number)))
     with Seam() as seam:
         change(seam)
         failures = (search(1, number, shrink=False, design=design) for number in islice(numbers, within))
-        errors = (str(failure.outcome.error) for failure in failures if failure is not None)
-        assert any(re.search(told, error) for error in errors), f"not told in {within} schedules"
+        failure = next(filter(None, failures), None)
+    assert failure is not None, f"not found in {within} schedules"
+    assert re.search(told, str(failure.outcome.error)), failure

@@ -55,7 +55,7 @@ RARE: dict[str, tuple[Design, Callable[[Scenario], bool], str]] = {
     "L2-asked-after-the-end": (
         "background",
         lambda drawn: "unsubscribe" in drawn.calls and drawn.is_closed_by_others,
-        "every thread waits for another one|no idleness",
+        "every thread waits for another one|no idleness|are still there",
     ),
     "M8-committed-once": (
         "background",
@@ -191,7 +191,7 @@ BROKEN: dict[str, tuple[Callable[[Seam], None], Callable[[Scenario], bool], str]
     "two brokers": (
         lambda seam: seam.replace(Consumer._has_news, _hurries),
         lambda drawn: drawn.leaders > 1,
-        "no idleness",
+        "no idleness|turns in a second",
     ),
     "unsubscribe() in time": (
         lambda seam: seam.replace(Consumer.unsubscribe, _after_a_while),

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.application import Application
-from groupspec.conformance.schedules.campaign import search
+from groupspec.conformance.schedules.campaign import play, search
 from groupspec.conformance.schedules.further import COMPARED, MEANWHILE, draw
 from groupspec.conformance.schedules.scenario import LATER, NEVER_MS, PATTERNS, TOPICS, UNTIL, Scenario
+from groupspec.conformance.schedules.tests.heard import CALM
 from groupspec.conformance.schedules.tests.searching import expect_found
 from groupspec.impl.callbacks import Callbacks
+from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.assignors import Subscriber
 from groupspec.impl.core.commits import Commits
 from groupspec.impl.core.leading import Leading
@@ -22,6 +25,8 @@ from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import JoinedMember, TopicPartition
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.scheduling import run
+from groupspec.impl.scheduling.strategies import RandomWalk
 from groupspec.impl.threads.designs import DESIGNS, Design
 
 WITHIN = 300
@@ -141,3 +146,18 @@ def test_what_came_later_is_drawn() -> None:
     assert {topic for one in drawn for _, topic, _ in one.topic_changes} == {LATER, *TOPICS}
     assert any(one.at_close and not one.has_faults for one in drawn)
     assert {call.removeprefix(UNTIL) for one in drawn for call in one.calls if UNTIL in call} == set(MEANWHILE)
+
+
+def test_T4_who_waits_for_a_call_that_never_comes_wakes_the_consumer_at_the_end() -> None:
+    """Schedule 624860: a thread that had not begun was taken for one that has called wakeup()."""
+    woken: list[Consumer] = []
+
+    def counted(wakeup: Callable[[Consumer], None], self: Consumer) -> None:
+        woken.append(self)
+        wakeup(self)
+
+    scenario = replace(CALM, others=(("wakeup", len(CALM.calls) + 9),), others_wait_ms=0)
+    with Seam() as seam:
+        seam.replace(Consumer.wakeup, counted)
+        assert run(play(scenario, "background"), RandomWalk(1)).error is None
+    assert len(woken) == 1
