@@ -55,27 +55,29 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
 
 @checks("D1")
 def coordinator_is_kept(history: History) -> Iterator[Finding]:
-    """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: no lookup before the JoinGroup."""
+    """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: no lookup before the JoinGroup.
+
+    Who was looking for it already when it was told may look again: librdkafka does until it is connected to the node
+    that it has found, and two lookups may name two nodes.
+    """
     for exchange in (each for each in history.of(*GROUP_APIS) if each.error in REBALANCE):
-        join = history.first("JoinGroup", exchange.told_us)
-        lookup = history.first("FindCoordinator", exchange.told_us)
-        if join is None or (lookup is not None and _another_reason(history, lookup.sent_us)):
+        told = exchange.told_us
+        join, lookup = history.first("JoinGroup", told), history.first("FindCoordinator", told)
+        looking = any(each.sent_us <= told <= each.told_us for each in history.of("FindCoordinator"))
+        if join is None or (lookup is not None and (looking or _another_reason(history, lookup.sent_us))):
             continue
         if lookup is None or lookup.sent_us > join.sent_us:
             yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
         else:
             reason = f"FindCoordinator after {exchange.error}, which says nothing about the coordinator"
-            yield broken(reason, exchange.told_us)
+            yield broken(reason, told)
 
 
 def _another_reason(history: History, lookup_us: int) -> bool:
-    """Whether something has said, since the coordinator was last found, that it is gone, or closed the way to it."""
+    """Whether something has said, since the coordinator was last found, that it is gone."""
     found_us = max((at_us for at_us, _ in coordinators(history) if at_us < lookup_us), default=0)
     said = any(found_us < each.told_us <= lookup_us for each in failed_for_good(history))
-    used = {each.request.connection for each in history.of(*GROUP_APIS)}
-    closed = (each.at_us for each in history.entries if each.kind == "disconnect" and each.connection in used)
-    lost = any(found_us < at_us <= lookup_us for at_us in closed)
-    return said or lost or history.left_unanswered(found_us, lookup_us) or _session_ran_out(history, lookup_us)
+    return said or history.left_unanswered(found_us, lookup_us) or _session_ran_out(history, lookup_us)
 
 
 def _session_ran_out(history: History, now_us: int) -> bool:
