@@ -11,6 +11,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -29,13 +30,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealBroker]:
         yield running
 
 
-def reader(broker: RealBroker, topic: str, partitions: int, fetch_max_wait_ms: int = 500) -> Consumer:
+def reader(broker: RealBroker, topic: str, partitions: int, **settings: Any) -> Consumer:
     """Reads these partitions from the beginning, without a group."""
     consumer = Consumer(
-        bootstrap_servers=broker.bootstrap,
-        auto_offset_reset="earliest",
-        fetch_max_wait_ms=fetch_max_wait_ms,
-        max_poll_records=2_000,
+        bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", max_poll_records=2_000, **settings
     )
     consumer.assign([TopicPartition(topic, number) for number in range(partitions)])
     return consumer
@@ -98,21 +96,27 @@ def test_O3_no_partition_stands_still_after_a_storm_of_seeks(broker: RealBroker)
 def test_partitions_share_and_none_waits_for_those_at_their_end(broker: RealBroker) -> None:
     """Four are full and four are empty.
 
-    Fetches of the empty ones do not hold the others up, and no full one starves.
+    Fetches of the empty ones do not hold the others up, and no full one starves. Batches are small, and a Fetch brings
+    few of them: who has had one turn more than another is hardly ahead.
     """
     topic, count = "shares", 40_000
     broker.create_topic(topic, 8)
     producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000}
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "linger.ms": 20,
+            "batch.size": 16_384,
+            "queue.buffering.max.messages": 1_000_000,
+        }
     )
     for number in range(4 * count):
         producer.produce(topic, value=b"x" * 100, partition=number % 4)
     assert producer.flush(BOUND_S) == 0
     read: Counter[int] = Counter()
-    with reader(broker, topic, 8, fetch_max_wait_ms=25_000) as consumer:
+    with reader(broker, topic, 8, fetch_max_wait_ms=25_000, max_partition_fetch_bytes=65_536) as consumer:
         started = time.monotonic()
         while read.total() < 2 * count:
             read.update(record.partition for record in consumer.poll(1_000))
             assert time.monotonic() < started + BOUND_S, f"a fetch of empty partitions is waited for: {read}"
     assert set(read) == set(range(4))
-    assert max(read.values()) <= 2 * min(read.values())
+    assert max(read.values()) <= 1.5 * min(read.values())
