@@ -114,6 +114,15 @@ class Known:
         )
 
 
+def sent_knowing(history: History, since_us: int, until_us: int, api: str) -> list[Exchange]:
+    """The requests of this API in between that the client surely sent after something that it knew at the beginning.
+
+    What it sent before that may be read much later, if the kit stands still meanwhile.
+    """
+    known = Known(since_us)
+    return [exchange for exchange in history.between(since_us, until_us, api) if known.before(exchange, history)]
+
+
 Check = Callable[[History], Iterator[Finding]]
 
 

@@ -123,15 +123,30 @@ def close_commits_first(history: History) -> Iterator[Finding]:
         return
     asked = history.until_close_us
     for partition in sorted(history.owned_at(asked)):
-        returned = [r.last for r in history.returned if r.partition == partition and r.at_us <= asked]
-        if returned:
+        expected = position_at(history, partition, asked)
+        if expected is not None:
             offsets = [
                 committed.offset
                 for commit in history.between(0, end_us, "OffsetCommit")
                 for where, committed in commit.asked(OffsetCommitRequest).offsets.items()
                 if str(where) == partition
             ]
-            expected, last = max(returned) + 1, offsets[-1] if offsets else "nothing"
+            last = offsets[-1] if offsets else "nothing"
             right = f"{partition}: {expected} was committed before {before}"
             wrong = f"{partition}: {last} was committed before {before}, not {expected}"
             yield held_if(last == expected, right, wrong, end_us)
+
+
+def position_at(history: History, partition: str, at_us: int) -> int | None:
+    """Where the application was in a partition then: behind the last record that poll returned, or where it sought.
+
+    None if it has done neither since the partition was last taken away: who is given it again, were it the same member,
+    begins at the committed offset (Java: ConsumerCoordinator.onJoinPrepare assigns nothing, which drops the positions).
+    """
+    ends = (c.ended_us for c in history.callbacks if c.name != "partitions_assigned" and partition in c.partitions)
+    since_us = max((ended_us for ended_us in ends if ended_us is not None and ended_us <= at_us), default=0)
+    moves = [
+        (r.at_us, r.last + 1) for r in history.returned if r.partition == partition and since_us < r.at_us <= at_us
+    ]
+    moves += history.sought(partition, since_us, at_us)
+    return max(moves)[1] if moves else None

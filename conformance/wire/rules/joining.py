@@ -17,7 +17,16 @@ from groupspec.conformance.wire.history import (
     subscription_of,
 )
 from groupspec.conformance.wire.protocol import CommandDone, Subscribe
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, within
+from groupspec.conformance.wire.rules._checker import (
+    Finding,
+    broken,
+    checks,
+    held,
+    held_if,
+    in_vain,
+    sent_knowing,
+    within,
+)
 from groupspec.impl.core.messages import (
     FetchRequest,
     HeartbeatRequest,
@@ -220,7 +229,7 @@ def nothing_is_fetched_during_an_eager_round(history: History) -> Iterator[Findi
         start, end = join.sent_us + IN_FLIGHT_US, sync.told_us
         if end <= start:
             continue
-        for fetch in history.between(start, end - history.slack_us, "Fetch"):
+        for fetch in sent_knowing(history, join.sent_us, end - history.slack_us, "Fetch"):
             fetched = ", ".join(sorted(names(fetch.asked(FetchRequest).offsets)))
             if fetched:
                 yield broken(f"Fetch of {fetched} between JoinGroup and the answer to SyncGroup", fetch.sent_us)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
 from groupspec.conformance.wire.protocol import Seek, joins_no_classic_group
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if
 from groupspec.conformance.wire.rules.joining import lost_before, new_partitions
 from groupspec.impl.core.messages import (
     FetchRequest,
@@ -76,7 +75,7 @@ def began_at(history: History, partition: TopicPartition, offset: int, fetch: Ex
 def was_under_way(history: History, partition: TopicPartition, assigned_us: int, fetch: Exchange) -> bool:
     """Whether a Fetch may be one of the assignment before, sent when the new one was written (rule S1 has that)."""
     earlier = (e.asked(FetchRequest).offsets for e in history.of("Fetch") if e.sent_us < assigned_us)
-    return fetch.sent_us <= assigned_us + IN_FLIGHT_US and any(partition in offsets for offsets in earlier)
+    return not Known(assigned_us).before(fetch, history) and any(partition in offsets for offsets in earlier)
 
 
 @checks("O1")
@@ -177,10 +176,13 @@ def what_was_out_when_the_application_sought_is_dropped(history: History) -> Ite
     """The next Fetch is from the offset that was asked for, whatever Fetch or lookup of a position was still out."""
     for asked_us, done_us, seek in history.carried_out(Seek):
         where = TopicPartition(seek.topic, seek.partition)
-        sent = ((e.sent_us, e.asked(FetchRequest).offsets.get(where)) for e in history.of("Fetch"))
-        later = ((at_us, offset) for at_us, offset in sent if at_us >= asked_us and offset is not None)
-        late_us = done_us + IN_FLIGHT_US
-        first = next(((at_us, offset) for at_us, offset in later if offset == seek.offset or at_us > late_us), None)
+        sent = ((e, e.asked(FetchRequest).offsets.get(where)) for e in history.of("Fetch") if e.sent_us >= asked_us)
+        counts = (
+            (e.sent_us, offset)
+            for e, offset in sent
+            if offset == seek.offset or (offset is not None and Known(done_us).before(e, history))
+        )
+        first = next(counts, None)
         if first is None:
             continue
         since = (c for c in history.callbacks if done_us < c.started_us < first[0])

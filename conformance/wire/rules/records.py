@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import History, Returned, names
 from groupspec.conformance.wire.protocol import Pause, Resume
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, sent_knowing
 from groupspec.conformance.wire.rules.positions import EARLIEST, began_at, first_fetches
 from groupspec.impl.core.messages import FetchRequest, FetchResponse, ListOffsetsRequest, OffsetForLeaderEpochRequest
 
@@ -56,12 +55,12 @@ def nothing_is_reset_without_a_reason(history: History) -> Iterator[Finding]:
     for lookup in history.of("ListOffsets"):
         at_us = lookup.sent_us
         for where, timestamp in lookup.asked(ListOffsetsRequest).timestamps.items():
-            read = [e.sent_us for e in history.of("Fetch") if where in e.asked(FetchRequest).offsets]
-            last_us = max((each for each in read if each < at_us), default=None)
-            if timestamp != EARLIEST or last_us is None:
+            read = [e for e in history.between(0, at_us, "Fetch") if where in e.asked(FetchRequest).offsets]
+            if timestamp != EARLIEST or not read:
                 continue
             since_us = max((sync.told_us for sync in history.syncs if sync.told_us < at_us), default=0)
-            if last_us > since_us + IN_FLIGHT_US and not moved(history, str(where), last_us, at_us):
+            is_of_now = Known(since_us).before(read[-1], history)
+            if is_of_now and not moved(history, str(where), read[-1].sent_us, at_us):
                 yield broken(f"the earliest offset of {where} was asked for while it was read", at_us)
 
 
@@ -91,7 +90,7 @@ def no_record_comes_twice(history: History) -> Iterator[Finding]:
 def what_is_paused_is_left_alone(history: History) -> Iterator[Finding]:
     """Nothing is fetched of a partition that the application has paused, and poll returns nothing of it."""
     for partition, since_us, until_us in paused(history):
-        fetches = history.between(since_us + IN_FLIGHT_US, until_us, "Fetch")
+        fetches = sent_knowing(history, since_us, until_us, "Fetch")
         fetched = next((f.sent_us for f in fetches if partition in names(f.asked(FetchRequest).offsets)), None)
         polls = (r for r in history.returned if r.partition == partition and since_us < r.at_us < until_us)
         returned = next((each.at_us for each in polls), None)
@@ -108,7 +107,7 @@ def what_is_retained_stays_paused(history: History) -> Iterator[Finding]:
     """A partition that a round leaves to the member is paused after it as it was before."""
     for partition, since_us, until_us in paused(history):
         for sync in (each for each in history.syncs if since_us < each.told_us < until_us):
-            fetches = history.between(sync.told_us + IN_FLIGHT_US, until_us, "Fetch")
+            fetches = sent_knowing(history, sync.told_us, until_us, "Fetch")
             fetched = next((f.sent_us for f in fetches if partition in names(f.asked(FetchRequest).offsets)), None)
             if fetched is not None:
                 yield broken(f"{partition} was paused and retained, and is fetched after the round", fetched)
@@ -141,7 +140,7 @@ def what_is_taken_away_is_not_fetched(history: History) -> Iterator[Finding]:
                 if c.name == "partitions_assigned" and c.started_us >= start and partition in c.partitions
             )
             end = next(again, history.ends_us)
-            fetches = history.between(start + IN_FLIGHT_US, end, "Fetch")
+            fetches = sent_knowing(history, start, end, "Fetch")
             early = next((f for f in fetches if partition in names(f.asked(FetchRequest).offsets)), None)
             if early is not None:
                 yield broken(f"{partition} was fetched after {callback.name} had been called", early.sent_us)

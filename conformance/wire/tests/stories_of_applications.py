@@ -7,7 +7,14 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.tests.stories import BOTH, WireRun, cooperative_rebalance, eager_rebalance, first_round
+from groupspec.conformance.wire.tests.stories import (
+    BOTH,
+    WireRun,
+    cooperative_rebalance,
+    eager_rebalance,
+    expulsion,
+    first_round,
+)
 from groupspec.conformance.wire.tests.stories_of_leaders import Row, command, without
 
 Spoil = Callable[[WireRun], None]
@@ -47,6 +54,29 @@ def sought_before_a_position() -> WireRun:
     story.fetch(30, {BOTH[0]: 2, BOTH[1]: 0})
     story.records(40, BOTH[0], 2, 5)
     story.close(1_000, 10)
+    return story
+
+
+def sought_and_closed() -> WireRun:
+    """A stable member seeks back to offset 1 of orders-0, and closes before a poll."""
+    story = WireRun()
+    first_round(story)
+    done(story, 200, protocol.Seek(topic=BOTH[0].topic, partition=BOTH[0].partition, offset=1))
+    story.close(300, 20)
+    story.commit(305, 1, {BOTH[0]: 1, BOTH[1]: 6})
+    story.leave(310)
+    return story
+
+
+def lost_and_begun_again() -> WireRun:
+    """What has been read up to 6 is lost, begun anew at the committed offset 3, and closed at 4."""
+    story = expulsion()
+    story.committed(660, {BOTH[0]: 3, BOTH[1]: 0})
+    story.fetch(665, {BOTH[0]: 3, BOTH[1]: 0})
+    story.records(700, BOTH[0], 3, 3)
+    story.close(2_000, 20)
+    story.commit(2_005, 2, {BOTH[0]: 4})
+    story.leave(2_010)
     return story
 
 
@@ -118,6 +148,9 @@ ROWS: Final[tuple[Row, ...]] = (
     ("O4", "the records after a seek are left out", sought,
      instead(lambda e: e.kind == "records_consumed" and e.at_us > 205_000, lambda s: s.records(220, BOTH[0], 3, 5))),
     ("O5", "the records before a seek", sought_before_a_position, lambda s: s.records(39, BOTH[0], 1, 1)),
+    ("L5", "not committed where it sought", sought_and_closed, lambda s: s.commit(307, 1, {BOTH[0]: 6})),
+    ("L5", "not what it has read since the loss", lost_and_begun_again, lambda s: s.commit(2_007, 2, {BOTH[0]: 3})),
+    ("L5", "nothing", lost_and_begun_again, without(lambda e: e.api == "OffsetCommit")),
     ("M6", "a commit goes back, and no seek", sought, lambda s: s.commit(310, 1, {BOTH[0]: 9})),
     ("O5", "fetched while it is paused", paused, lambda s: s.fetch(300, {BOTH[0]: 6})),
     ("O5", "returned while it is paused", paused, lambda s: s.records(300, BOTH[0], 6, 7)),

@@ -463,7 +463,11 @@ def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[
 
 @pytest.mark.parametrize(
     ("rule", "how", "good"),
-    [row[:3] for row in (*stories_of_leaders.ROWS, *stories_of_quotas.ROWS, *stories_of_latecomers.ROWS)],
+    [
+        row[:3]
+        for rows in (stories_of_leaders, stories_of_quotas, stories_of_latecomers, stories_of_applications)
+        for row in rows.ROWS
+    ],
 )
 def test_the_run_kept_that_rule_before_it_was_spoiled(rule: str, how: str, good: Callable[[], WireRun]) -> None:
     judgement = judge(rule, good().history())
