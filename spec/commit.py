@@ -16,9 +16,10 @@ behind it: else that one would take back what the automatic one has committed (r
 **As whom.** Member id and generation are read together when the request is sent, not when it was asked for (rule M1). A
 consumer that assigned its partitions itself commits as nobody: generation -1, no member id, no instance id (rules M1,
 X1, D8). Between JoinGroup and the answer to SyncGroup nothing is sent, nor by one that is not a member: the commit
-fails without a request (rule M7). Automatic commits cover what is owned; what the application names is committed as it
-says, whoever owns it: the coordinator accepts that of a member. When the membership is lost automatic commits end with
-it (rule C2).
+fails without a request (rule M7). So does one whose membership is over when its turn comes: what has waited for a
+coordinator, or for an earlier commit, is not sent as nobody when the member has left, nor in its next membership (rule
+M1). Automatic commits cover what is owned; what the application names is committed as it says, whoever owns it: the
+coordinator accepts that of a member. When the membership is lost automatic commits end with it (rule C2).
 
 **The answer** is judged against the identity that the request was sent with (rule J9): if that is gone, a rejection
 only says how this commit ends, and in a round that it may be repeated after it.
@@ -72,6 +73,8 @@ VARIABLES: Final = (
              doc="with which identity the last request went out: none at all, or member id and generation"),
     Variable("identity_kept", NO_YES, True, "state", "commit",
              doc="the identity that it was sent with is the consumer's still"),
+    Variable("membership_kept", NO_YES, True, "state", "commit",
+             doc="since it was asked for no membership has begun or ended, and the consumer was never outside"),
     Variable("standing_now", _STANDINGS, "member", "input", doc="what the consumer has become"),
     Variable("covers_now", _COVERS, "something", "input", doc="what the commit covers as things are now"),
     Variable("behind_now", NO_YES, False, "input", doc="an earlier commit is not done yet"),
@@ -129,22 +132,22 @@ COMMIT_ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """How a commit ends, which is told once to whoever asked: word to meaning."""
 
+_ASKED: Final = {"covers": "covers_now", "behind": "behind_now", "membership_kept": "standing != 'outside'"}
 _OVER: Final = {"behind": "False", "commit_backs_off": "False", "unprocessed": "False"}
 """Nothing is waited for any more. While a request is out nothing is anyway; so not what only an answer brings."""
 _ANSWERED: Final = "COMMIT_FENCED"
 
 EFFECTS: Final = (
-    *(Effect(f"begin_{purpose}_commit",
-             {"commit_purpose": f"'{purpose}'", "covers": "covers_now", "behind": "behind_now"})
+    *(Effect(f"begin_{purpose}_commit", {"commit_purpose": f"'{purpose}'", **_ASKED})
       for purpose in ("sync", "async", "timed", "close")),
-    Effect("begin_rebalance_commit",
-           {"commit_purpose": "'rebalance'", "covers": "covers_now", "behind": "behind_now",
-            "unprocessed": "unprocessed_now"}),
+    Effect("begin_rebalance_commit", {"commit_purpose": "'rebalance'", **_ASKED, "unprocessed": "unprocessed_now"}),
     Effect("come_to_turn", {"behind": "False"}),
     Effect("count_as_processed",
            {"unprocessed": "False", "covers": "'something' if unprocessed and covers == 'nothing' else covers"}),
     Effect("note_standing",
-           {"standing": "standing_now", "covers": "covers_now", "identity_kept": "identity_kept and same_identity"}),
+           {"standing": "standing_now", "covers": "covers_now", "identity_kept": "identity_kept and same_identity",
+            "membership_kept": "membership_kept and standing_now != 'outside'"
+                               " and (standing_now == 'manual') == (standing == 'manual')"}),
     Effect("have_coordinator", {"coordinator_here": "True"}),
     Effect("have_no_coordinator", {"coordinator_here": "False"}),
     Effect("send_commit_as_member", {"sent_as": "'member'", "identity_kept": "True"}, ("OffsetCommit",),
@@ -163,7 +166,9 @@ PERSISTS: Final = Guard("commit_purpose == 'sync' or commit_purpose == 'rebalanc
 MAY_BEGIN: Final = Guard("standing == 'member' or standing == 'manual'")
 ITS_TURN: Final = Guard("not behind and not unprocessed")
 ALLOWED: Final = Guard("standing == 'manual' or standing == 'member'")
-SENDS: Final = ITS_TURN & "covers != 'nothing'" & ALLOWED & "coordinator_here and not commit_backs_off"
+SENDS: Final = (
+    ITS_TURN & "covers != 'nothing'" & ALLOWED & "membership_kept" & "coordinator_here and not commit_backs_off"
+)
 STALE_IN_ROUND: Final = Guard("not identity_kept and standing == 'in_round'")
 # fmt: on
 
@@ -211,6 +216,8 @@ class Commit(StateMachine):
         when=ITS_TURN & "covers != 'nothing' and standing == 'in_round'", do=["end_as_rebalancing"])
     row(WAITING, "turn_ended",           SETTLED, rules="M7 C2",
         when=ITS_TURN & "covers != 'nothing' and standing == 'outside'", do=["end_as_failed"])
+    row(WAITING, "turn_ended",           SETTLED, rules="M1",
+        when=ITS_TURN & "covers != 'nothing'" & ALLOWED & "not membership_kept", do=["end_as_failed"])
     row(WAITING, "turn_ended",           SENT,    rules="M1 D4",
         when=SENDS & "standing == 'member'",                            do=["send_commit_as_member"])
     row(WAITING, "turn_ended",           SENT,    rules="M1 X1 D8 D4",
@@ -276,7 +283,8 @@ class Commit(StateMachine):
     ignored(UNDER_WAY, "auto_commit_due", because="already", when=~OF_APPLICATION, rules="M5")
     ignored(UNDER_WAY, ("rebalance_commit_due", "close_commit_due"), because="another_commit", when=~OF_APPLICATION)
     ignored(WAITING, "turn_ended", because="waiting",
-        when=f"{~ITS_TURN} or (covers != 'nothing' and ({ALLOWED}) and (not coordinator_here or commit_backs_off))")
+        when=f"{~ITS_TURN} or (covers != 'nothing' and ({ALLOWED}) and membership_kept"
+             " and (not coordinator_here or commit_backs_off))")
     ignored((SETTLED, SENT), "turn_ended", because="nothing_waits")
     ignored(SENT, "coordinator_found", because="already")
     ignored(WAITING, "earlier_commits_done", because="nothing_waits", when="not behind")

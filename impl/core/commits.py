@@ -3,6 +3,8 @@
 One queue, one commit in flight: commits reach the coordinator in the order of the calls and are answered in that order,
 so none of them can rewind another, and callbacks of earlier ones run first (rule M6). Identity and state are read
 together at the moment of sending (rule M1): in a rebalance a commit fails without a request, out of the group as well.
+So does one that has waited for longer than the membership lasted that it was asked for in: as nobody, or in the next
+membership, it could take back what others have committed since.
 
 Automatic commits cover what the application has shown to have processed by polling again, never more (rule M4). The one
 before a rebalance therefore waits for that poll if records are still with the application; an eager member's callback
@@ -41,6 +43,9 @@ from groupspec.impl.core.messages import (
 from groupspec.impl.core.rebalance import IN_A_ROUND, Rebalance, RebalanceState
 from groupspec.impl.core.requests import Requests, Sent
 
+Standing = tuple[bool, int]
+"""What the consumer is to the group: whether it takes no part in it, and how often it has begun or ended one."""
+
 
 class Purpose(Enum):
     """What the commit is for."""
@@ -61,6 +66,7 @@ class Operation:
 
     purpose: Purpose
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    asked_in: Standing
     future_id: int | None = None
     deadline_ms: int | None = None
     sent: Sent | None = None
@@ -102,7 +108,7 @@ class Commits:
         self._connection.asked()
         self._fix_what_goes_before()
         purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
-        self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
+        self._append(Operation(purpose, dict(event.offsets), self._standing(), event.future_id, event.deadline_ms))
 
     def commit_before_rebalance(self) -> None:
         """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3).
@@ -114,7 +120,7 @@ class Commits:
         ):
             self._positions.commit_awaits_poll(True)
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
-            self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
+            self._append(Operation(Purpose.REBALANCE, {}, self._standing(), deadline_ms=limit_ms))
         else:
             self._membership.commit_settled()
 
@@ -122,7 +128,7 @@ class Commits:
         """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4)."""
         member = self._context.identity.is_member and self._membership.state not in IN_A_ROUND
         if self._context.config.auto_commit and (member or self._subscription.is_manual()):
-            self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))
+            self._append(Operation(Purpose.CLOSE, {}, self._standing(), deadline_ms=deadline_ms))
 
     def interval_over(self) -> None:
         """Time for an automatic commit: at most one at a time (M5), and none between JoinGroup and SyncGroup (M7)."""
@@ -131,7 +137,7 @@ class Commits:
             return
         self._restart_interval()
         if self._may_commit_automatically() and not self._has_automatic() and self._positions.to_commit():
-            self._append(Operation(Purpose.TIMED, {}))
+            self._append(Operation(Purpose.TIMED, {}, self._standing()))
 
     def assignment_changed(self) -> None:
         """A new assignment: the interval starts anew."""
@@ -166,7 +172,7 @@ class Commits:
         """Send the first of the queue, if nothing is out and nothing has to be waited for."""
         while (operation := self._next()) is not None:
             offsets = self._offsets_of(operation)
-            refusal = self._refusal(offsets)
+            refusal = self._refusal(operation, offsets)
             if refusal is not None or not offsets:
                 self._finish(operation, refusal)
             elif self._may_send():
@@ -188,6 +194,9 @@ class Commits:
         """Whether the consumer takes no part in the group: it commits without an identity then, as anybody may."""
         return self._subscription.is_manual() or not self._membership.is_subscribed()
 
+    def _standing(self) -> Standing:
+        return self._is_standalone(), self._context.standings
+
     def _awaits_poll(self, operation: Operation) -> bool:
         """Records are with the application: only its next poll says that they are processed (rule M4)."""
         return operation.purpose is Purpose.REBALANCE and self._positions.has_unprocessed(self._membership.to_revoke)
@@ -198,7 +207,7 @@ class Commits:
         left = self._positions.to_commit()
         return {tp: operation.offsets[tp] for tp in left if tp in operation.offsets} if operation.fixed else left
 
-    def _refusal(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
+    def _refusal(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
         """Why this commit must not be sent now; None if it may."""
         if self._context.config.group_id is None:
             return error_for(ErrorCode.INVALID_GROUP_ID, "Commit without a group")
@@ -207,10 +216,20 @@ class Commits:
             return KafkaError(
                 f"Commit of a negative offset for {', '.join(map(str, negative))}: an offset is 0 or more"
             )
-        if self._is_standalone() or not offsets:
+        if not offsets:
             return None
-        membership = self._membership
-        if membership.state in IN_A_ROUND:
+        refusal = None if self._is_standalone() else self._refusal_of_subscriber()
+        if refusal is None and operation.asked_in != self._standing():
+            return CommitFailedError(
+                "Commit of a membership that is over: while it waited to be sent the consumer has left the group, or "
+                "joined it anew. commit() before unsubscribe() waits until it is done",
+                ErrorCode.UNKNOWN_MEMBER_ID,
+            )
+        return refusal
+
+    def _refusal_of_subscriber(self) -> KafkaError | None:
+        """The same of who takes part in the group: only a member that is in no round may."""
+        if self._membership.state in IN_A_ROUND:
             return RebalanceInProgressError(
                 "Commit during a rebalance: poll() until it is over, then commit what is still assigned",
                 ErrorCode.REBALANCE_IN_PROGRESS,
@@ -223,9 +242,8 @@ class Commits:
             )
         if not self._context.identity.is_member:
             return CommitFailedError(
-                "Commit without membership: the group may have given the partitions to others. poll() to "
-                "join it again; "
-                "if processing takes longer than max_poll_interval_ms between polls, raise that or lower "
+                "Commit without membership: the group may have given the partitions to others. poll() to join it "
+                "again; if processing takes longer than max_poll_interval_ms between polls, raise that or lower "
                 "max_poll_records",
                 ErrorCode.UNKNOWN_MEMBER_ID,
             )
@@ -388,7 +406,7 @@ class Commits:
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
             if error is None and self._queue:  # asked for meanwhile, maybe before the last poll(): it may go back
-                self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=operation.deadline_ms))
+                self._append(Operation(Purpose.REBALANCE, {}, self._standing(), deadline_ms=operation.deadline_ms))
                 return
             self._positions.commit_awaits_poll(False)
             self._membership.commit_settled()

@@ -56,6 +56,7 @@ class Context:
         self.timers = Timers()
         self.rebalance_state = "UNJOINED"  # for the log; `Rebalance.state` is what counts
         self.was_member = False  # whether a coordinator has ever accepted this consumer
+        self.standings = 0  # how often it has become a member, or ceased to be one
         self._identity = NOBODY
         self.now_ms = 0
         self.epoch_ms = 0  # when `now_ms` was 0, since 1970
@@ -72,6 +73,7 @@ class Context:
 
     @identity.setter
     def identity(self, identity: Identity) -> None:
+        self.standings += identity.is_member is not self._identity.is_member
         self._identity = identity
         self.was_member = self.was_member or identity.is_member
 

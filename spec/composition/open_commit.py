@@ -16,6 +16,7 @@ owed when the step is over; and whatever ending is told must be the one that the
     stands, offsets      the consumer becomes something else to the group, or what would be committed changes
     somebody             the coordinator is found; no more when it is lost
     earlier, handed_out  the commit is asked for; no more when the earlier ones are done, or the application polls
+    same_membership      the commit is asked for; no more when the consumer is outside, leaves the group or enters it
     request              an OffsetCommit is in flight: as nobody, or as a member
     same_since           it leaves; no more when the identity changes
     failed_once          an attempt has failed, though not for good
@@ -55,6 +56,8 @@ _MONITOR_VARIABLES: Final = (
     flag("somebody", "a coordinator is known"),
     flag("earlier", "commits that were asked for before are under way"),
     flag("handed_out", "the application has records that it has not shown to have processed"),
+    ModelVariable("same_membership", NO_YES, True, (),
+                  "what the consumer is to the group is what it was when it asked, and it was not outside"),
     ModelVariable("request", ("none", "nobody", "member"), "none", (),
                   "an OffsetCommit is in flight, and as whom it went"),
     ModelVariable("same_since", NO_YES, True, (), "member id and generation are what they were when it left"),
@@ -71,10 +74,11 @@ IN_TURN: Final = "not earlier and not handed_out"
 MAY_BE_SENT: Final = "(stands == 'manual' or stands == 'member')"
 DUE: Final = (
     f"asked != 'nothing' and request == 'none' and {IN_TURN} and offsets != 'nothing' and {MAY_BE_SENT} and "
-    "somebody and not resting"
+    "same_membership and somebody and not resting"
 )
 """When the request may leave, and must."""
 _OUTDATED: Final = "not same_since and stands == 'in_round'"
+_LEFT_BEHIND: Final = f"not same_membership and {MAY_BE_SENT}"
 
 SENDING: Final[Mapping[str, str]] = {
     "sent-for-somebody": "asked != 'nothing' and request == 'none'",
@@ -82,6 +86,7 @@ SENDING: Final[Mapping[str, str]] = {
     "sent-when-processed": "not handed_out",
     "sent-with-something": "offsets != 'nothing'",
     "sent-if-allowed": MAY_BE_SENT,
+    "sent-in-its-membership": "same_membership",
     "sent-to-somebody": "somebody",
     "sent-after-backoff": "not resting",
 }
@@ -111,7 +116,7 @@ ENDINGS: Final[Mapping[str, Mapping[str, str]]] = {
         "commit_fenced": "not same_since and stands != 'in_round'",
         "commit_standing_changed": AUTOMATIC,
         "rebalance_given_up": "asked == 'rebalance'",
-        "turn_ended": f"{IN_TURN} and offsets != 'nothing' and stands == 'outside'",
+        "turn_ended": f"{IN_TURN} and offsets != 'nothing' and (stands == 'outside' or {_LEFT_BEHIND})",
     },
     "COMMIT_FENCED": {"commit_fenced": "same_since"},
     "COMMIT_TIMED_OUT": {"commit_deadline_expired": PERSISTS},
@@ -137,7 +142,7 @@ _OVER: Final = (
     f"earlier = False; handed_out = False; failed_once = False; resting = False; owed = False; {_ANSWERED};"
     " asked = 'nothing'"
 )
-_BEGUN: Final = "offsets = covers_now; earlier = behind_now"
+_BEGUN: Final = "offsets = covers_now; earlier = behind_now; same_membership = stands != 'outside'"
 _NOBODYS: Final = "asked == 'nothing'"
 
 _NOTES: Final[Mapping[str, Note]] = {
@@ -155,7 +160,9 @@ _NOTES: Final[Mapping[str, Note]] = {
     "application_polled": ("True", "handed_out",
                            "handed_out = False; offsets = 'something' if offsets == 'nothing' else offsets"),
     "commit_standing_changed": ("True", "True",
-                                "stands = standing_now; offsets = covers_now;"
+                                "same_membership = same_membership and standing_now != 'outside'"
+                                " and (standing_now == 'manual') == (stands == 'manual');"
+                                " stands = standing_now; offsets = covers_now;"
                                 " same_since = same_since and same_identity;"
                                 f" owed = owed or standing_now == 'outside' and {AUTOMATIC}"),
     "coordinator_found": ("True", "True", "somebody = True"),

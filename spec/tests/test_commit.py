@@ -83,6 +83,28 @@ def test_M1_X1_D8_the_identity_is_a_members_whole_or_none_at_all(beginning: str,
         assert story.value("sent_as") == sent_as
 
 
+@pytest.mark.parametrize("waits_for", ["a coordinator", "an earlier commit"])
+@pytest.mark.parametrize("then", [("manual",), ("manual", "outside", "in_round", "member"), ("outside", "member")])
+def test_M1_what_waits_goes_out_in_the_membership_that_it_was_asked_for_in_or_not_at_all(
+    waits_for: str, then: tuple[str, ...]
+) -> None:
+    story = CommitCase(coordinator=waits_for != "a coordinator")
+    story.happens("commit_sync_called", behind_now=True)
+    for standing in then:
+        assert story.happens("commit_standing_changed", standing_now=standing, same_identity=False) == ()
+    assert story.happens("earlier_commits_done") == ("COMMIT_FAILED",)
+
+
+@pytest.mark.parametrize("standing", ["member", "manual"])
+def test_M1_a_rebalance_ends_no_membership_and_who_assigns_others_itself_has_none(standing: str) -> None:
+    story = CommitCase(standing)
+    story.happens("commit_async_called", behind_now=True)
+    for now in ("in_round", "member") if standing == "member" else ("manual",):
+        story.happens("commit_standing_changed", standing_now=now, same_identity=False)
+    assert story.happens("earlier_commits_done") == ("OffsetCommit",)
+    assert story.value("sent_as") == ("nobody" if standing == "manual" else "member")
+
+
 @pytest.mark.parametrize(("standing", "told"), [("in_round", "COMMIT_REBALANCING"), ("outside", "COMMIT_FAILED")])
 def test_M7_in_a_round_and_outside_of_the_group_a_commit_fails_without_a_request(standing: str, told: str) -> None:
     story = CommitCase(standing)

@@ -80,7 +80,7 @@ def what_is_lost_is_committed(seam: Seam) -> None:
     seam.replace(Commits.membership_lost, nothing)
     seam.replace(
         Commits._refusal,
-        lambda original, self, offsets: original(self, offsets) if self._context.identity.is_member else None,
+        lambda original, self, *of: original(self, *of) if self._context.identity.is_member else None,
     )
 
 

@@ -49,6 +49,8 @@ instead("BUG-51", "M6", Commits._next,
     "A commit is sent although an earlier one is unanswered.")
 instead("M1-commit-as-nobody", "M1", Commits._is_standalone, lambda _, self: True,
     "A member's commit carries neither member id nor generation.", scenarios="old-broker")
+instead("M1-any-membership", "M1", Commits._standing, lambda _, self: (False, 0),
+    "What has waited until its member had left is sent as nobody, or in the next membership.")
 instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self._to_reset.clear(),
     "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
 # fmt: on

@@ -166,6 +166,8 @@ commit_rows("L2-row-left-open", "L2", cell("SENT", "stopped"),
     ignored, "A commit that is under way when the consumer ends is never answered.")
 commit_rows("M1-row-as-nobody", "M1 X1", cell("WAITING", "turn_ended", guard="standing == 'member'"),
     doing("send_commit_as_member", "send_commit_without_identity"), "A member's commit carries no identity.")
+commit_rows("M1-row-any-membership", "M1", cell("WAITING", "turn_ended", guard="not membership_kept"),
+    doing("end_as_failed", "end_as_done"), "A commit of a membership that is over is said to have succeeded.")
 commit_rows("M3-row-no-deadline", "M3", cell("WAITING", "commit_deadline_expired"),
     ignored, "A commit that waits has no time limit.")
 commit_rows("M3-row-once", "M3", cell("SENT", "commit_retriable"),

@@ -94,9 +94,10 @@ class CommitAdapter(CoreWithCommit):
         if self._closing:
             return False
         if "manual" in (now, wanted):
-            return self.watched is None and self.earlier is None and (now == wanted or wanted in ("manual", "outside"))
+            idle = self.watched is None and self.earlier is None
+            return (idle or not automatic) and (now == wanted or wanted in ("manual", "outside"))
         if wanted == "outside":
-            return now == "outside" or (now == "member" and self._beats() and (automatic or self.earlier is None))
+            return now == "outside" or (now == "member" and self._beats())
         if automatic:  # a rebalance would begin with a commit of its own
             return self.watched is None and self.earlier is None and not self.subscription.positions.to_commit()
         if self.watched is not None and not self.is_out and now == wanted == "member":

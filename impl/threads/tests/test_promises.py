@@ -54,6 +54,33 @@ def test_S3_Q1_a_wakeup_does_not_lose_the_assignment_that_is_due() -> None:
         assert driven.state == "STABLE"
 
 
+# Commits that wait
+# --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("waits_for", ["a coordinator", "an earlier commit"])
+def test_M1_a_commit_that_waits_is_not_sent_as_nobody_when_unsubscribe_has_left_the_group(waits_for: str) -> None:
+    """As simulated group 5018: the group is empty, takes it, and what the next member had committed goes back."""
+    told: list[str] = []
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        if waits_for == "a coordinator":
+            driven.heartbeat("NOT_COORDINATOR")
+        else:
+            driven.call(lambda consumer: consumer.commit_async({FIRST: 4}))
+        sent = driven.sent().count("OffsetCommit")
+        driven.call(lambda consumer: consumer.commit_async({FIRST: 5}, lambda _, error: told.append(str(error))))
+        driven.call(lambda consumer: consumer.unsubscribe())
+        if waits_for == "a coordinator":
+            driven.found()
+        else:
+            driven.error("OffsetCommit", "NONE")
+        driven.call(lambda consumer: consumer.subscribe([TOPIC]))
+        driven.poll()
+        assert driven.sent().count("OffsetCommit") == sent
+        assert ["a membership that is over" in error for error in told] == [True]
+
+
 # Threads
 # -----------------------------------------------------------------------------------------------------------------
 
