@@ -106,13 +106,18 @@ def still_member(history: History, at_us: int) -> bool:
 
 
 def stable_stretches(history: History) -> Iterator[Stretch]:
-    """From SyncGroup's success, or from a coordinator found again, until something changes; without the callbacks."""
+    """From SyncGroup's success, or from a coordinator found again, until something changes; without the callbacks.
+
+    A lookup is such a change: while it is out the client may have no coordinator to heartbeat to, for all that the wire
+    shows, and the trace check takes it so. librdkafka sends a second one just after the first has found it.
+    """
     rounds = [(join.sent_us, end_of_round(history, join)) for join in history.of("JoinGroup")]
     joined_us = history.syncs[0].sent_us if history.syncs else history.ends_us
     lookups = (e for e in history.answers("FindCoordinator", "NONE") if e.sent_us > joined_us)
     found = [e for e in lookups if not any(start <= e.told_us <= end for start, end in rounds)]
     for began in (*history.syncs, *found):
-        start, end = began.told_us, next_disturbance(history, began.told_us)
+        start, lookup = began.told_us, history.first("FindCoordinator", began.told_us)
+        end = min(next_disturbance(history, start), history.ends_us if lookup is None else lookup.sent_us)
         for callback in history.callbacks:
             if start <= callback.started_us < end:
                 if callback.started_us > start:

@@ -304,6 +304,15 @@ def moved_coordinator() -> WireRun:
     return story
 
 
+def looked_up_twice(again_ms: float = 740, beats_ms: float = 1_130) -> WireRun:
+    """The same, and another lookup, answered after 220 ms, when it has been found; heartbeats from `beats_ms` on."""
+    story = moved_coordinator()
+    story.entries = [e for e in story.entries if e.api != "Heartbeat" or e.at_us < 725_000]
+    story.lookup(again_ms, node=2, ms=220)
+    story.heartbeats(beats_ms, 1_990, 1, node=2)
+    return story
+
+
 def expiry() -> WireRun:
     """Polling, one poll of 1500 ms, then none until 3500."""
     story = WireRun()

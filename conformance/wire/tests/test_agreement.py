@@ -13,8 +13,11 @@ from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import IN_PYTHON, find_client
 from groupspec.conformance.wire.recording import judge_recording, load, recordings_in
 from groupspec.conformance.wire.scenarios import PATH, SCENARIOS, family_of
+from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.agreement import disagreements
 from groupspec.conformance.wire.tests.building import IN_RUST
+from groupspec.conformance.wire.tests.test_judging import result_of
+from groupspec.conformance.wire.verdicts import Verdict
 
 CORPUS = Path(__file__).parents[1] / "recorded"
 RECORDED = recordings_in([CORPUS])
@@ -24,6 +27,19 @@ JOBS = 4
 @pytest.mark.parametrize("file", RECORDED, ids=[file.name for file in RECORDED])
 def test_kit_and_trace_check_agree_on_a_recorded_run(file: Path) -> None:
     assert list(disagreements(judge_recording(load(file), file))) == []
+
+
+@pytest.mark.parametrize(
+    ("again_ms", "beats_ms", "verdict"),
+    [(740, 1_130, Verdict.PASS), (740, 1_400, Verdict.FAIL), (1_140, 1_370, Verdict.FAIL)],
+    ids=["silent while a lookup is out", "and long after it", "and long before it"],
+)
+def test_kit_and_trace_check_agree_on_H2_where_a_second_lookup_is_out(
+    again_ms: float, beats_ms: float, verdict: Verdict
+) -> None:
+    result = result_of(stories.looked_up_twice(again_ms, beats_ms))
+    assert result.judgements["H2"].verdict is verdict
+    assert list(disagreements(result)) == []
 
 
 def agree(clients: Sequence[str], report: Path, *, of_path: bool = True) -> None:
