@@ -42,10 +42,12 @@ def failed_for_good(history: History) -> Iterator[Exchange]:
 
 @checks("D1")
 def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
-    """NOT_COORDINATOR: a new lookup, without being asked."""
+    """NOT_COORDINATOR: a new lookup, without being asked; one that is out already will do."""
     for exchange in failed_for_good(history):
         told, why = exchange.told_us, f"after {exchange.api} was answered {exchange.error}"
-        lookup = history.first("FindCoordinator", told) or history.first("FindCoordinator", exchange.sent_us)
+        out = (each for each in history.of("FindCoordinator") if each.sent_us <= told and not each.ended_before(told))
+        later = history.first("FindCoordinator", told) or history.first("FindCoordinator", exchange.sent_us)
+        lookup = later or next(out, None)
         if lookup is None:
             yield in_vain(f"no FindCoordinator {why}", told, history.ends_us)
         else:
@@ -57,14 +59,17 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
 def coordinator_is_kept(history: History) -> Iterator[Finding]:
     """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: no lookup before the JoinGroup.
 
-    Who was looking for it already when it was told may look again: librdkafka does until it is connected to the node
-    that it has found, and two lookups may name two nodes.
+    What a former coordinator says to who has found another meanwhile is no matter: librdkafka goes on to look for that
+    one until it is connected to it.
     """
+    found = coordinators(history)
     for exchange in (each for each in history.of(*GROUP_APIS) if each.error in REBALANCE):
         told = exchange.told_us
         join, lookup = history.first("JoinGroup", told), history.first("FindCoordinator", told)
-        looking = any(each.sent_us <= told <= each.told_us for each in history.of("FindCoordinator"))
-        if join is None or (lookup is not None and (looking or _another_reason(history, lookup.sent_us))):
+        knows = [node for at_us, node in found if at_us <= told][-1:]
+        if join is None or knows != [exchange.request.node]:
+            continue
+        if lookup is not None and _another_reason(history, lookup.sent_us):
             continue
         if lookup is None or lookup.sent_us > join.sent_us:
             yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
