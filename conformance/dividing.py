@@ -3,7 +3,8 @@
 Whoever is given a partition wants its topic, and nobody else is given it. range and roundrobin spread each topic evenly
 over those who want it. sticky and cooperative-sticky spread everything evenly, where all want the same, and leave to
 each what it validly claims, as far as an even share goes (KIP-54, KIP-429; Kafka's AbstractStickyAssignor): of several
-claims the one of the latest generation is valid, and none of two that tie (rule K3).
+claims the one of the latest generation is valid, and none of two that tie (rule K3). Which partitions of a topic the
+leader knows makes no difference.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def _moved_or_uneven(assignor: str, claims: Claims, shares: Shares) -> str:
     if assignor == EAGER_STICKY and max(counts.values()) - min(counts.values()) > 1:
         return f"partitions are spread unevenly: {counts} (rule S2)"
     valid = _valid_claims(assignor, claims)
-    if assignor == EAGER_STICKY:  # whatever is not given out the leader does not know of
-        given = {partition for share in shares.values() for partition in share}
-        valid = {name: claimed & given for name, claimed in valid.items()}
+    if assignor == EAGER_STICKY:  # all is given out but topics that the leader does not know
+        known = {partition.topic for share in shares.values() for partition in share}
+        valid = {name: {each for each in claimed if each.topic in known} for name, claimed in valid.items()}
     everything = {partition for each in (*shares.values(), *valid.values()) for partition in each}
     even = len(everything) // len(claims)
     for name, claimed in valid.items():

@@ -196,3 +196,34 @@ def test_the_sticky_ones_give_what_kafkas_do_or_something_as_good(assignor: str,
             assert better > 0 or moves(group, ours) <= moves(group, theirs), group.line(assignor)
             seen["as good"] += 1
     assert seen["the same"] >= GROUPS // 3
+
+
+def test_kafkas_keeps_what_the_leader_does_not_know_of_and_finds_no_room_or_gives_one_away_twice() -> None:
+    """What the book of differences says of it (claims-of-what-is-unknown)."""
+
+    def claims(*owned: TopicPartition, topics: tuple[str, ...] = TOPICS[:2], name: str = "x") -> Subscriber:
+        return Subscriber(name, topics, owned, 5)
+
+    (a, b), counts = TOPICS[:2], dict(zip(TOPICS, (2, 3), strict=False))
+    has_room = Group((claims(TopicPartition(a, 2)), claims(name="y")), counts)
+    [kept] = kafkas("cooperative-sticky", [has_room])
+    assert TopicPartition(a, 2) in kept["x"]
+    has_none = Group(
+        (
+            claims(TopicPartition(a, 0), TopicPartition(a, 2)),
+            claims(TopicPartition(a, 1), TopicPartition(b, 0), TopicPartition(b, 1), name="y"),
+        ),
+        counts,
+    )
+    with pytest.raises(AssertionError, match="No more unfilled consumers to be assigned"):
+        kafkas("cooperative-sticky", [has_none])
+    differ = Group(
+        (
+            claims(TopicPartition(a, 0), TopicPartition(a, 2)),
+            claims(TopicPartition(b, 0), TopicPartition(b, 1), topics=(b,), name="y"),
+        ),
+        counts,
+    )
+    [twice] = kafkas("cooperative-sticky", [differ])
+    given = [partition for share in twice.values() for partition in share]
+    assert len(given) > len(set(given))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
@@ -233,6 +233,17 @@ def what_two_claim_is_given_out_at_once(method: Method, shares: Shares, owners: 
     """What two members claim in the same generation goes to one of them while the other believes that it has it."""
     given: Shares = method(shares, {partition: owner for partition, owner in owners.items() if owner != sticky.NOBODY})
     return given
+
+
+@mutant("K3-unknown-taken-away", "K3", (sticky, "_kept"))
+def what_the_leader_does_not_know_of_is_taken_away(
+    method: Callable[..., Shares], topics: object, owners: Mapping[TopicPartition, str], counts: Mapping[str, int]
+) -> Shares:
+    """Who claims a partition that the leader's metadata do not have yet loses it."""
+    known = {
+        partition: owner for partition, owner in owners.items() if partition.partition < counts.get(partition.topic, 0)
+    }
+    return method(topics, known, counts)
 
 
 @before("K2-forgets-what-it-gave-up", "K2", Membership.reset_identity)

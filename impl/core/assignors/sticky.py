@@ -7,6 +7,10 @@ changes owner out of this round, so that its old owner can let go of it first (K
 since each of those who claim it believes that it has it.
 
 What a member owned is read from the owned partitions and the generation in its subscription (version 2 and later).
+Who claims a partition that the leader does not know of keeps it, as in AbstractStickyAssignor, as long as the topic is
+known: whoever led before has seen it, and this leader's metadata are older (`metadata_max_age_ms`). Taken away it would
+be with nobody until they are read again. It counts as the others do: AbstractStickyAssignor divides by what it knows
+of, and then may find no room, or give a partition to two members.
 """
 
 from __future__ import annotations
@@ -58,21 +62,21 @@ def balanced_shares(members: Sequence[Subscriber], partition_counts: Mapping[str
     """Keep what may be kept, give out what is free, then move what is too much."""
     served = in_serving_order(members)
     topics = {member.member_id: frozenset(member.topics) for member in served}
-    partitions = partitions_of(subscribed_topics(members, partition_counts), partition_counts)
     owners = valid_owners(members)
-    shares = _kept(topics, partitions, owners)
+    shares = _kept(topics, owners, partition_counts)
+    known = partitions_of(subscribed_topics(members, partition_counts), partition_counts)
+    partitions = sorted({*known, *(partition for share in shares.values() for partition in share)})
     if len(set(topics.values())) == 1:
         return keep_and_deal(shares, partitions)
     return give_out_and_balance(shares, topics, partitions, owners)
 
 
 def _kept(
-    topics: Mapping[str, frozenset[str]], partitions: Sequence[TopicPartition], owners: Mapping[TopicPartition, str]
+    topics: Mapping[str, frozenset[str]], owners: Mapping[TopicPartition, str], partition_counts: Mapping[str, int]
 ) -> Shares:
-    """Everybody's own partitions that still exist and are still wanted."""
+    """Everybody's own partitions of topics that still exist and are still wanted."""
     shares: Shares = {member_id: set() for member_id in topics}
-    for partition in partitions:
-        owner = owners.get(partition)
-        if owner is not None and partition.topic in topics[owner]:
+    for partition, owner in owners.items():
+        if partition.topic in partition_counts and partition.topic in topics[owner]:
             shares[owner].add(partition)
     return shares

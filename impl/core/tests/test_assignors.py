@@ -266,3 +266,28 @@ def test_K3_cooperative_sticky_withholds_what_two_members_claim() -> None:
     assert shares(first) == {"x": "a0", "y": ""}
     second = [Subscriber(name, ("a",), first[name], 4) for name in "xy"]
     assert shares(ASSIGNORS["cooperative-sticky"].assign(second, {"a": 2})) == {"x": "a0", "y": "a1"}
+
+
+def test_K3_who_has_a_partition_that_the_leader_does_not_know_of_keeps_it() -> None:
+    """Simulated group 5534: whoever led before knew of it. Taken away it was with nobody for a metadata_max_age_ms."""
+    members = [Subscriber("x", ("a", "b"), tps("a0 a2"), 3), Subscriber("y", ("a", "b"), tps("a1 b0 b1"), 3)]
+    for assignor in ("sticky", "cooperative-sticky"):
+        result = ASSIGNORS[assignor].assign(members, {"a": 2, "b": 3})
+        assert shares(result) == {"x": "a0 a2 b2", "y": "a1 b0 b1"}
+        assert shares(ASSIGNORS[assignor].assign(members, {"b": 3})) == {"x": "b2", "y": "b0 b1"}, "no such topic"
+
+
+@pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
+@given(group=groups(), known=st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 3)))
+def test_what_is_claimed_and_not_known_is_divided_as_if_it_were_known(
+    assignor: str, group: tuple[list[Subscriber], dict[str, int]], known: dict[str, int]
+) -> None:
+    """There is what the leader knows, and what has an owner: nothing else, and nothing twice."""
+    members, _ = group
+    topics = {member.member_id: member.topics for member in members}
+    owners = {p for p, m in sticky.valid_owners(members).items() if p.topic in known and p.topic in topics[m]}
+    given = [partition for share in ASSIGNORS[assignor].assign(members, known).values() for partition in share]
+    assert len(given) == len(set(given))
+    assert set(given) <= wanted(members, known) | owners
+    if assignor == "sticky":
+        assert set(given) == wanted(members, known) | owners
