@@ -304,7 +304,7 @@ def moved_coordinator() -> WireRun:
     return story
 
 
-def looked_up_twice(again_ms: float = 740, beats_ms: float = 1_130) -> WireRun:
+def looked_up_twice(again_ms: int = 740, beats_ms: int = 1_130) -> WireRun:
     """The same, and another lookup, answered after 220 ms, when it has been found; heartbeats from `beats_ms` on."""
     story = moved_coordinator()
     story.entries = [e for e in story.entries if e.api != "Heartbeat" or e.at_us < 725_000]

@@ -35,7 +35,7 @@ def test_kit_and_trace_check_agree_on_a_recorded_run(file: Path) -> None:
     ids=["silent while a lookup is out", "and long after it", "and long before it"],
 )
 def test_kit_and_trace_check_agree_on_H2_where_a_second_lookup_is_out(
-    again_ms: float, beats_ms: float, verdict: Verdict
+    again_ms: int, beats_ms: int, verdict: Verdict
 ) -> None:
     result = result_of(stories.looked_up_twice(again_ms, beats_ms))
     assert result.judgements["H2"].verdict is verdict
