@@ -111,8 +111,7 @@ class Answered:
     def answered(self, responses: Iterable[ResponseReceived], now_ms: int) -> None:
         """The member takes these, one after the other, before it waits again."""
         self.asking.turned()
-        late = now_ms > self._learned_ms + LOOK_MS and not self._scenario.timers_race
-        if self._at_once or late:
+        if not self._lies_about(now_ms):
             self._maybe = {self._identity}
             self._silent, self._before_drop = self.fenced, None
             self._gives_up = self._drops = False  # what was heard before has had its effect, or none
@@ -127,6 +126,10 @@ class Answered:
                 self._learn(sent.request, received.response, errors, now_ms)
                 self._maybe.add(self._identity)
                 self._learned_ms = now_ms
+
+    def _lies_about(self, now_ms: int) -> bool:
+        """Whether the last answer may wait for its turn in the core, as in the heartbeat design."""
+        return not self._at_once and (self._scenario.timers_race or now_ms <= self._learned_ms + LOOK_MS)
 
     def _learn(self, request: Request, response: Response, errors: set[ErrorCode], now_ms: int) -> None:
         self.times.answered(request, response, errors, now_ms)
@@ -243,6 +246,8 @@ class Answered:
     def disconnected(self, now_ms: int) -> None:
         """The coordinator is gone: nobody waits for its answers any more, though they may come."""
         self.finding.disconnected(now_ms)
+        if self._lies_about(now_ms):
+            self.claims.may_have_dropped()
         self._identity, self._before_drop = self._before_drop or self._identity, None
         self.parted_ms = now_ms
         self.times.disconnected()

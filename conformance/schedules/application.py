@@ -92,7 +92,7 @@ class Application:
         with self._runtime.application("on_partitions_assigned"):
             twice = set(partitions) & self.ledger.owned
             assert not twice, f"assigned twice: {twice} (rule C1)"
-            late = partitions and self._reading.had_left and self._requests.left
+            late = partitions and self._reading.began_outside()
             assert not late, f"told of {set(partitions)} in a poll() that began after LeaveGroup (rule C1)"
             self._reading.callbacks += 1
             self._reading.expect_prompt()
@@ -150,7 +150,7 @@ class Application:
         chosen_late = self._choosing.chosen_ms >= self._requests.committed_ms
         wants, vanish = self._choosing.wanted.covers, scenario.topics_vanish
         unwanted = {tp for tp in partitions if tp.topic in vanish or (chosen_late and not wants(tp.topic))}
-        for partition in set(partitions) - self.ledger.sought - self.ledger.moved - unwanted:
+        for partition in set(partitions) - self.ledger.sought - self.ledger.moved.keys() - unwanted:
             position, committed = self.ledger.next.get(partition), self._group.committed.get(partition)
             places = () if position is None else (position, self._group.logs.passes(position))
             assert position is None or committed in places, (

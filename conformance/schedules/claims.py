@@ -29,15 +29,21 @@ class Claims:
         self._written: dict[tuple[object, ...], bytes] = {}
         self._assigned_in = {-1}  # generations of the assignments of this membership
         self._shares: list[tuple[tuple[TopicPartition, ...], int]] = []  # that it was assigned, with their generations
-        self._has_had = False  # for certain
+        self._has_had = self._had_before = False  # for certain; before the last of them
         self.owned: frozenset[TopicPartition] | set[TopicPartition] = frozenset()
 
     def assigned(self, share: tuple[TopicPartition, ...], generation: int, is_certain: bool, may_drop: bool) -> None:
         """An assignment has come. `is_certain`: and was not dropped; `may_drop`: that is still open."""
         self._shares.append((share, generation))
+        self._had_before = self._has_had
         self._has_had |= is_certain
         before = self._assigned_in if may_drop else {max(self._assigned_in)}
         self._assigned_in = {*before, generation}
+
+    def may_have_dropped(self) -> None:
+        """Its coordinator is given up: if nobody was told of the last assignment, that may have come too late."""
+        if not self.owned:
+            self._has_had = self._had_before
 
     def expect(self, assignor: str, data: bytes, kept: frozenset[str] | None) -> None:
         """What JoinGroup says for this assignor. AssertionError if it must not.

@@ -10,6 +10,7 @@ M4   No commit covers what the application was not given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import count
 
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.scenario import Scenario
@@ -24,7 +25,7 @@ class Ledger:
         owned: What was assigned, and not revoked or lost since.
         paused: What of that the application has paused.
         sought: Where it has set the position since the last poll.
-        moved: Where it has set the position since the last commit was sent.
+        moved: Where it has set the position since the last commit that was sent was made, and with which of its seeks.
         next: The offset of the next record; None: it is to be read from the committed offset.
         begins_anew: Told of what is read from elsewhere from now on, or is not owned any more.
     """
@@ -38,7 +39,8 @@ class Ledger:
         self.owned: set[TopicPartition] = set()
         self.paused: set[TopicPartition] = set()
         self.sought: set[TopicPartition] = set()
-        self.moved: set[TopicPartition] = set()
+        self.moved: dict[TopicPartition, int] = {}
+        self._seeks = count(1)
         self.next: dict[TopicPartition, int | None] = {}
         self._processed: dict[TopicPartition, int | None] = {}  # all that may be committed later than by this request
         self._limited_after: int | None = None
@@ -75,7 +77,7 @@ class Ledger:
         self.next[partition] = offset
         self._epochs.pop(partition, None)
         self.sought.add(partition)
-        self.moved.add(partition)
+        self.moved[partition] = next(self._seeks)
         self.begins_anew([partition])
 
     def seeks_by_time(self, partition: TopicPartition) -> None:
@@ -83,7 +85,7 @@ class Ledger:
         self.next[partition] = None
         self._epochs.pop(partition, None)
         self.sought.add(partition)
-        self.moved.add(partition)
+        self.moved[partition] = next(self._seeks)
         self._group.given_up([partition])
         self.begins_anew([partition])
 
@@ -99,8 +101,8 @@ class Ledger:
             self._expect_at(partition, record.offset, record.leader_epoch)
             self.next[partition], self._epochs[partition] = record.offset + 1, record.leader_epoch
             read.add(partition)
-        self.moved -= read
         for partition in read:
+            self.moved.pop(partition, None)
             self._reached.setdefault(partition, set()).add(self.next[partition] or 0)
             self._written[partition, self.next[partition]] = self._epochs[partition]
         return read

@@ -38,7 +38,6 @@ class Reading:
     Attributes:
         is_under_way: Whether it is inside poll().
         began_ms: When the last one began.
-        had_left: Whether the member had left the group by then.
         before: The positions before it.
         callbacks: How many callbacks have run.
         released_ms: When the last callback for what goes has ended.
@@ -59,7 +58,8 @@ class Reading:
         self._ledger = ledger
         self._outcomes = outcomes
         self._questions = questions
-        self.is_under_way = self.had_left = False
+        self.is_under_way = self._had_left = False
+        self._joins = 0  # how many JoinGroups there were before the last one
         self.began_ms = self.released_ms = self.callbacks = 0
         self._told_of = 0  # the round whose assignment the last assigned callback was about
         self.before: dict[TopicPartition, int | None] = {}
@@ -78,7 +78,8 @@ class Reading:
     def poll(self, consumer: Consumer, timeout_ms: int) -> set[TopicPartition]:
         """Poll, and check every record; which partitions they were of."""
         self.began_ms, in_callbacks_ms = self._runtime.now_ms(), self._questions.in_callbacks_ms
-        self.is_under_way, self.had_left = True, self._requests.left
+        self.is_under_way = True
+        self._had_left, self._joins = self._requests.left, self._requests.rounds.joins
         self._requests.finding.is_needed = True
         self.before, owned = dict(self._ledger.next), set(self._ledger.owned)
         subscribed = self._requests.asking.subscribed
@@ -113,6 +114,10 @@ class Reading:
         most = self._scenario.at_most
         assert len(records) <= most, f"poll() returns {len(records)} records of at most {most} (rule P4)"
         return self._ledger.take(records)
+
+    def began_outside(self) -> bool:
+        """Whether the member had left the group before the last one, and has not joined it since."""
+        return self._had_left and self._requests.rounds.joins == self._joins
 
     def reacts(self, consumer: Consumer, problem: Exception) -> None:
         """It is for the application to choose a position."""

@@ -5,13 +5,14 @@ What JoinGroup says of its member is in `claims`, how often anything may be aske
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from groupspec.conformance.schedules.answered import GROUP_REQUESTS, OF_THE_GROUP, ROUND, Answered, identity_of
 from groupspec.conformance.schedules.rates import Rates
 from groupspec.conformance.schedules.scenario import GROUP, Scenario
 from groupspec.conformance.schedules.times import LOOK_MS, SETTINGS
-from groupspec.impl.core.events import COORDINATOR, SendRequest
+from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     FetchRequest,
     HeartbeatRequest,
@@ -38,7 +39,7 @@ class Requests(Answered):
 
     Attributes:
         committed_ms: When it has last sent a commit.
-        moved: What the application has sought since.
+        moved: What the application has sought since that was made, and with which of its seeks.
         released_ms: When the last callback for what goes has ended.
     """
 
@@ -46,7 +47,13 @@ class Requests(Answered):
         super().__init__(scenario, at_once)
         self._rates = Rates()
         self.committed_ms = self.released_ms = 0
-        self.moved: set[TopicPartition] = set()
+        self.moved: dict[TopicPartition, int] = {}
+        self._seeks = 0  # before the answers that are being worked off
+
+    def answered(self, responses: Iterable[ResponseReceived], now_ms: int) -> None:
+        """See Answered. What follows from these answers is made and sent then."""
+        super().answered(responses, now_ms)
+        self._seeks = max(self.moved.values(), default=self._seeks)
 
     def turned(self, now_ms: int) -> None:
         """The background thread looks for answers, once in a turn."""
@@ -83,7 +90,8 @@ class Requests(Answered):
                 self._check_leave(request, now_ms)
         if isinstance(request, OffsetCommitRequest):
             self.committed_ms = now_ms
-            self.moved.clear()
+            for partition in [partition for partition, seek in self.moved.items() if seek <= self._seeks]:
+                del self.moved[partition]  # the others may have been sought since it was made
         assert not isinstance(request, HeartbeatRequest) or self.in_round() != "JoinGroup", (
             "Heartbeat while JoinGroup is unanswered (rule H3)"
         )
@@ -144,7 +152,7 @@ class Requests(Answered):
             assert self._scenario.commits_as_nobody, "a commit without a membership (rule C2)"
             return
         # Who leaves gives its round up, and its callback may commit as whom it was before (rule L3; Java's fails).
-        leaves = isinstance(request, OffsetCommitRequest) and bool(self.doing or self.leaving)
+        leaves = isinstance(request, OffsetCommitRequest) and bool(self.doing or self.leaving or self.closes_meanwhile)
         kept = isinstance(request, OffsetCommitRequest) and identity == self._given_up_as
         assert kept or identity in self._maybe, (
             f"{api} as {identity}, when it has become {self._identity} (rules J9, M1)"

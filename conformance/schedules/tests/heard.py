@@ -67,9 +67,13 @@ class Heard:
     """What one member sends and is answered, at `at_ms`."""
 
     def __init__(
-        self, assignor: str = "cooperative-sticky", leads: bool = False, calls: tuple[str, ...] = ("poll", "commit one")
+        self,
+        assignor: str = "cooperative-sticky",
+        leads: bool = False,
+        calls: tuple[str, ...] = ("poll", "commit one"),
+        at_once: bool = True,
     ) -> None:
-        self.requests = Requests(replace(CALM, assignors=(assignor,), leads=leads, calls=calls))
+        self.requests = Requests(replace(CALM, assignors=(assignor,), leads=leads, calls=calls), at_once)
         self.assignor = assignor
         self.requests.finding.is_needed = True
         self.there: set[str] = set()

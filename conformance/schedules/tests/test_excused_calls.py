@@ -12,6 +12,7 @@ from groupspec.conformance.schedules.answers import SLOW
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.outcomes import CALL_MS
+from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.tests.heard import (
     CALM,
     LIMIT_MS,
@@ -24,8 +25,9 @@ from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import KafkaTimeoutError
 from groupspec.impl.core.events import COORDINATOR, SendRequest
-from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest
+from groupspec.impl.core.messages import OffsetAndMetadata, OffsetCommitRequest, TopicPartition
 from groupspec.impl.listener import NoListener
+from groupspec.impl.records import ConsumerRecords
 from groupspec.impl.scheduling import ScheduledRuntime
 
 SLOWLY: dict[str, tuple[tuple[str, ...], int, int, bool]] = {
@@ -143,6 +145,46 @@ def test_X2_who_subscribes_after_an_unsubscribe_that_was_out_of_time_is_a_new_me
         assert (world.requests.leaving, choosing.has_unsubscribed) == (inside, inside)
 
     expect(work, None)
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_C1_who_leaves_and_joins_in_a_poll_may_hear_of_an_assignment_as_it_leaves_again(joins: bool) -> None:
+    """Schedule 1000896: the application's thread is held up, just before the callback, for a whole poll interval."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, CALM)
+        reading = Reading(runtime, world.scenario, world.requests, world.ledger, world.outcomes, world.questions)
+
+        def polled() -> None:
+            if joins:
+                world.requests.rounds.begins((), (), runtime.now_ms())
+            world.requests.left = True
+            assert reading.began_outside() != joins
+
+        world.requests.left = True
+        reading.poll(Polls(polled), 0)
+
+    expect(work, None)
+
+
+class Polls(Consumer):
+    """Does this in its poll(), and nothing else."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+
+    def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> ConsumerRecords:
+        """Returns nothing."""
+        self._act()
+        return ConsumerRecords([])
+
+    def subscription(self) -> set[str]:
+        """None."""
+        return set()
+
+    def assignment(self) -> set[TopicPartition]:
+        """None."""
+        return set()
 
 
 class Chooses(Consumer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from msgspec import structs
 
@@ -16,7 +18,7 @@ from groupspec.conformance.schedules.tests.heard import (
     Heard,
     join_group,
 )
-from groupspec.conformance.schedules.times import SETTINGS, Times
+from groupspec.conformance.schedules.times import LOOK_MS, SETTINGS, Times
 from groupspec.impl.core.messages import (
     ErrorCode,
     FindCoordinatorRequest,
@@ -146,6 +148,50 @@ def test_K1_an_assignment_that_comes_after_its_coordinator_has_gone_was_never_ha
             heard.joins("orders")
 
 
+WAITING: dict[str, tuple[bool, bool, int, str]] = {
+    "it waits for its turn": (False, False, 0, "excused"),
+    "it is taken at once": (True, False, 0, "accused"),
+    "it has had its turn": (False, False, LOOK_MS + 1, "accused"),
+    "the listener was told of it": (False, True, 0, "accused"),
+}
+"""How -> whether answers are taken at once, whether it is owned, how much later the coordinator is given up."""
+
+
+@pytest.mark.parametrize("waits", WAITING)
+def test_K1_an_assignment_that_waits_for_its_turn_as_its_coordinator_is_given_up_was_never_had(waits: str) -> None:
+    """Schedule 1000311 of the heartbeat design: its thread finds the session over before it can see the answer."""
+    at_once, owned, later_ms, verdict = WAITING[waits]
+    heard = Heard("sticky", at_once=at_once)
+    heard.requests.times.is_polling = True
+    found = FindCoordinatorResponse(ErrorCode.NONE, 2, "localhost", 9093)
+    heard.takes((heard.sends(FindCoordinatorRequest("billing"), "any"), found))
+    heard.takes((heard.joins("orders"), JoinGroupResponse(ErrorCode.NONE, 1, "sticky", "other", "m")))
+    heard.at_ms += SETTINGS["session_timeout_ms"]
+    share = (PLACE,)
+    heard.takes((heard.sends(SYNC), SyncGroupResponse(ErrorCode.NONE, encode_assignment(Assignment(share)))))
+    heard.requests.claims.owned = {*share} if owned else set()
+    heard.at_ms += later_ms
+    heard.requests.disconnected(heard.at_ms)
+    heard.takes((heard.sends(FindCoordinatorRequest("billing"), "any"), found))
+    heard.requests.rounds.may_come(heard.at_ms)
+    with nullcontext() if verdict == "excused" else pytest.raises(AssertionError, match="sticky, it had"):
+        heard.joins("orders")
+
+
+@pytest.mark.parametrize("seeks", [{1}, {2}, {1, 2}])
+def test_M8_a_commit_that_was_made_before_a_seek_may_be_sent_after_it(seeks: set[int]) -> None:
+    """Schedule 1002628: both while the same answers are worked off. The one before them the commit covers."""
+    heard = Heard()
+    heard.stable()
+    for seek in (1, 2):
+        if seek in seeks:
+            heard.requests.moved[PLACE] = seek
+        if seek == 1:
+            heard.takes()
+    heard.sends(OffsetCommitRequest("billing", 1, "m", None, {}))
+    assert (PLACE in heard.requests.moved) == (2 in seeks)
+
+
 @pytest.mark.parametrize("dropped", [True, False])
 def test_J2_who_has_dropped_an_assignment_with_its_coordinator_joins_again(dropped: bool) -> None:
     """Without anything else that has called for it."""
@@ -166,6 +212,19 @@ def test_J2_who_has_dropped_an_assignment_with_its_coordinator_joins_again(dropp
     else:
         with pytest.raises(AssertionError, match="nothing has called for"):
             heard.joins("orders")
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_M7_who_is_closed_by_another_thread_may_commit_in_the_round_that_it_gives_up(closes: bool) -> None:
+    """Schedule 962 of the heartbeat design: the callback of that close() commits, as that of its own would."""
+    heard = Heard()
+    heard.stable()
+    heard.requests.rounds.may_come(heard.at_ms)
+    heard.takes((heard.joins("orders"), JoinGroupResponse(ErrorCode.NONE, 1, heard.assignor, "other", "m")))
+    heard.sends(SYNC)
+    heard.requests.closes_meanwhile = closes
+    with nullcontext() if closes else pytest.raises(AssertionError, match="rules J1, M7"):
+        heard.sends(OffsetCommitRequest("billing", 1, "m", None, {}))
 
 
 @pytest.mark.parametrize("leaves", [True, False])
