@@ -52,12 +52,16 @@ class Validation:
     def right(self, leader: int, wanted: Mapping[TopicPartition, Position]) -> dict[TopicPartition, Position]:
         """Those of these positions that this leader may be asked for, as far as is known; it is asked about others."""
         unsure = {partition: position for partition, position in wanted.items() if self._is_unsure(partition, position)}
+        if not unsure:
+            return dict(wanted)
         self._compare(leader, unsure)
         return {partition: position for partition, position in wanted.items() if partition not in unsure}
 
     def _is_unsure(self, partition: TopicPartition, position: Position) -> bool:
+        if position.leader_epoch < 0:
+            return False
         present = self._metadata.leader_and_epoch(partition)
-        return position.leader_epoch >= 0 and present.epoch >= 0 and position.read_from != present
+        return present.epoch >= 0 and position.read_from != present
 
     def _compare(self, leader: int, unsure: Mapping[TopicPartition, Position]) -> None:
         asked = {partition: known for each in self._under_way.values() for partition, known in each.items()}
