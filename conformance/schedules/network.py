@@ -1,6 +1,6 @@
 """A network in memory in which answers race: with each other, with timers, and with what the application does.
 
-Only those of one connection keep their order.
+Only those of one connection keep their order: each has a queue, and a thread that answers what is in it.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import ClassVar
 
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import Response
-from groupspec.impl.runtime import EventCount
+from groupspec.impl.runtime import Queue
 from groupspec.impl.scheduling import ScheduledRuntime
 from groupspec.impl.scripted import api_of
 from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
@@ -21,6 +22,10 @@ from groupspec.impl.threads.memory_transport import MemoryTransport, Waiting
 
 class CannotSend(OSError):
     """The network can't take a request: what raises it is a defect, and ends the thread that sends."""
+
+
+class End:
+    """What comes last over a connection."""
 
 
 class RacingTransport(MemoryTransport):
@@ -40,8 +45,7 @@ class RacingTransport(MemoryTransport):
         self._sent_of: Counter[str] = Counter()
         self.broken_ms: list[int] = []
         self.broken_in: list[str] = []
-        self._arrived = EventCount(runtime, "requests at the brokers")
-        self._served: set[str | int] = set()
+        self._arrived: dict[str | int, Queue[SendRequest | End]] = {}  # by connection
         self._requests = requests
         self._broken: AssertionError | None = None
         self.serve: Callable[[SendRequest], Response | None] = lambda _: None
@@ -76,15 +80,14 @@ class RacingTransport(MemoryTransport):
         with self._news:
             self.sent.append(request)
             self._waiting[request.request_id] = Waiting(request, now_ms + request.timeout_ms)
-        if request.node not in self._served:
-            self._served.add(request.node)
-            self._runtime.thread(lambda: self._serve(request.node), f"connection to {request.node}").start()
-        self._arrived.advance()
+        if request.node not in self._arrived:
+            self._connect(request.node)
+        self._arrived[request.node].put(request)
 
     def close(self, timeout_ms: int) -> None:
         """See Transport. The connections end."""
         super().close(timeout_ms)
-        self._arrived.advance()
+        self._end()
 
     def expect_whole(self) -> None:
         """At the end, when the connections that would have told it may be gone. Raises AssertionError."""
@@ -98,19 +101,20 @@ class RacingTransport(MemoryTransport):
             yield
         except AssertionError as wrong:
             self._broken = wrong
-            self._arrived.advance()
+            self._end()
 
-    def _serve(self, node: str | int) -> None:
-        taken: set[int] = set()
-        while True:
-            seen = self._arrived.value()
+    def _connect(self, node: str | int) -> None:
+        arrived = self._arrived[node] = Queue(self._runtime, f"requests to {node}")
+        self._runtime.thread(partial(self._serve, arrived), f"connection to {node}").start()
+
+    def _end(self) -> None:
+        for arrived in tuple(self._arrived.values()):
+            arrived.put(End())
+
+    def _serve(self, arrived: Queue[SendRequest | End]) -> None:
+        """Answer what comes over one connection, in its order, but for what the member has given up before."""
+        while isinstance(request := arrived.get(None), SendRequest) and not self.closed:
             self.expect_whole()
-            if self.closed:
-                return
-            new = [sent for sent in self.unanswered() if sent.node == node and sent.request_id not in taken]
-            if not new:
-                self._arrived.wait(seen, None)
-                continue
-            taken.add(new[0].request_id)
-            if (response := self.serve(new[0])) is not None:
-                self.answer(new[0].request_id, response)
+            if request.request_id in self._waiting and (response := self.serve(request)) is not None:
+                self.answer(request.request_id, response)
+        self.expect_whole()

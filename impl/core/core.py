@@ -53,6 +53,11 @@ class Core(Parts):
         super().__init__(config, subscription, trace)
         self.connection.attach(self)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has come to its end: `Closed` is among the outputs so far."""
+        return self.leaving.closed
+
     def handle(self, event: InputEvent, now_ms: int) -> list[Output]:
         """Take one event. UnsolicitedResponse: an answer to nothing; nothing has changed then."""
         self.context.begin(now_ms)

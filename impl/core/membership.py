@@ -186,11 +186,11 @@ class Membership(Rebalance):
             self.rejoin_needed
             and not self.leaving
             and not self.awaiting_poll
-            and self._subscription.is_resolved()
             and self._is_prepared()
             and self._joining.is_idle()
             and not self._context.timers.is_armed("join_backoff")
             and self._connection.is_known
+            and self._subscription.is_resolved()
         )
 
     def _is_prepared(self) -> bool:

@@ -168,8 +168,8 @@ class BackgroundDriver:
     def _run(self) -> None:
         failure: Exception | None = None
         try:
-            while not self._ended and not self._must_end:
-                self._turn()
+            while not self._must_end and self._turn():
+                pass
         except Exception as error:
             error.add_note("this ended the background thread; after it has been reported a poll() starts it again")
             failure = error
@@ -188,20 +188,21 @@ class BackgroundDriver:
             if self._abandoned:
                 self._transport.close(0)
 
-    def _turn(self) -> None:
-        """Once round: what an earlier turn left, events, time, network."""
+    def _turn(self) -> bool:
+        """Once round: what an earlier turn left, events, time, network. Whether another one follows."""
         self._carry_out()
         while self._responses:
             self._give(self._responses.popleft())
-        while not self._ended and (event := self._server_events.get()) is not None:
+        while not self.core.is_closed and (event := self._server_events.get()) is not None:
             self._take(event)
         self._outputs += self.core.advance(self._runtime.now_ms())
         self._carry_out()
         if self._changed:  # once a turn: the polling thread looks what there is for it
             self._changed = False
             self._event_count.advance()
-        if not self._ended:
+        if not self.core.is_closed:
             self._responses += self._transport.poll(self._wait_ms())
+        return not self.core.is_closed
 
     def _wait_ms(self) -> int:
         deadline_ms = self.core.next_deadline_ms()

@@ -65,8 +65,10 @@ class MemoryTransport:
     def poll(self, timeout_ms: int) -> list[ResponseReceived]:
         """Wait for answers, a wake, or the time limit of a request."""
         with self._news:
-            limits_ms = [waiting.deadline_ms - self._runtime.now_ms() for waiting in self._waiting.values()]
-            self._news.wait_for(lambda: self._ready or self._woken, max(0, min([timeout_ms, *limits_ms])))
+            if self._waiting:
+                limit_ms = min(waiting.deadline_ms for waiting in self._waiting.values())
+                timeout_ms = min(timeout_ms, limit_ms - self._runtime.now_ms())
+            self._news.wait_for(lambda: self._ready or self._woken, max(0, timeout_ms))
             self._expire()
             self._woken = False
             ready, self._ready = self._ready, []
