@@ -7,20 +7,21 @@ close(). A poll returns one message.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from threading import get_ident
 
 import confluent_kafka
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, kafka_settings, main
-from groupspec.conformance.wire.protocol import Partition
+from groupspec.conformance.wire.protocol import CallbackName, Partition
 
 UNSUBSCRIBED_WITHIN_S = 5.0
 
 
 class ClientError(Exception):
-    """An error that librdkafka reported as a message or to its error callback."""
+    """An error of the client's: librdkafka reported it, as a message or to its error callback, or a callback met it."""
 
 
 class ConfluentKafka(Harness):
@@ -65,10 +66,32 @@ class ConfluentKafka(Harness):
         """Subscribe, with a listener."""
         self.consumer.subscribe(
             topics,
-            on_assign=lambda _, partitions: self.assigned(partitions),
-            on_revoke=lambda _, partitions: self.revoked(partitions),
-            on_lost=lambda _, partitions: self.lost(partitions),
+            on_assign=self._listening("partitions_assigned", self.assigned),
+            on_revoke=self._listening("partitions_revoked", self.revoked),
+            on_lost=self._listening("partitions_lost", self.lost),
         )
+
+    def _listening(
+        self, name: CallbackName, tell: Callable[[list[TopicPartition]], None]
+    ) -> Callable[[Consumer, list[TopicPartition]], None]:
+        """A callback of the listener.
+
+        Before 2.13.0 the interpreter still has what one callback raised pending when the same poll() calls the next
+        (confluent-kafka-python #865). The next one's first call of a function in C fails with a SystemError for it,
+        whatever the application does: so this calls such a function first, before anything has been told, and tells of
+        a callback that raised.
+        """
+
+        def called(_: Consumer, partitions: list[TopicPartition]) -> None:
+            try:
+                get_ident()
+            except SystemError as pending:
+                self.callback_begins(name, partitions)
+                self.output.say(protocol.CallbackReturned(callback=name, raised=True))
+                raise ClientError(f"{name} was called with an exception pending: {pending}") from pending
+            tell(partitions)
+
+        return called
 
     def subscribe_to_pattern(self, pattern: str) -> None:
         """The same to all topics that match: to librdkafka what begins with a ^."""

@@ -1,0 +1,72 @@
+"""The harness of confluent-kafka tells of a callback that the client calls with another one's exception pending."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.harnesses.base import ListenerFailure
+from groupspec.conformance.wire.protocol import Event, Partition
+
+pytest.importorskip("confluent_kafka")
+from groupspec.conformance.wire.harnesses import confluent_kafka_client as harness
+
+PARTITIONS: Final = [Partition("orders", 0)]
+
+
+class Told:
+    """What a harness says."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def say(self, event: Event) -> None:
+        self.events.append(event)
+
+
+class Owning:
+    """A consumer that owns nothing yet."""
+
+    def assignment(self) -> list[Partition]:
+        return []
+
+
+def of_confluent(told: Told) -> harness.ConfluentKafka:
+    """The harness, of a client that owns nothing."""
+    made = harness.ConfluentKafka(told)
+    made.consumer = Owning()
+    return made
+
+
+def test_a_callback_that_met_another_ones_exception_is_told_as_the_clients_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def with_an_exception_pending() -> int:
+        raise SystemError("returned a result with an exception set") from ListenerFailure("partitions_lost raises")
+
+    told = Told()
+    client = of_confluent(told)
+    monkeypatch.setattr(harness, "get_ident", with_an_exception_pending)
+    with pytest.raises(harness.ClientError, match="pending") as raised:
+        client._listening("partitions_assigned", client.assigned)(client.consumer, PARTITIONS)
+    client.error(raised.value, "poll")
+    assigned, returned, error = told.events
+    assert isinstance(assigned, protocol.PartitionsAssigned)
+    assert assigned.partitions == PARTITIONS
+    assert isinstance(returned, protocol.CallbackReturned)
+    assert returned.raised
+    assert isinstance(error, protocol.ErrorRaised)
+    assert error.harness_line == "", "the client's doing, not the harness's"
+
+
+def test_a_mistake_of_the_harness_in_a_callback_is_still_its_own() -> None:
+    told = Told()
+    client = of_confluent(told)
+    client.callback_s = "long"  # type: ignore[assignment]
+    with pytest.raises(TypeError) as raised:
+        client._listening("partitions_assigned", client.assigned)(client.consumer, PARTITIONS)
+    client.error(raised.value, "poll")
+    assert isinstance(told.events[-1], protocol.ErrorRaised)
+    assert told.events[-1].harness_line.startswith("base.py:")
