@@ -32,6 +32,7 @@ from groupspec.impl.core.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
+    OffsetCommitRequest,
     SyncGroupRequest,
 )
 
@@ -180,14 +181,27 @@ def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
         yield held_if(not old, right, wrong, at_us)
 
 
+def asked_as_given(request: Exchange, join: Exchange) -> bool:
+    """Whether a Heartbeat or OffsetCommit was sent after a JoinGroup's answer, and with the member id from there."""
+    given, asked = join.answered(JoinGroupResponse), request.request.message
+    assert given is not None
+    assert isinstance(asked, (HeartbeatRequest, OffsetCommitRequest))
+    return request.sent_us >= join.told_us and asked.member_id == given.member_id
+
+
 @checks("J9")
 def a_late_refusal_is_about_the_past(history: History) -> Iterator[Finding]:
-    """Something was refused while a JoinGroup was out that was sent after it: the answer to that JoinGroup counts."""
+    """Something was refused while a JoinGroup was out that was sent after it: the answer to that JoinGroup counts.
+
+    Nothing can be said where what the client then sent with the id from that answer was refused as well.
+    """
     for join in history.of("JoinGroup"):
         earlier = history.of("Heartbeat", "OffsetCommit")
         late = [e for e in earlier if e.sent_us < join.sent_us <= e.told_us <= join.told_us and e.error in NO_MEMBER]
         then = next((e for e in history.of("JoinGroup", "SyncGroup") if e.sent_us >= join.told_us), None)
         if not late or then is None or join.error not in ("NONE", "MEMBER_ID_REQUIRED"):
+            continue
+        if any(e.error in NO_MEMBER and asked_as_given(e, join) and e.told_us <= then.sent_us for e in earlier):
             continue
         if join.error == "NONE":
             counts = then.api == "SyncGroup"

@@ -19,6 +19,28 @@ def refused_too_late() -> WireRun:
     return story
 
 
+def named_too_late(member_id: str = ME) -> WireRun:
+    """The same of an old identity; the answer to JoinGroup gives another id, and the next JoinGroup has it."""
+    story = WireRun()
+    first_round(story)
+    story.heartbeat(190, 1, "UNKNOWN_MEMBER_ID", ms=20)
+    story.join(200, -1, member_id="", error="MEMBER_ID_REQUIRED", ms=30)
+    story.join(250, 2, member_id=member_id)
+    story.sync(252, 2)
+    return story
+
+
+def forgotten(story: WireRun) -> None:
+    """The next JoinGroup has no id."""
+    story.entries = named_too_late("").entries
+
+
+def refused_anew(story: WireRun) -> None:
+    """It has none, and a Heartbeat that had the new one was refused before."""
+    forgotten(story)
+    story.heartbeat(240, 1, "UNKNOWN_MEMBER_ID")
+
+
 def refused_in_passing(error: str = "REBALANCE_IN_PROGRESS") -> WireRun:
     """A JoinGroup in mid-life is refused, and the next one is not."""
     story = WireRun()
@@ -77,6 +99,7 @@ def raises(story: WireRun, at_ms: float) -> None:
 
 ROWS: Final[tuple[Row, ...]] = (
     ("J9", "a second JoinGroup in the place of SyncGroup", refused_too_late, lambda s: s.join(231.5, 3)),
+    ("J9", "the id that was given is forgotten", named_too_late, forgotten),
     (
         "J4",
         "the identity goes",

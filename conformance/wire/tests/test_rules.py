@@ -424,6 +424,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
       for rule in ("S3", "O1")),
     ("P1", "who has left in the middle of a poll (P2) does not leave again", stories.expiry,
      both(drop("LeaveGroup"), drop("Heartbeat", 1_400, 3_500), lambda s: s.leave(1_400))),
+    # librdkafka heartbeats with the id that JoinGroup was given, and the generation before: that is a refusal anew
+    ("J9", "the id that was given was refused, too", stories_of_latecomers.named_too_late,
+     stories_of_latecomers.refused_anew),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance,
      both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
