@@ -12,7 +12,7 @@ from typing import Final
 from groupspec.conformance.schedules.answers import REFUSALS
 from groupspec.conformance.schedules.asking import EVERYTHING, Asking
 from groupspec.conformance.schedules.claims import Claims
-from groupspec.conformance.schedules.finding import COORDINATOR_IS_GONE, Finding
+from groupspec.conformance.schedules.finding import COORDINATOR_IS_GONE, OF_A_COMMIT, Finding
 from groupspec.conformance.schedules.rounds import Rounds
 from groupspec.conformance.schedules.scenario import ASKS_TOPICS, Scenario
 from groupspec.conformance.schedules.times import LOOK_MS, SETTINGS, Times
@@ -140,6 +140,8 @@ class Answered:
         is_late = isinstance(request, HeartbeatRequest) and self._may_join()
         if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
+        if isinstance(request, OffsetCommitRequest) and errors & OF_A_COMMIT and self._waits_for_commit(request):
+            self.finding.gone()
         if self._counts(request):
             fences = ErrorCode.FENCED_INSTANCE_ID in errors and not self._gives_up
             self.maybe_fenced |= fences and (self._drops or self._may_be_given_up(request))
@@ -218,6 +220,14 @@ class Answered:
         """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
         ends = self.doing == "close" or self.closes_meanwhile or self._scenario.timers_race
         return ends and isinstance(request, OffsetCommitRequest)
+
+    def _waits_for_commit(self, request: OffsetCommitRequest) -> bool:
+        """Whether it has certainly not given this commit up: it had no time limit, and nothing has ended meanwhile."""
+        scenario = self._scenario
+        ended = self.doing or self.leaving or self.left or self.closes_meanwhile or self._gives_up or self._drops
+        if ended or scenario.timers_race or {"commit", "commit one", "commit nothing"} & scenario.all_calls:
+            return False
+        return scenario.manual or (self._counts(request) and self.rounds.share is not None)
 
     def _may_have_left(self) -> bool:
         """Who unsubscribes gives its round up; a static member says nothing when its poll interval is over."""
@@ -300,7 +310,7 @@ def _leaves(sent: SendRequest) -> bool:
 
 def _errors(response: Response) -> set[ErrorCode]:
     """All that it says, of the whole and of its parts."""
-    of_parts = (getattr(response, name, {}) for name in ("errors", "offsets", "partitions"))
+    of_parts = (getattr(response, name, {}) for name in ("errors", "offsets", "partitions", "ends"))
     parts = [part for parts in of_parts for part in parts.values()]
     parts += getattr(response, "topics", ())
     return {getattr(response, "error", ErrorCode.NONE), *(getattr(part, "error", part) for part in parts)}

@@ -82,7 +82,7 @@ class Application:
         self.deserialize = self._reading.deserialize if scenario.deserializes else None
         self.closed = False
         requests.claims.owned, requests.moved = self.ledger.owned, self.ledger.moved
-        self.ledger.begins_anew = requests.asking.begins_anew
+        self.ledger.begins_anew, requests.asking.places = requests.asking.begins_anew, self.ledger.next
         group.hears = self.hears
 
     # The listener -----------------------------------------------------------------------------------------------------

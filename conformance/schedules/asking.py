@@ -8,7 +8,7 @@ J8   Metadata are asked for of topics that the application, or its group, wants;
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from groupspec.conformance.schedules.answers import LEADER_IS_ANOTHER
@@ -56,6 +56,7 @@ class Asking:
     Attributes:
         subscribed: The topics that the application may want, with EVERYTHING if by pattern.
         inquired: Partitions and timestamps that it has asked about.
+        places: Where the application goes on, of each partition that it owns; None: that is not known.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool) -> None:
@@ -71,6 +72,8 @@ class Asking:
         self._failures = self._metadata_ms = 0  # Metadata in vain, one after the other, and when the last one failed
         self.subscribed = frozenset({*scenario.topics, *([EVERYTHING] if scenario.pattern else [])})
         self.inquired: set[tuple[TopicPartition, int]] = set()
+        self._inquiries: list[tuple[int, set[tuple[TopicPartition, int]]]] = []  # until when each of them may go on
+        self.places: Mapping[TopicPartition, int | None] = {}
         self._wanted: list[tuple[int, frozenset[str]]] = [(0, self.subscribed)]
         self._begun: frozenset[str] = frozenset()  # what was wanted when the last poll() began, however that ends
 
@@ -83,6 +86,11 @@ class Asking:
             self._brought.pop(partition, None)
             if not self._in_network:
                 self._unsettled.add(partition)
+
+    def inquires(self, asked: set[tuple[TopicPartition, int]], until_ms: int) -> None:
+        """The application asks, in a call that ends by then; if something interrupts it, its question goes on."""
+        self.inquired |= asked
+        self._inquiries.append((until_ms, asked))
 
     def turns(self) -> None:
         """It looks for answers: whatever it has decided on has been sent."""
@@ -135,6 +143,8 @@ class Asking:
             assert not again, f"{again} are fetched again, and are here (rule O5)"
         if isinstance(request, OffsetFetchRequest) and "committed" not in scenario.all_calls:
             self._expect_once(request, unanswered)
+        if isinstance(request, ListOffsetsRequest) and self._at_once and not scenario.elects_ms:
+            self._expect_wanted(request, now_ms)
         if isinstance(request, MetadataRequest) and not scenario.leads:
             asked = {EVERYTHING} if request.topics is None else set(request.topics)
             foreign = asked - self._may_want(owned, now_ms)
@@ -142,6 +152,25 @@ class Asking:
             foreign -= {EVERYTHING} if "topics" in scenario.all_calls else set()
             assert not foreign, f"Metadata of {foreign}, which nobody wants any more (rule J8)"
         self._expect_leader(request, unanswered, now_ms)
+
+    def _expect_wanted(self, request: ListOffsetsRequest, now_ms: int) -> None:
+        """A call asks, or there is no position: nobody goes on with a question when its call is out of time.
+
+        In the heartbeat design what a wakeup has interrupted ends when a later call looks at the time (`Calls._await`).
+        """
+        asked: set[tuple[TopicPartition, int]] = set()
+        for until_ms, questions in self._inquiries:
+            asked |= questions if now_ms <= until_ms else set()
+        known = {tp for tp, at in self.places.items() if at is not None and tp not in self._unsettled}
+        unwanted = {tp for tp, timestamp in request.timestamps.items() if (tp, timestamp) not in asked and tp in known}
+        unwanted |= {tp for tp, timestamp in request.timestamps.items() if self._was_asked_for(tp, timestamp, asked)}
+        assert not unwanted, f"ListOffsets of {unwanted}, which nobody waits for any more (rules L2, O1)"
+
+    def _was_asked_for(self, partition: TopicPartition, timestamp: int, asked: set[tuple[TopicPartition, int]]) -> bool:
+        """By a call that is over; and nobody needs a position of what is not subscribed to."""
+        foreign = partition.topic not in self.subscribed and partition not in self.places
+        question = (partition, timestamp)
+        return foreign and EVERYTHING not in self.subscribed and question in self.inquired - asked
 
     def _expect_once(self, request: OffsetFetchRequest, unanswered: Iterable[SendRequest]) -> None:
         for other in unanswered:

@@ -29,6 +29,9 @@ COORDINATOR_IS_GONE: Final = {
     ErrorCode.DISCONNECTED,
     ErrorCode.TIMED_OUT,
 }
+OF_A_COMMIT: Final = COORDINATOR_IS_GONE | {ErrorCode.REQUEST_TIMED_OUT}
+"""After these the coordinator is looked for before the next commit goes out (OffsetCommitResponseHandler.handle)."""
+
 LIVES: Final = {ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS}
 """Answers of a coordinator that takes this member for one."""
 

@@ -58,7 +58,9 @@ from groupspec.impl.scripted import ScriptedCoordinator, api_of
 
 FIRST_COMMITTED: Final = 10
 ENDS: Final = {-2: RESETS["earliest"], -1: RESETS["latest"]}
-"""By the timestamps of ListOffsets."""
+"""By the timestamps of ListOffsets; the end as it is at first."""
+
+BEGINNING, END = sorted(ENDS)
 
 MOMENTS: Final = {1_000: 40, 10**12: -1}
 """Times, and the offset of the first record that is not older; -1: there is none."""
@@ -275,10 +277,12 @@ class RacingGroup:
     def _listed_at(self, request_id: int, partition: TopicPartition, timestamp: int) -> ListedOffset:
         if timestamp in MOMENTS:
             return ListedOffset(MOMENTS[timestamp], timestamp_ms=timestamp)
-        offset, asked = ENDS[timestamp], (partition, timestamp) in self.asked
+        asked = (partition, timestamp) in self.asked
+        offset = self.logs.end() if timestamp == END else ENDS[timestamp]
         may_be_reset = partition.partition in self._scenario.fresh or bool(self.logs.anew(partition))
         assert asked or may_be_reset, f"{partition} is reset although an offset is committed (rule O1)"
-        assert asked or offset == RESETS.get(self._scenario.reset), f"{partition} is reset to the wrong end (rule O6)"
+        is_policy = ENDS[timestamp] == RESETS.get(self._scenario.reset)
+        assert asked or is_policy, f"{partition} is reset to the wrong end (rule O6)"
         self._may_begin(request_id, partition, offset)
         return ListedOffset(offset)
 

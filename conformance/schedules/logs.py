@@ -43,6 +43,9 @@ HOLE_EACH: Final = 5
 RESETS: Final = {"earliest": 3, "latest": 90}
 """Where each reset policy has a partition begin."""
 
+GROWS_MS: Final = 100
+"""Each time so long a record is written to each partition: what was its end is not the answer any more."""
+
 FAR: Final = 1_000_000
 """An offset that nobody reaches."""
 
@@ -103,6 +106,11 @@ class Logs:
         has_changed = self._parting is not None
         again = 0 < scenario.elects_again_ms <= self._now_ms
         return int(not self._is_anew(topic)) if scenario.remakes else int(has_changed) + again
+
+    def end(self, at_ms: int | None = None) -> int:
+        """Of each partition, at that time, or as of this answer. With elections it stays: then truncations count."""
+        written = 0 if self._scenario.elects_ms else (self._now_ms if at_ms is None else at_ms) // GROWS_MS
+        return RESETS["latest"] + written
 
     def leader(self, topic: str) -> int:
         """The broker that leads its partitions, where one leads all."""

@@ -1,7 +1,7 @@
 """How an application parts from its group: unsubscribe(), and close() in each of its ways.
 
 L1   Both leave the group, as long as its coordinator is known: nobody looks for one in order to leave it
-     (AbstractCoordinator.maybeLeaveGroup).
+     (AbstractCoordinator.maybeLeaveGroup), nor in order to commit nothing.
 L2   close() ends within its timeout, whatever the network does, and does not wait where nothing is to come: for the
      commit, and the coordinator that it needs, then for what is under way (ConsumerCoordinator.close, which asks for a
      coordinator as long as commits are pending, and AbstractCoordinator.close: "if coordinator is not known, requests
@@ -110,6 +110,7 @@ class Parting:
         limit_ms = LIMITS_MS.get(ending, CLOSE_MS)
         began_ms, in_callbacks_ms = self._runtime.now_ms(), self._questions.in_callbacks_ms
         commits = self._may_commit()
+        self._requests.ends_with_commit, self._requests.closes_ms = self._has_to_commit(), began_ms
         self._group.closes()
         with self._questions.limited("close()", limit_ms), self._leaving("close()"):
             endings[ending]()
@@ -125,6 +126,18 @@ class Parting:
         scenario = self._scenario
         woken = any(what == "wakeup" for what, _ in scenario.others)  # and a commit that was waited for goes on
         return (scenario.auto_commit and bool(self._ledger.owned)) or scenario.commits_async or woken
+
+    def _has_to_commit(self) -> bool:
+        """Whether it has: of a partition where nothing was returned or sought only what a reset has found.
+
+        Nobody looks for a coordinator in order to commit nothing (KAFKA-13717).
+        """
+        owned, scenario = self._ledger.owned, self._scenario
+        if not self._may_commit() or scenario.commits_async or scenario.others or scenario.logs_change:
+            return self._may_commit()
+        known, kept = self._ledger.known(), not scenario.commits_fail
+        left = {tp for tp in owned if tp.partition in scenario.fresh or scenario.seeks}
+        return bool(left) or any(not kept or at != self._group.known(tp) for tp, at in known.items() if tp in owned)
 
     def _expect_nothing_waited_for(self, began_ms: int, in_callbacks_ms: int, commits: bool) -> None:
         """A close() without a commit ends with its callbacks, or when the group has answered that it leaves.

@@ -88,6 +88,14 @@ class Questions:
             case "group_metadata":
                 self._ask_who_it_is(consumer)
 
+    def now_ms(self) -> int:
+        """The time."""
+        return self._runtime.now_ms()
+
+    def ends_ms(self) -> int:
+        """By when a call ends that begins now."""
+        return self._runtime.now_ms() + (self.limit_ms or DEFAULT_MS)
+
     def _is_settled(self) -> bool:
         """Whether nothing goes because of other topics: nobody looks for the position of what goes."""
         return self._scenario.manual or self._requests.rounds.topics == self._requests.asking.subscribed

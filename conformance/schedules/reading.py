@@ -87,12 +87,13 @@ class Reading:
         self._requests.times.poll_begins(self.began_ms)
         self._requests.asking.polls(owned)
         records: list[ConsumerRecord] = []
+        idle = self._requests.leaving  # an unsubscribe() that was out of time may be done now
         try:
+            idle |= not (consumer.subscription() or consumer.assignment())
             records = consumer.poll(timeout_ms)
         except CHOOSE as error:
             problem = error
         except KafkaError as error:
-            idle = not (consumer.subscription() or consumer.assignment())
             self._outcomes.expect_of_poll(error, idle, self._requests)
             raise
         finally:

@@ -15,6 +15,7 @@ from groupspec.conformance.schedules.times import LOOK_MS, SETTINGS
 from groupspec.impl.core.events import COORDINATOR, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     FetchRequest,
+    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -41,12 +42,15 @@ class Requests(Answered):
         committed_ms: When it has last sent a commit.
         moved: What the application has sought since that was made, and with which of its seeks.
         released_ms: When the last callback for what goes has ended.
+        ends_with_commit: Whether a close() that is under way may have anything to commit.
+        closes_ms: When that has begun.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool = True) -> None:
         super().__init__(scenario, at_once)
         self._rates = Rates()
-        self.committed_ms = self.released_ms = 0
+        self.committed_ms = self.released_ms = self.closes_ms = 0
+        self.ends_with_commit = True
         self.moved: dict[TopicPartition, int] = {}
         self._seeks = 0  # before the answers that are being worked off
 
@@ -88,6 +92,11 @@ class Requests(Answered):
                 self._check_generation(request, now_ms)
             case LeaveGroupRequest():
                 self._check_leave(request, now_ms)
+        # What it needed before may be on its way as the call begins.
+        in_vain = self.doing == "close" and not self.ends_with_commit and now_ms > self.closes_ms + LOOK_MS
+        assert not (in_vain and isinstance(request, FindCoordinatorRequest)) or self._scenario.timers_race, (
+            "FindCoordinator in a close() that has nothing to commit (rules L1, D7)"
+        )
         if isinstance(request, OffsetCommitRequest):
             self.committed_ms = now_ms
             for partition in [partition for partition, seek in self.moved.items() if seek <= self._seeks]:

@@ -48,6 +48,8 @@ CALM = replace(
     leads=False,
     auto_commit=False,
     manual=False,
+    elects_ms=0,
+    moves_ms=0,
 )
 
 

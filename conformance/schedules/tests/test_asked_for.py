@@ -1,0 +1,143 @@
+"""What the oracles say of what is asked for, committed and told between calls, exactly: both ways."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from groupspec.conformance.schedules.reading import Reading
+from groupspec.conformance.schedules.tests.heard import CALM, LIMIT_MS, PLACE, WHERE, Heard, World, expect
+from groupspec.conformance.schedules.times import LOOK_MS
+from groupspec.impl.consumer import Consumer
+from groupspec.impl.core.errors import IllegalStateError
+from groupspec.impl.core.events import COORDINATOR, SendRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FindCoordinatorRequest,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    TopicPartition,
+)
+from groupspec.impl.records import ConsumerRecord, ConsumerRecords
+from groupspec.impl.scheduling import ScheduledRuntime
+
+COMMIT = OffsetCommitRequest("billing", 1, "m", None, {})
+
+
+@pytest.mark.parametrize(("calls", "told"), [(("poll",), True), (("poll", "commit"), False)])
+@pytest.mark.parametrize("error", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_COORDINATOR])
+def test_D5_after_a_commit_that_nobody_gives_up_its_coordinator_is_looked_for(
+    calls: tuple[str, ...], told: bool, error: ErrorCode
+) -> None:
+    """One that is waited for may have been out of time before its answer came; then nobody looks at that."""
+    heard = Heard(calls=calls)
+    heard.stable()
+    heard.takes((heard.sends(COMMIT), OffsetCommitResponse({PLACE: error})))
+    heard.takes()
+    if told:
+        with pytest.raises(AssertionError, match="rules D4, D5"):
+            heard.sends(COMMIT)
+    else:
+        heard.sends(COMMIT)
+
+
+@pytest.mark.parametrize(("commits", "late_ms"), [(True, LOOK_MS + 1), (False, LOOK_MS + 1), (False, LOOK_MS)])
+def test_L1_nobody_looks_for_a_coordinator_in_order_to_commit_nothing(commits: bool, late_ms: int) -> None:
+    """KAFKA-13717. Schedule 1003019: a lookup may be on its way as close() begins."""
+    heard = Heard()
+    heard.requests.doing, heard.requests.ends_with_commit = "close", commits
+    heard.requests.closes_ms = heard.at_ms - late_ms
+    if commits or late_ms <= LOOK_MS:
+        heard.sends(FindCoordinatorRequest("billing"), "any")
+    else:
+        with pytest.raises(AssertionError, match="nothing to commit"):
+            heard.sends(FindCoordinatorRequest("billing"), "any")
+
+
+@pytest.mark.parametrize(("known", "late_ms", "told"), [(5, 0, False), (5, 1, True), (None, 1, False)])
+def test_L2_a_question_ends_with_its_call(known: int | None, late_ms: int, told: bool) -> None:
+    """But who has no position may need the same for that."""
+    heard = Heard()
+    heard.requests.asking.places = {PLACE: known}
+    heard.requests.asking.inquires({(PLACE, -1)}, heard.at_ms)
+    heard.at_ms += late_ms
+    if told:
+        with pytest.raises(AssertionError, match="nobody waits for any more"):
+            heard.sends(WHERE, "1")
+    else:
+        heard.sends(WHERE, "1")
+
+
+@pytest.mark.parametrize(("late_ms", "told"), [(0, False), (1, True)])
+def test_L2_a_question_about_what_nobody_reads_ends_with_its_call(late_ms: int, told: bool) -> None:
+    heard = Heard()
+    heard.requests.asking.subscribed = frozenset({"payments"})
+    heard.requests.asking.inquires({(PLACE, -1)}, heard.at_ms)
+    heard.at_ms += late_ms
+    if told:
+        with pytest.raises(AssertionError, match="nobody waits for any more"):
+            heard.sends(WHERE, "1")
+    else:
+        heard.sends(WHERE, "1")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_M4_a_commit_may_have_an_epoch_of_the_past_if_it_was_asked_for_then(asked: bool) -> None:
+    """Schedule 3000195: the log was truncated and read again before it went out. An automatic one goes by now."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, replace(CALM, calls=("poll", "commit_async") if asked else ("poll",), elects_ms=1))
+        world.ledger.owned.add(PLACE)
+        for epoch in (0, 1):
+            world.ledger.goes_on(PLACE, 11)
+            world.ledger.take([_record(PLACE, 11, epoch)])
+        commit = OffsetCommitRequest("billing", -1, "", None, {PLACE: OffsetAndMetadata(12, "", 0)})
+        world.run(lambda: _serve(world, SendRequest(1, COORDINATOR, commit, LIMIT_MS)))
+
+    expect(work, None if asked else "with leader epoch 0")
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_T2_poll_says_that_it_has_nothing_to_read_only_where_nothing_was_chosen_before(leaves: bool) -> None:
+    """Schedule 1000723: an unsubscribe() that was out of time is done meanwhile."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, CALM)
+        if leaves:
+            world.requests.leaves()
+        parts = (world.requests, world.ledger, world.outcomes, world.questions)
+        reading = Reading(runtime, world.scenario, *parts)
+        with pytest.raises(IllegalStateError):
+            reading.poll(LosesItsTopics(), 0)
+
+    expect(work, None if leaves else "rules M2, D3")
+
+
+class LosesItsTopics(Consumer):
+    """As it polls."""
+
+    def __init__(self) -> None:
+        self._wants: set[str] = {"orders"}
+
+    def subscription(self) -> set[str]:
+        """What it has."""
+        return self._wants
+
+    def assignment(self) -> set[TopicPartition]:
+        """Nothing."""
+        return set()
+
+    def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> ConsumerRecords:
+        """Nothing to read any more."""
+        self._wants = set()
+        raise IllegalStateError("poll() without topics or partitions")
+
+
+def _serve(world: World, sent: SendRequest) -> None:
+    world.group.serve(sent)
+
+
+def _record(partition: TopicPartition, offset: int, epoch: int) -> ConsumerRecord:
+    return ConsumerRecord(partition.topic, partition.partition, offset, -1, None, b"", (), leader_epoch=epoch)
