@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from groupspec.conformance.schedules.choosing import Choosing
+from groupspec.conformance.schedules.parting import Parting
 from groupspec.conformance.schedules.reading import Reading
+from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.tests.heard import CALM, LIMIT_MS, PLACE, WHERE, Heard, World, expect
 from groupspec.conformance.schedules.times import LOOK_MS
 from groupspec.impl.consumer import Consumer
@@ -54,6 +57,33 @@ def test_L1_nobody_looks_for_a_coordinator_in_order_to_commit_nothing(commits: b
     else:
         with pytest.raises(AssertionError, match="nothing to commit"):
             heard.sends(FindCoordinatorRequest("billing"), "any")
+
+
+@pytest.mark.parametrize("callbacks", [(), ("commit",), ("position",), ("commit_async",)])
+def test_L1_but_a_callback_within_close_may_ask_the_coordinator(callbacks: tuple[str, ...]) -> None:
+    """Schedule 791: it commits as the call lets go of what is owned."""
+
+    def work(runtime: ScheduledRuntime) -> None:
+        world = World(runtime, replace(CALM, calls=("poll",), callbacks=callbacks, others=(), ending="close"))
+        world.requests.finding.is_needed = True
+        parts = (world.requests, world.ledger, world.outcomes, world.questions)
+        reading = Reading(runtime, world.scenario, *parts)
+        choosing = Choosing(runtime, world.scenario, world.group, *parts[:2], world.questions)
+        parting = Parting(*(runtime, world.scenario, world.group, *parts[:2], world.questions, reading, choosing))
+        parting.close(LooksWhileItCloses(world.requests, runtime.now_ms() + LOOK_MS + 1))
+
+    expect(work, None if callbacks else "nothing to commit")
+
+
+class LooksWhileItCloses(Consumer):
+    """For its coordinator."""
+
+    def __init__(self, requests: Requests, at_ms: int) -> None:
+        self._sends, self._at_ms = requests, at_ms
+
+    def close(self, timeout_ms: int | None = None) -> None:
+        """Nothing else."""
+        self._sends.sent(SendRequest(1, "any", FindCoordinatorRequest("billing"), LIMIT_MS), self._at_ms)
 
 
 @pytest.mark.parametrize(("known", "late_ms", "told"), [(5, 0, False), (5, 1, True), (None, 1, False)])
