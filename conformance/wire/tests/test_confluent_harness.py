@@ -11,9 +11,11 @@ from groupspec.conformance.wire.harnesses.base import ListenerFailure
 from groupspec.conformance.wire.protocol import Event, Partition
 
 pytest.importorskip("confluent_kafka")
+from confluent_kafka import TopicPartition
+
 from groupspec.conformance.wire.harnesses import confluent_kafka_client as harness
 
-PARTITIONS: Final = [Partition("orders", 0)]
+PARTITIONS: Final = [TopicPartition("orders", 0)]
 
 
 class Told:
@@ -29,7 +31,7 @@ class Told:
 class Owning:
     """A consumer that owns nothing yet."""
 
-    def assignment(self) -> list[Partition]:
+    def assignment(self) -> list[TopicPartition]:
         return []
 
 
@@ -54,7 +56,7 @@ def test_a_callback_that_met_another_ones_exception_is_told_as_the_clients_error
     client.error(raised.value, "poll")
     assigned, returned, error = told.events
     assert isinstance(assigned, protocol.PartitionsAssigned)
-    assert assigned.partitions == PARTITIONS
+    assert assigned.partitions == [Partition("orders", 0)]
     assert isinstance(returned, protocol.CallbackReturned)
     assert returned.raised
     assert isinstance(error, protocol.ErrorRaised)
