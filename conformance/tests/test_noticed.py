@@ -37,7 +37,7 @@ def broken() -> Iterator[str]:
 def test_the_first_check_that_notices_is_told_and_nothing_is_left_of_the_mutant() -> None:
     found = list(noticed.tried(["BUG-38", "BUG-38"], QUIET | SCHEDULES))
     assert [(trial.noticed_by, trial.is_noticed) for trial in found] == [("schedules", True)] * 2
-    assert re.match(r"schedule \d+: AssertionError: after unsubscribe .* are gone without a callback", found[0].how)
+    assert re.match(r"schedule \d+: AssertionError: closed, and .* were never revoked", found[0].how)
     assert noticed._schedules(10, "background") == ""
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-
-from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.harnesses.base import ListenerFailure
-from groupspec.conformance.wire.protocol import Event, Partition
-
-pytest.importorskip("confluent_kafka")
 from confluent_kafka import TopicPartition
 
+from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.harnesses import confluent_kafka_client as harness
+from groupspec.conformance.wire.harnesses.base import ListenerFailure
+from groupspec.conformance.wire.protocol import Event, Partition
 
 PARTITIONS: Final = [TopicPartition("orders", 0)]
 

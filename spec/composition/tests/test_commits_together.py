@@ -24,7 +24,7 @@ def test_everything_claimed_of_two_commits_holds() -> None:
     assert not found.missing
     assert not found.never_fired
     assert not found.dead_ends
-    assert found.states == 3_454
+    assert found.states == 7_414
 
 
 def test_both_end_whoever_waits_for_whom() -> None:

@@ -44,7 +44,7 @@ def test_everything_claimed_of_a_commit_holds(found: Exploration) -> None:
     assert not _denied(found)
     assert not found.never_fired
     assert not found.dead_ends
-    assert found.states == 3_477
+    assert found.states == 5_607
 
 
 def test_every_commit_ends_though_nobody_answers_and_nobody_polls() -> None:
