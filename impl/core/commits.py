@@ -66,9 +66,9 @@ class Operation:
 
     purpose: Purpose
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
-    asked_in: Standing
     future_id: int | None = None
     deadline_ms: int | None = None
+    asked_in: Standing | None = None
     sent: Sent | None = None
     fixed: bool = False
     failures: int = 0
@@ -108,7 +108,7 @@ class Commits:
         self._connection.asked()
         self._fix_what_goes_before()
         purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
-        self._append(Operation(purpose, dict(event.offsets), self._standing(), event.future_id, event.deadline_ms))
+        self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
 
     def commit_before_rebalance(self) -> None:
         """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3).
@@ -120,7 +120,7 @@ class Commits:
         ):
             self._positions.commit_awaits_poll(True)
             limit_ms = self._context.now_ms + self._context.config.max_poll_interval_ms
-            self._append(Operation(Purpose.REBALANCE, {}, self._standing(), deadline_ms=limit_ms))
+            self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
         else:
             self._membership.commit_settled()
 
@@ -128,7 +128,7 @@ class Commits:
         """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4)."""
         member = self._context.identity.is_member and self._membership.state not in IN_A_ROUND
         if self._context.config.auto_commit and (member or self._subscription.is_manual()):
-            self._append(Operation(Purpose.CLOSE, {}, self._standing(), deadline_ms=deadline_ms))
+            self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))
 
     def interval_over(self) -> None:
         """Time for an automatic commit: at most one at a time (M5), and none between JoinGroup and SyncGroup (M7)."""
@@ -137,7 +137,7 @@ class Commits:
             return
         self._restart_interval()
         if self._may_commit_automatically() and not self._has_automatic() and self._positions.to_commit():
-            self._append(Operation(Purpose.TIMED, {}, self._standing()))
+            self._append(Operation(Purpose.TIMED, {}))
 
     def assignment_changed(self) -> None:
         """A new assignment: the interval starts anew."""
@@ -155,6 +155,7 @@ class Commits:
 
     def _append(self, operation: Operation) -> None:
         """Behind the others; but before one that awaits a poll, which lets it pass (rule M4), and comes later (M6)."""
+        operation.asked_in = self._standing()
         passed = (place for place, other in enumerate(self._queue) if other.sent is None and self._awaits_poll(other))
         self._queue.insert(next(passed, len(self._queue)), operation)
         self._watch_deadlines()
@@ -406,7 +407,7 @@ class Commits:
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
             if error is None and self._queue:  # asked for meanwhile, maybe before the last poll(): it may go back
-                self._append(Operation(Purpose.REBALANCE, {}, self._standing(), deadline_ms=operation.deadline_ms))
+                self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=operation.deadline_ms))
                 return
             self._positions.commit_awaits_poll(False)
             self._membership.commit_settled()

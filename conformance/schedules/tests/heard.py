@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.further import draw
 from groupspec.conformance.schedules.group import RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.network import RacingTransport
 from groupspec.conformance.schedules.outcomes import Outcomes
 from groupspec.conformance.schedules.questions import Questions
+from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import Scenario
 from groupspec.conformance.schedules.times import SETTINGS
@@ -124,6 +126,8 @@ class World:
         self.outcomes = Outcomes(runtime, scenario, self.group, self.transport)
         self.ledger = Ledger(scenario, self.group)
         self.questions = Questions(runtime, scenario, self.group, self.requests, self.ledger, self.outcomes)
+        self.reading = Reading(runtime, scenario, self.requests, self.ledger, self.outcomes, self.questions)
+        self.choosing = Choosing(runtime, scenario, self.group, self.requests, self.ledger, self.questions)
 
     def run(self, *works: Callable[[], None] | Thread) -> None:
         """All of them at once, until the last has ended."""

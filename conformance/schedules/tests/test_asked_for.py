@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.parting import Parting
-from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.tests.heard import CALM, LIMIT_MS, PLACE, WHERE, Heard, World, expect
 from groupspec.conformance.schedules.times import LOOK_MS
@@ -66,10 +65,8 @@ def test_L1_but_a_callback_within_close_may_ask_the_coordinator(callbacks: tuple
     def work(runtime: ScheduledRuntime) -> None:
         world = World(runtime, replace(CALM, calls=("poll",), callbacks=callbacks, others=(), ending="close"))
         world.requests.finding.is_needed = True
-        parts = (world.requests, world.ledger, world.outcomes, world.questions)
-        reading = Reading(runtime, world.scenario, *parts)
-        choosing = Choosing(runtime, world.scenario, world.group, *parts[:2], world.questions)
-        parting = Parting(*(runtime, world.scenario, world.group, *parts[:2], world.questions, reading, choosing))
+        parts = (runtime, world.scenario, world.group, world.requests, world.ledger, world.questions)
+        parting = Parting(*parts, world.reading, world.choosing)
         parting.close(LooksWhileItCloses(world.requests, runtime.now_ms() + LOOK_MS + 1))
 
     expect(work, None if callbacks else "nothing to commit")
@@ -86,30 +83,25 @@ class LooksWhileItCloses(Consumer):
         self._sends.sent(SendRequest(1, "any", FindCoordinatorRequest("billing"), LIMIT_MS), self._at_ms)
 
 
-@pytest.mark.parametrize(("known", "late_ms", "told"), [(5, 0, False), (5, 1, True), (None, 1, False)])
-def test_L2_a_question_ends_with_its_call(known: int | None, late_ms: int, told: bool) -> None:
-    """But who has no position may need the same for that."""
+@pytest.mark.parametrize(
+    ("subscribed", "known", "late_ms", "told"),
+    [
+        ("orders", 5, 0, False),
+        ("orders", 5, 1, True),
+        ("orders", None, 1, False),
+        ("payments", None, 0, False),
+        ("payments", None, 1, True),
+    ],
+)
+def test_L2_a_question_ends_with_its_call(subscribed: str, known: int | None, late_ms: int, told: bool) -> None:
+    """But who has no position of what it reads may need the same for that."""
     heard = Heard()
-    heard.requests.asking.places = {PLACE: known}
-    heard.requests.asking.inquires({(PLACE, -1)}, heard.at_ms)
+    asking = heard.requests.asking
+    asking.subscribed = frozenset({subscribed})
+    asking.places = {PLACE: known} if subscribed == PLACE.topic else {}
+    asking.inquires({(PLACE, -1)}, heard.at_ms)
     heard.at_ms += late_ms
-    if told:
-        with pytest.raises(AssertionError, match="nobody waits for any more"):
-            heard.sends(WHERE, "1")
-    else:
-        heard.sends(WHERE, "1")
-
-
-@pytest.mark.parametrize(("late_ms", "told"), [(0, False), (1, True)])
-def test_L2_a_question_about_what_nobody_reads_ends_with_its_call(late_ms: int, told: bool) -> None:
-    heard = Heard()
-    heard.requests.asking.subscribed = frozenset({"payments"})
-    heard.requests.asking.inquires({(PLACE, -1)}, heard.at_ms)
-    heard.at_ms += late_ms
-    if told:
-        with pytest.raises(AssertionError, match="nobody waits for any more"):
-            heard.sends(WHERE, "1")
-    else:
+    with pytest.raises(AssertionError, match="nobody waits for any more") if told else nullcontext():
         heard.sends(WHERE, "1")
 
 
@@ -137,10 +129,8 @@ def test_T2_poll_says_that_it_has_nothing_to_read_only_where_nothing_was_chosen_
         world = World(runtime, CALM)
         if leaves:
             world.requests.leaves()
-        parts = (world.requests, world.ledger, world.outcomes, world.questions)
-        reading = Reading(runtime, world.scenario, *parts)
         with pytest.raises(IllegalStateError):
-            reading.poll(LosesItsTopics(), 0)
+            world.reading.poll(LosesItsTopics(), 0)
 
     expect(work, None if leaves else "rules M2, D3")
 

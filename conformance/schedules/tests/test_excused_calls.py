@@ -10,9 +10,7 @@ import pytest
 
 from groupspec.conformance.schedules.answers import SLOW
 from groupspec.conformance.schedules.application import Application
-from groupspec.conformance.schedules.choosing import Choosing
 from groupspec.conformance.schedules.outcomes import CALL_MS
-from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.tests.heard import (
     CALM,
     LIMIT_MS,
@@ -137,7 +135,7 @@ def test_X2_who_subscribes_after_an_unsubscribe_that_was_out_of_time_is_a_new_me
 
     def work(runtime: ScheduledRuntime) -> None:
         world = World(runtime, CALM)
-        choosing = Choosing(runtime, world.scenario, world.group, world.requests, world.ledger, world.questions)
+        choosing = world.choosing
         world.requests.leaves()
         world.questions.in_callback = inside
         choosing.has_unsubscribed = True
@@ -153,16 +151,15 @@ def test_C1_who_leaves_and_joins_in_a_poll_may_hear_of_an_assignment_as_it_leave
 
     def work(runtime: ScheduledRuntime) -> None:
         world = World(runtime, CALM)
-        reading = Reading(runtime, world.scenario, world.requests, world.ledger, world.outcomes, world.questions)
 
         def polled() -> None:
             if joins:
                 world.requests.rounds.begins((), (), runtime.now_ms())
             world.requests.left = True
-            assert reading.began_outside() != joins
+            assert world.reading.began_outside() != joins
 
         world.requests.left = True
-        reading.poll(Polls(polled), 0)
+        world.reading.poll(Polls(polled), 0)
 
     expect(work, None)
 
