@@ -220,14 +220,14 @@ class Pos:
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
         self._priorities: dict[str, float] = {}
-        self._pending: dict[str, str] = {}
+        self._pending: dict[str, tuple[str, ...]] = {}  # what the next step of each thread is about (`_shared`)
 
     def choose(self, options: Sequence[str], running: bool, step: str) -> int:
         """See Strategy."""
         priorities, pending = self._priorities, self._pending
         if running:
             priorities.pop(options[0], None)
-            pending[options[0]] = step
+            pending[options[0]] = _shared(step)
         chosen, highest = "", -1.0
         for name in options:
             priority = priorities.get(name)
@@ -237,9 +237,10 @@ class Pos:
             if priority > highest:
                 chosen, highest = name, priority
         del priorities[chosen]
-        if _is_change(done := pending.pop(chosen, "")):
+        done = pending.pop(chosen, ())
+        if done and done[0] != "read":
             for name in options:
-                if name in pending and _conflict(pending[name], done):
+                if (other := pending.get(name)) and other[1] == done[1]:
                     priorities.pop(name, None)
         return options.index(chosen)
 
