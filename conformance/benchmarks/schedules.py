@@ -87,8 +87,8 @@ def _firsts(count: int) -> range:
 def _schedules_a_second(design: Design, first: int, scenario: Callable[[int], Scenario]) -> float:
     begun = time.process_time()
     for seed in one_by_one(range(first, first + SCHEDULES)):
-        outcome = run(play(scenario(seed), design), strategy(seed))
-        assert outcome.error is None, f"schedule {seed} of the {design} design: {outcome.error}"
+        error = run(play(scenario(seed), design), strategy(seed)).error
+        assert error is None, f"schedule {seed} of the {design} design: {error}"
     return SCHEDULES / (time.process_time() - begun)
 
 

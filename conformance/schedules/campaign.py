@@ -153,6 +153,7 @@ def search(
         if outcome.error is not None:
             short = shortened(play(chosen, design), outcome) if shrink else outcome
             return Failure(design, number, chosen, short)
+        del outcome  # for speed: it is not there any more when garbage is looked for
         finished(number)
     return None
 
