@@ -29,7 +29,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from sys import _getframe
 from typing import Final, NoReturn, Self
 
@@ -436,12 +436,18 @@ class _Thread:
         return self._started and not self._task.finished
 
 
+@cache
+def _steps_of(lock: str) -> dict[str, str]:
+    """Whose section it is -> the step that begins it. Locks of one name share it, for speed: each run has the same."""
+    return {}
+
+
 class _Lock:
     def __init__(self, runtime: RunToIdleRuntime, name: str) -> None:
         self._runtime = runtime
         self.name = name
         self._waiting: deque[_Task] = deque()
-        self._steps: dict[str, str] = {}  # whose section it is -> the step that begins it
+        self._steps = _steps_of(name)
         self.holder: _Task | None = None
 
     def __enter__(self) -> object:
@@ -466,7 +472,7 @@ class _Lock:
             self._runtime.wait(f"lock {self.name!r}", lock=self)
         self.holder = task
 
-    def release(self, *_: object) -> None:
+    def release(self, _kind: object = None, _error: object = None, _trace: object = None) -> None:
         self.holder = None
         if self._waiting:
             self._runtime.wake(self._waiting.popleft())

@@ -61,7 +61,7 @@ class ScheduledRuntime(RunToIdleRuntime):
         self._locks: list[_Lock] = []
         self._early_timers = 0
         self._names: list[str] = []  # of those that could go on, as long as the same thread runs and nobody is woken
-        self._asked: tuple[int, bool] | None = None
+        self._named_ready, self._named_race = -1, False  # when these were named: how many were ready, `timers_race`
         self.made: list[tuple[int, bool, int]] = []
         self._recent = self.trace = list[tuple[str, str]]()
 
@@ -112,8 +112,9 @@ class ScheduledRuntime(RunToIdleRuntime):
     def _next(self, running: _Task | None = None) -> _Task:
         runs = running is not None
         while True:
-            if running is None or (len(self._ready), self.timers_race) != self._asked:
-                self._asked = len(self._ready), self.timers_race
+            ready, race = len(self._ready), self.timers_race
+            if running is None or ready != self._named_ready or race is not self._named_race:
+                self._named_ready, self._named_race = ready, race
                 self._names = self._options(running)
             chosen = 0
             if (count := len(self._names)) > 1:
@@ -123,10 +124,10 @@ class ScheduledRuntime(RunToIdleRuntime):
                 if not chosen:
                     return running
                 chosen -= 1
-            if chosen < len(self._ready):
+            if chosen < ready:
                 task = self._ready[chosen]
                 del self._ready[chosen]
-                self._asked = None
+                self._named_ready = -1
                 return task
             deadline_ms = self.next_deadline_ms()
             assert deadline_ms is not None
