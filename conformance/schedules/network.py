@@ -6,8 +6,7 @@ Only those of one connection keep their order: each has a queue, and a thread th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
@@ -26,6 +25,20 @@ class CannotSend(OSError):
 
 class End:
     """What comes last over a connection."""
+
+
+class _Told:
+    """What must not be is no failure of the network that the member could get over. No generator, for speed."""
+
+    def __init__(self, ends_by: Callable[[AssertionError], None]) -> None:
+        self._ends_by = ends_by
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, wrong: BaseException | None, trace: object) -> None:
+        if isinstance(wrong, AssertionError):
+            self._ends_by(wrong)
 
 
 class RacingTransport(MemoryTransport):
@@ -48,17 +61,18 @@ class RacingTransport(MemoryTransport):
         self._arrived: dict[str | int, Queue[SendRequest | End]] = {}  # by connection
         self._requests = requests
         self._broken: AssertionError | None = None
+        self._told = _Told(self._ends_by)
         self.serve: Callable[[SendRequest], Response | None] = lambda _: None
 
     def disconnect_coordinator(self) -> None:
         """See Transport."""
         super().disconnect_coordinator()
-        with self._told():
+        with self._told:
             self._requests.disconnected(self._runtime.now_ms())
 
     def poll(self, timeout_ms: int) -> list[ResponseReceived]:
         """See Transport."""
-        with self._told():
+        with self._told:
             assert not self.closed, "the network is asked for answers after it was closed (rule L4)"
             self._requests.turned(self._runtime.now_ms())
         answers = super().poll(timeout_ms)
@@ -70,7 +84,7 @@ class RacingTransport(MemoryTransport):
         api = api_of(request.request)
         self._sent_of[api] += 1
         breaks = (api, self._sent_of[api]) in self._breaks
-        with self._told():
+        with self._told:
             assert not self.closed, f"{api} is sent after the network was closed (rule L4)"
             self._requests.sent(request, now_ms, arrives=not breaks)
         if breaks:
@@ -94,14 +108,9 @@ class RacingTransport(MemoryTransport):
         if self._broken is not None:
             raise self._broken
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What must not be is no failure of the network that the member could get over."""
-        try:
-            yield
-        except AssertionError as wrong:
-            self._broken = wrong
-            self._end()
+    def _ends_by(self, wrong: AssertionError) -> None:
+        self._broken = wrong
+        self._end()
 
     def _connect(self, node: str | int) -> None:
         arrived = self._arrived[node] = Queue(self._runtime, f"requests to {node}")
