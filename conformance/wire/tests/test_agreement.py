@@ -17,11 +17,11 @@ from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.agreement import disagreements
 from groupspec.conformance.wire.tests.building import IN_RUST
 from groupspec.conformance.wire.tests.test_judging import result_of
+from groupspec.conformance.wire.tests.undocketed import JOBS, undocketed
 from groupspec.conformance.wire.verdicts import Verdict
 
 CORPUS = Path(__file__).parents[1] / "recorded"
 RECORDED = recordings_in([CORPUS])
-JOBS = 4
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=[file.name for file in RECORDED])
@@ -43,14 +43,18 @@ def test_kit_and_trace_check_agree_on_H2_where_a_second_lookup_is_out(
 
 
 def agree(clients: Sequence[str], report: Path, *, of_path: bool = True) -> None:
-    """One run of each scenario by each of these clients: of those of the path, or of the others."""
+    """One run of each scenario by each of these clients: of those of the path, or of the others.
+
+    What they do wrong is in the docket, too.
+    """
     chosen = [each for each in SCENARIOS.values() if (family_of(each) == PATH) == of_path]
     cases = [Case(each, each.variants[0]) for each in chosen]
-    run_campaign([find_client(name) for name in clients], cases, jobs=JOBS, report=report)
+    campaign = run_campaign([find_client(name) for name in clients], cases, jobs=JOBS, report=report)
     files = recordings_in([report])
     assert len(files) == len(clients) * len(cases)
     differ = {str(file): list(disagreements(judge_recording(load(file), file))) for file in files}
     assert {file: said for file, said in differ.items() if said} == {}
+    assert undocketed(campaign) == []
 
 
 @pytest.mark.realtime

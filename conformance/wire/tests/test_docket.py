@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from groupspec.conformance.commands._common import results
 from groupspec.conformance.errors import EXIT_OK
 from groupspec.conformance.tests.repository import ROOT
 from groupspec.conformance.wire import docket
+from groupspec.conformance.wire.campaign import JOBS, run_campaign
+from groupspec.conformance.wire.case import PLAIN, Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, Client
@@ -26,12 +29,16 @@ from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live_cases import LIVE_CASES
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.results_json import as_json
-from groupspec.conformance.wire.scenarios import FULL, all_cases, written_cases
+from groupspec.conformance.wire.scenarios import FULL, SCENARIOS, all_cases, written_cases
+from groupspec.conformance.wire.tests import fake_harnesses as fake
 from groupspec.conformance.wire.tests import stories
+from groupspec.conformance.wire.tests.stability import installed
+from groupspec.conformance.wire.tests.undocketed import undocketed
 from groupspec.conformance.wire.verdicts import CERTAIN_RUNS, Judgement, Verdict, combine
 from groupspec.spec.rules import RULES
 
 CASES = [*all_cases(FULL), *LIVE_CASES.values()]
+FIRST_JOIN = Case(SCENARIOS["first-join"], PLAIN)
 LEVEL = {"FAIL": "must", "DEVIATION": "should"}
 
 
@@ -139,3 +146,41 @@ def test_explain_of_a_rule_names_the_clients_that_break_it(capsys: pytest.Captur
     )
     told = json.loads((tmp_path / "M1.json").read_text())["deviations"]
     assert {each["client"] for each in told} == {entry.client for entry in entries() if entry.rule == "M1"}
+
+
+# Of clients that run --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "entry", "symptom_of", "told"),
+    [
+        ([Verdict.FAIL] * CERTAIN_RUNS, None, "", ["fake first-join J2: never"]),
+        ([Verdict.FAIL] * CERTAIN_RUNS, None, "D2", []),
+        ([Verdict.FAIL] * CERTAIN_RUNS, entries()[0], "", []),
+        ([Verdict.FAIL, Verdict.PASS], None, "", []),
+    ],
+    ids=["a certain breach", "the symptom of another", "one that is read", "a race"],
+)
+def test_what_is_certain_and_unread_is_told(
+    verdicts: Sequence[Verdict], entry: Entry | None, symptom_of: str, told: Sequence[str]
+) -> None:
+    combined = combine([Judgement(verdict, "never") for verdict in verdicts])
+    row = Row(FIRST_JOIN, "J2", combined, seconds=1.0, replay="", docket=entry, symptom_of=symptom_of)
+    assert undocketed(Campaign([ClientResult(Client("fake", ("true",)), "fake", "1", [row])])) == told
+
+
+@pytest.mark.realtime
+def test_what_was_seen_once_is_run_again_before_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.wait_in_vain(monkeypatch, 300)
+    campaign = run_campaign([Client("fake", fake.DOES_NOTHING)], [FIRST_JOIN], jobs=1)
+    assert {row.combined.runs for row in campaign.clients[0].rows} == {1}
+    [told] = [line for line in undocketed(campaign) if "J2" in line]
+    assert told.startswith("fake first-join J2: request JoinGroup did not come within 300 ms")
+
+
+@pytest.mark.realtime
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_all_that_a_client_does_wrong_in_the_full_profile_is_in_the_docket(name: str) -> None:
+    campaign = run_campaign(installed([name]), all_cases(FULL), jobs=JOBS, confirm=True)
+    assert undocketed(campaign) == []
