@@ -9,6 +9,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 FOLDERS := spec impl diagrams conformance
+ALONE := realtime or real_broker or spark
+LONGEST := --durations=40 --durations-min=10
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo book test check nightly coverage lint style types imports unit format doctor clean
@@ -54,7 +56,11 @@ unit: install
 
 check: install  ## what takes long, and what needs SPIN, Go, Node, Maven and a JDK: the real broker, built clients
 	@echo "==> exhaustive tests, the real broker, and what needs other tools"
-	@$(BIN)/pytest -m "(exhaustive or real_broker or tools) and not nightly" --durations=40 --durations-min=10 $(PYTEST_ARGS)
+	@# What only computes has a worker for each processor. What waits for sockets, processes or brokers has them alone.
+	@failed=0; \
+	$(BIN)/pytest -n auto --dist loadfile -m "(exhaustive or tools) and not ($(ALONE)) and not nightly" $(LONGEST) $(PYTEST_ARGS) || failed=1; \
+	$(BIN)/pytest -m "(exhaustive or tools or real_broker) and ($(ALONE)) and not nightly" $(LONGEST) $(PYTEST_ARGS) || failed=1; \
+	exit $$failed
 
 nightly: install  ## what takes longer still: twenty runs of everything, and what is committed computed anew to the end
 	@echo "==> the longest tests"

@@ -369,6 +369,13 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # ConsumerCoordinator.onJoinPrepare runs the callback; the heartbeat thread hears of the loss meanwhile
     ("H4", "told in its revoked callback that it is out", stories.eager_rebalance,
      lambda s: s.heartbeat(640, 1, "UNKNOWN_MEMBER_ID")),
+    # sarama heartbeatLoop goes on while Cleanup runs
+    ("H4", "told in its revoked callback of the rebalance once more, and then that it is out", stories.eager_rebalance,
+     both(lambda s: s.heartbeat(640.5, 1, "REBALANCE_IN_PROGRESS"),
+          lambda s: s.heartbeat(642, 1, "UNKNOWN_MEMBER_ID"))),
+    # sarama release commits after Cleanup, while its heartbeats go on
+    ("M3", "told of a rebalance while it commits at close()", stories.eager_rebalance,
+     lambda s: s.heartbeat(2_003, 2, "REBALANCE_IN_PROGRESS")),
     # OffsetCommitResponseHandler resets the generation; maybeLeaveGroup needs a member id
     ("L1", "told by the last commit that it is no member", stories.eager_rebalance,
      both(lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID"), drop("LeaveGroup"))),

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ type harness struct {
 	settings *protocol.Command
 	topics   []string
 	group    sarama.ConsumerGroup
-	stop     context.CancelFunc // ends the loop of Consume; nil before the first poll
+	stop     context.CancelFunc // ends the loop of Consume; nil where there is none
 	stopped  chan struct{}
 
 	lock      sync.Mutex
@@ -53,7 +54,7 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 	case "configure":
 		return h.configure(c)
 	case "subscribe":
-		h.topics = c.Topics
+		h.subscribe(c.Topics)
 	case "poll":
 		h.consume()
 	case "stop_polling":
@@ -76,6 +77,9 @@ func (h *harness) configure(s *protocol.Command) error {
 	timeout, backoff := protocol.Milliseconds(s.RequestTimeoutMs), protocol.Milliseconds(s.RetryBackoffMs)
 	config.Net.DialTimeout, config.Net.ReadTimeout, config.Net.WriteTimeout = timeout, timeout, timeout
 	config.Metadata.Retry.Backoff = backoff
+	if age, err := strconv.Atoi(s.More["metadata.max.age.ms"]); err == nil {
+		config.Metadata.RefreshFrequency = protocol.Milliseconds(age)
+	}
 	config.Consumer.Retry.Backoff = backoff
 	config.Consumer.Group.Rebalance.Retry.Backoff = backoff
 	config.Consumer.Group.Session.Timeout = protocol.Milliseconds(s.SessionTimeoutMs)
@@ -101,6 +105,16 @@ func (h *harness) configure(s *protocol.Command) error {
 	h.group = group
 	go h.readErrors()
 	return nil
+}
+
+// subscribe: whoever wants other topics ends Consume and calls it with those, as its documentation says.
+func (h *harness) subscribe(topics []string) {
+	consumes := h.stop != nil
+	h.endSession()
+	h.topics = topics
+	if consumes {
+		h.consume()
+	}
 }
 
 func (h *harness) consume() {
@@ -153,6 +167,7 @@ func (h *harness) endSession() {
 	if h.stop != nil {
 		h.stop()
 		<-h.stopped
+		h.stop = nil
 	}
 }
 
