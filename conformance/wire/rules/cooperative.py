@@ -18,7 +18,7 @@ REJOIN_WITHIN_MS: Final = 1_000
 
 @checks("K1", needs="cooperative", rebalance="cooperative")
 def owned_partitions_are_true(history: History) -> Iterator[Finding]:
-    """What JoinGroup says that is owned, is what the last completed round left to the member."""
+    """What JoinGroup says that is owned, is what the last completed round left, and the member has not given up since."""
     for join in history.of("JoinGroup"):
         subscription = subscription_of(join.asked(JoinGroupRequest))
         if subscription is None:
@@ -26,11 +26,18 @@ def owned_partitions_are_true(history: History) -> Iterator[Finding]:
         done = [sync for sync in history.syncs if sync.told_us < join.sent_us]
         lost = any(known.told_us <= join.sent_us <= end for known, end, _ in lost_stretches(history))
         lost = lost or (bool(done) and history.gave_up(done[-1].told_us, join.sent_us))
-        expected = assigned_by(done[-1]) if done and not lost else frozenset()
+        expected = left_by(history, done[-1], join.sent_us) if done and not lost else frozenset()
         said = names(subscription.owned)
         true = f"JoinGroup says that it owns {', '.join(sorted(said)) or 'nothing'}, which is so"
         untrue = f"JoinGroup says that it owns {sorted(said)}, the last round left {sorted(expected)}"
         yield held_if(said == expected, true, untrue, join.sent_us)
+
+
+def left_by(history: History, sync: Exchange, until_us: int) -> frozenset[str]:
+    """What a round assigned, less what revoked callbacks have given up since."""
+    ended = (each for each in history.callbacks if sync.told_us < (each.ended_us or history.ends_us) <= until_us)
+    revoked = (each.partitions for each in ended if each.name == "partitions_revoked")
+    return assigned_by(sync).difference(*revoked)
 
 
 @checks("K2", needs="cooperative", rebalance="cooperative")

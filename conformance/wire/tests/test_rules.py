@@ -281,6 +281,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("L5", "no commit at close", WireRun,
      both(stories.first_round, lambda s: s.close(100, 50), lambda s: s.leave(120))),
     ("K1", "owned is left out", stories.cooperative_rebalance, lambda s: s.join(640, 2)),
+    ("K1", "what a callback has given up", stories.cooperative_rebalance,
+     lambda s: s.callback(300, protocol.PartitionsRevoked, BOTH[1:])),
     ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, drop("JoinGroup", 970)),
     ("K2", "the commit before it was answered long ago", stories.cooperative_rebalance,
      lambda s: commit_behind_a_silent_coordinator(s, 4_000)),
@@ -403,6 +405,10 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M7", "the commit's own answer is the first to say that the member is unknown", stories.eager_rebalance,
      lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID")),
     # librdkafka gives its partitions up by itself when no heartbeat was answered for a session timeout
+    # sarama consumeCooperative: a session that ends revokes all that the last round left
+    ("K1", "nothing is owned after callbacks have given it up", stories.cooperative_rebalance,
+     both(drop("JoinGroup", 640, 700), lambda s: s.callback(300, protocol.PartitionsRevoked),
+          lambda s: s.join(650, 2, ms=300))),
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
     ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
