@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,7 @@ type harness struct {
 	settings *protocol.Command
 	dialer   *kafka.Dialer
 	group    *kafka.ConsumerGroup
-	running  bool // whether the loop of Next is
+	ended    chan struct{} // closed when the loop of Next has ended; nil where there is none
 	paused   atomic.Bool
 
 	lock       sync.Mutex
@@ -48,23 +49,55 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 		return h.subscribe(c.Topics)
 	case "poll":
 		h.paused.Store(false)
-		if !h.running {
-			h.running = true
-			go h.generations()
-		}
+		h.join()
 	case "stop_polling":
 		h.paused.Store(true)
 	case "commit":
 		h.commit()
 	case "unsubscribe":
-		return h.group.Close() // there is no other way to give up a subscription
+		return h.leave()
 	default:
 		return protocol.Unsupported(c)
 	}
 	return nil
 }
 
+// subscribe: whoever wants other topics closes the group and makes another.
 func (h *harness) subscribe(topics []string) error {
+	joined := h.ended != nil
+	if err := h.leave(); err != nil {
+		return err
+	}
+	if err := h.makeGroup(topics); err != nil {
+		return err
+	}
+	if joined {
+		h.join()
+	}
+	return nil
+}
+
+func (h *harness) join() {
+	if h.ended == nil {
+		h.ended = make(chan struct{})
+		go h.generations(h.group, h.ended)
+	}
+}
+
+// leave: there is no way to give up a subscription but to close the group.
+func (h *harness) leave() error {
+	if h.group == nil {
+		return nil
+	}
+	err := h.group.Close()
+	if h.ended != nil {
+		<-h.ended
+	}
+	h.group, h.ended = nil, nil
+	return err
+}
+
+func (h *harness) makeGroup(topics []string) error {
 	s := h.settings
 	timeout := protocol.Milliseconds(s.RequestTimeoutMs)
 	h.dialer = &kafka.Dialer{ClientID: s.ClientID, Timeout: timeout}
@@ -72,6 +105,7 @@ func (h *harness) subscribe(topics []string) error {
 	if s.AutoOffsetReset == "latest" {
 		start = kafka.LastOffset
 	}
+	age, ageErr := strconv.Atoi(s.More["metadata.max.age.ms"])
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID:                s.GroupID,
 		Brokers:           s.Addresses(),
@@ -84,6 +118,9 @@ func (h *harness) subscribe(topics []string) error {
 		JoinGroupBackoff:  protocol.Milliseconds(s.RetryBackoffMs),
 		StartOffset:       start,
 		Timeout:           timeout,
+
+		WatchPartitionChanges:  ageErr == nil,
+		PartitionWatchInterval: protocol.Milliseconds(age), // 0: the default
 	})
 	h.group = group
 	return err
@@ -105,17 +142,15 @@ func (h *harness) commit() {
 }
 
 func (h *harness) Close() error {
-	if h.group == nil {
-		return nil
-	}
-	return h.group.Close()
+	return h.leave()
 }
 
 // What the client does -----------------------------------------------------------------------------------------------
 
-func (h *harness) generations() {
+func (h *harness) generations(group *kafka.ConsumerGroup, ended chan struct{}) {
+	defer close(ended)
 	for {
-		generation, err := h.group.Next(context.Background())
+		generation, err := group.Next(context.Background())
 		switch {
 		case errors.Is(err, kafka.ErrGroupClosed):
 			return
