@@ -18,7 +18,7 @@ REJOIN_WITHIN_MS: Final = 1_000
 
 @checks("K1", needs="cooperative", rebalance="cooperative")
 def owned_partitions_are_true(history: History) -> Iterator[Finding]:
-    """What JoinGroup says that is owned, is what the last completed round left, and the member has not given up since."""
+    """What JoinGroup says that is owned, is what the last completed round left and the member has not given up."""
     for join in history.of("JoinGroup"):
         subscription = subscription_of(join.asked(JoinGroupRequest))
         if subscription is None:

@@ -64,13 +64,18 @@ def who_is_over_its_quota_is_silent(history: History) -> Iterator[Finding]:
 
 @checks("W2")
 def what_the_broker_has_waited_is_not_waited_again(history: History) -> Iterator[Finding]:
-    """After an older answer, which may have been held back as long, what follows comes before half the time is over."""
+    """After an older answer, which may have been held back as long, what follows comes before half the time is over.
+
+    Less the time in which something else was out on that connection: the broker does not read it before that is over.
+    """
     for exchange, duration_us in throttled(history):
         if exchange.answer is None or silences(exchange.answer):
             continue
         told, follows, half_ms = exchange.told_us, MUST_FOLLOW.get(exchange.api, ""), duration_us / 2000
         later = next_on(history, exchange.request.connection, told, follows)
         if exchange.error == "NONE" and later:
+            between = (e for e in next_on(history, exchange.request.connection, told) if e.sent_us < later[0].sent_us)
+            told += sum(each.told_us - each.sent_us for each in between)
             reason = f"{later[0].api} after {exchange.api}, whose time over its quota is the broker's to keep"
             finding = within(history, told, later[0].sent_us, half_ms, reason, half_ms)
             if finding.held or (follows and half_ms >= 2 * history.settings.heartbeat_interval_ms):

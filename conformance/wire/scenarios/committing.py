@@ -24,6 +24,7 @@ GOES_ON_WITHIN_MS: Final = 2_000
         Variant("illegal-generation", point="ILLEGAL_GENERATION", auto_commit_interval_ms=INTERVAL_MS),
         Variant("unknown-member", point="UNKNOWN_MEMBER_ID", auto_commit_interval_ms=INTERVAL_MS),
     ),
+    needs="auto_commit",
     timeout_ms=3_000,
 )
 def commit_refused(context: ScenarioContext) -> None:
@@ -47,6 +48,7 @@ def commit_refused(context: ScenarioContext) -> None:
     rules="D4 J1 S3 H3 C1 M1 M4 M5 M6 M7 O3 L1 L2 W1",
     source="KAFKA-5730; KAFKA-10337; KAFKA-16103; sarama #2940",
     variants=(Variant(auto_commit_interval_ms=INTERVAL_MS),),
+    needs="auto_commit",
     timeout_ms=6_000,
 )
 def commits_in_order(context: ScenarioContext) -> None:

@@ -60,6 +60,15 @@ def held_back() -> WireRun:
     return then_beats(over_quota(story, OLD), 815)
 
 
+def queued(asked_ms: float = 8) -> WireRun:
+    """An older JoinGroup is answered so at 6 ms; the broker reads what comes then, and SyncGroup, after 700 ms."""
+    story = WireRun()
+    story.join(5, 1)
+    over_quota(story, OLD).lookup(asked_ms, ms=706 - asked_ms)
+    story.sync(707, 1)
+    return story
+
+
 def sooner(at_ms: float) -> Callable[[WireRun], None]:
     """The last request comes then."""
 
@@ -70,11 +79,17 @@ def sooner(at_ms: float) -> Callable[[WireRun], None]:
     return spoil
 
 
+def asked_late(story: WireRun) -> None:
+    """What is asked first comes when the time is nearly over."""
+    story.entries[:] = queued(650).entries
+
+
 ROWS: Final[tuple[Row, ...]] = (
     ("W2", "a heartbeat in the middle of it", beating, sooner(400)),
     ("W2", "a heartbeat shortly before it is over", beating, sooner(880)),
     ("W2", "close() leaves in the middle of it", closing, lambda s: s.leave(410)),
     ("W2", "SyncGroup at once: the answer must have been read", joining, sooner(7)),
     ("W2", "the broker has waited, and so does the client", held_back, sooner(1_520)),
+    ("W2", "the client waits before it asks for anything", queued, asked_late),
 )
 """Rule, what is wrong, the good run, and how it is spoiled."""

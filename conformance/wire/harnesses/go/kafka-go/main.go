@@ -215,6 +215,7 @@ func (h *harness) readConnected(generation context.Context, topic string, partit
 	defer connection.Close()
 	// An answer that is awaited is not worth waiting for when the generation ends: the group waits for this function.
 	defer context.AfterFunc(generation, func() { _ = connection.SetDeadline(time.Now()) })()
+	_ = connection.SetDeadline(h.soon())
 	if err := seek(connection, *offset); err != nil {
 		return err
 	}
@@ -242,6 +243,11 @@ func (h *harness) dialLeader(ctx context.Context, topic string, partition int) (
 	return nil, failure
 }
 
+// soon: until when an answer that is asked for now is awaited.
+func (h *harness) soon() time.Time {
+	return time.Now().Add(protocol.Milliseconds(h.settings.RequestTimeoutMs))
+}
+
 func seek(connection *kafka.Conn, offset int64) error {
 	where, whence := offset, kafka.SeekAbsolute|kafka.SeekDontCheck
 	switch offset {
@@ -255,7 +261,7 @@ func seek(connection *kafka.Conn, offset int64) error {
 }
 
 func (h *harness) readBatch(generation context.Context, connection *kafka.Conn, topic string, partition int, offset *int64) error {
-	_ = connection.SetDeadline(time.Now().Add(protocol.Milliseconds(h.settings.RequestTimeoutMs)))
+	_ = connection.SetDeadline(h.soon())
 	wait := protocol.Milliseconds(h.settings.FetchMaxWaitMs)
 	batch := connection.ReadBatchWith(kafka.ReadBatchConfig{MinBytes: 1, MaxBytes: maxBytes, MaxWait: wait})
 	for generation.Err() == nil {
