@@ -22,11 +22,17 @@ EARLIEST = -2
 
 
 def first_fetches(history: History) -> Iterator[tuple[TopicPartition, int, Exchange, int]]:
-    """The first Fetch of each new partition: partition, offset, Fetch, and when it was assigned."""
-    for assigned_us, new in assigned(history):
+    """The first Fetch of each new partition: partition, offset, Fetch, and when it was assigned.
+
+    None for a partition that is assigned anew before it is read.
+    """
+    rounds = list(assigned(history))
+    for number, (assigned_us, new) in enumerate(rounds, 1):
         fetches = [fetch for fetch in history.of("Fetch") if fetch.sent_us >= assigned_us]
         for name in sorted(new):
-            asked = ((*each, fetch) for fetch in fetches for each in fetch.asked(FetchRequest).offsets.items())
+            anew_us = next((at_us for at_us, later in rounds[number:] if name in later), history.ends_us + 1)
+            in_time = (fetch for fetch in fetches if fetch.sent_us < anew_us)
+            asked = ((*each, fetch) for fetch in in_time for each in fetch.asked(FetchRequest).offsets.items())
             first = next((one for one in asked if str(one[0]) == name), None)
             if first is not None:
                 yield *first, assigned_us

@@ -281,6 +281,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("L5", "no commit at close", WireRun,
      both(stories.first_round, lambda s: s.close(100, 50), lambda s: s.leave(120))),
     ("K1", "owned is left out", stories.cooperative_rebalance, lambda s: s.join(640, 2)),
+    ("O1", "an old position, in the round after one in which nothing was read", stories.eager_rebalance,
+     lambda s: read_in_the_next_round(s, 6)),
     ("K1", "what a callback has given up", stories.cooperative_rebalance,
      lambda s: s.callback(300, protocol.PartitionsRevoked, BOTH[1:])),
     ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, drop("JoinGroup", 970)),
@@ -301,6 +303,15 @@ def test_L1_who_has_lost_its_generation_has_nothing_to_leave_though_it_kept_its_
     assert judge("L1", story.history()).verdict in BROKEN
     story.heartbeat(1_980, 2, "ILLEGAL_GENERATION")
     assert judge("L1", story.history()).verdict is Verdict.PASS
+
+
+def read_in_the_next_round(story: WireRun, offset: int) -> None:
+    """Nothing is read in generation 2, and in generation 3 from this offset; 9 is committed by then."""
+    drop("Fetch", 970)(story)
+    story.join(1_000, 3)
+    story.sync(1_005, 3)
+    story.committed(1_010, dict.fromkeys(BOTH, 9))
+    story.fetch(1_015, dict.fromkeys(BOTH, offset))
 
 
 def own_loss(story: WireRun, given: tuple[TopicPartition, ...] = BOTH[:1]) -> None:
@@ -405,6 +416,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M7", "the commit's own answer is the first to say that the member is unknown", stories.eager_rebalance,
      lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID")),
     # librdkafka gives its partitions up by itself when no heartbeat was answered for a session timeout
+    # kafkajs ConsumerGroup.joinAndSync: two rounds in a row
+    ("O1", "a partition is read only in the next round", stories.eager_rebalance,
+     lambda s: read_in_the_next_round(s, 9)),
     # sarama consumeCooperative: a session that ends revokes all that the last round left
     ("K1", "nothing is owned after callbacks have given it up", stories.cooperative_rebalance,
      both(drop("JoinGroup", 640, 700), lambda s: s.callback(300, protocol.PartitionsRevoked),
