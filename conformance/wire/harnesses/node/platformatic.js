@@ -2,6 +2,8 @@
 // listener (its events tell of joining, and of nothing before partitions are taken away), no cooperative assignor, and no
 // max.poll.interval.
 
+import { setTimeout as wait } from "node:timers/promises";
+
 import { Consumer, MessagesStreamFallbackModes, MessagesStreamModes } from "@platformatic/kafka";
 import { Positions, error, run } from "./protocol.js";
 
@@ -12,10 +14,12 @@ class Harness {
   #consumer;
   #topics;
   #stream;
+  #reads = false; // whether the application has polled, and has not given its topics up since
   #positions = new Positions();
 
   configure(settings) {
     this.#settings = settings;
+    const age = settings.more["metadata.max.age.ms"];
     this.#consumer = new Consumer({
       bootstrapBrokers: settings.bootstrap.split(","),
       clientId: settings.client_id,
@@ -27,34 +31,62 @@ class Harness {
       connectTimeout: settings.request_timeout_ms,
       requestTimeout: settings.request_timeout_ms,
       retryDelay: settings.retry_backoff_ms,
+      ...(age && { metadataMaxAge: Number(age) }),
     });
     this.#consumer.on("consumer:heartbeat:error", ({ error: problem }) => error(problem));
   }
 
-  subscribe({ topics }) {
+  // The topics are the stream's: who wants others closes it, leaves, and makes another.
+  async subscribe({ topics }) {
+    const reads = this.#reads;
+    if (reads) {
+      await this.unsubscribe();
+    }
     this.#topics = topics;
+    if (reads) {
+      this.poll();
+    }
   }
 
   poll() {
     if (this.#stream) {
       this.#stream.resume();
-      return;
+    } else if (!this.#reads) {
+      this.#reads = true;
+      this.#readAtLast();
     }
-    // It is there when the member has joined.
-    this.#start().catch((problem) => error(problem, "poll"));
+  }
+
+  // consume() ends when the member has joined, and a stream that fails is over: an application asks for it again.
+  async #readAtLast() {
+    while (this.#reads && !this.#stream) {
+      try {
+        await this.#start();
+      } catch (problem) {
+        error(problem, "poll");
+        await wait(this.#settings.retry_backoff_ms);
+      }
+    }
   }
 
   async #start() {
     const { auto_commit, auto_commit_interval_ms, auto_offset_reset } = this.#settings;
     const earliest = auto_offset_reset === "earliest";
-    this.#stream = await this.#consumer.consume({
+    const stream = await this.#consumer.consume({
       topics: this.#topics,
       autocommit: auto_commit && auto_commit_interval_ms,
       mode: MessagesStreamModes.COMMITTED,
       fallbackMode: earliest ? MessagesStreamFallbackModes.EARLIEST : MessagesStreamFallbackModes.LATEST,
     });
-    this.#stream.on("error", error);
-    this.#stream.on("data", ({ topic, partition, offset }) => {
+    this.#stream = stream;
+    stream.on("error", (problem) => {
+      error(problem);
+      if (stream === this.#stream) {
+        this.#stream = undefined;
+        this.#readAtLast();
+      }
+    });
+    stream.on("data", ({ topic, partition, offset }) => {
       this.#positions.consumed(topic, partition, Number(offset));
     });
   }
@@ -72,13 +104,20 @@ class Harness {
   }
 
   async unsubscribe() {
-    await this.#stream.close();
+    await this.#endStream();
     await this.#consumer.leaveGroup();
   }
 
   async close() {
-    await this.#stream?.close();
+    await this.#endStream();
     await this.#consumer?.close();
+  }
+
+  async #endStream() {
+    this.#reads = false;
+    const stream = this.#stream;
+    this.#stream = undefined;
+    await stream?.close();
   }
 }
 
