@@ -44,7 +44,7 @@ def left_by(history: History, sync: Exchange, until_us: int) -> frozenset[str]:
 def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
     """A round that took something away is followed by another one, right after the callback.
 
-    Who has no listener has no callback to wait for.
+    Who has no listener has no callback to wait for. Who is closed before the callback returns need not join.
     """
     for before, sync in pairwise(history.syncs):
         taken = ", ".join(sorted(assigned_by(before) - assigned_by(sync)))
@@ -58,6 +58,8 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         callback = next((c for c in revoked if c.started_us >= told - history.slack_us), None)
         if callback is None or callback.ended_us is None:
             yield in_vain(f"{taken}: taken away, and no revoked callback", told, history.ends_us)
+            continue
+        if not history.before_close(callback.ended_us):
             continue
         join = history.first("JoinGroup", told)
         if join is not None and join.sent_us < callback.ended_us - history.slack_us:

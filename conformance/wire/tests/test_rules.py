@@ -416,6 +416,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M7", "the commit's own answer is the first to say that the member is unknown", stories.eager_rebalance,
      lambda s: rename_error(s, "OffsetCommit", "UNKNOWN_MEMBER_ID")),
     # librdkafka gives its partitions up by itself when no heartbeat was answered for a session timeout
+    # kgo leave: the callback of the revocation is under way
+    ("K2", "closed while it gives up what was taken away", stories.cooperative_rebalance,
+     both(drop("JoinGroup", 970), drop("SyncGroup", 970), lambda s: s.close(963, 20))),
     # kafkajs ConsumerGroup.joinAndSync: two rounds in a row
     ("O1", "a partition is read only in the next round", stories.eager_rebalance,
      lambda s: read_in_the_next_round(s, 9)),
