@@ -82,6 +82,8 @@ def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding
         before = history.between(beat.told_us, join.sent_us if join else history.ends_us + 1, "OffsetCommit")
         if not before or joined_meanwhile(history, beat) or not history.before_close(beat.told_us):
             continue
+        if join is None and before[0].sent_us >= history.until_close_us:
+            continue  # close() has begun: its commit, which LeaveGroup follows
         if join is None:
             reason = "no JoinGroup after the commit that precedes it"
             yield in_vain(reason, before[-1].sent_us, history.ends_us)

@@ -120,10 +120,16 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
             yield held_if(not ran, right, wrong, again.sent_us)
 
 
+def beats_for_nobody(exchange: Exchange) -> bool:
+    """Whether it is a Heartbeat without a member id (rule H3), whose answer says nothing of any identity."""
+    message = exchange.request.message
+    return isinstance(message, HeartbeatRequest) and not message.member_id
+
+
 @checks("J4")
 def identity_after_errors(history: History) -> Iterator[Finding]:
     """UNKNOWN_MEMBER_ID clears the member id, REBALANCE_IN_PROGRESS and ILLEGAL_GENERATION keep it."""
-    triggers = [exchange for exchange in rejoin_triggers(history) if history.was_read(exchange)]
+    triggers = [e for e in rejoin_triggers(history) if history.was_read(e) and not beats_for_nobody(e)]
     for exchange in triggers:
         join = history.first("JoinGroup", exchange.told_us)
         known = [identity for identity in history.identities if identity.from_us <= exchange.told_us]

@@ -184,6 +184,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      both(lambda s: s.join(5, -1, error="MEMBER_ID_REQUIRED"), lambda s: s.join(110, 1))),
     ("J4", "the id is dropped after the announcement", stories.eager_rebalance, lambda s: s.join(645, 2, member_id="")),
     ("J4", "the id is kept after UNKNOWN_MEMBER_ID", stories.expulsion, lambda s: s.join(625, 2)),
+    ("J4", "the id is kept after UNKNOWN_MEMBER_ID, and a heartbeat without any is refused, too", stories.expulsion,
+     both(lambda s: s.heartbeat(612, -1, "UNKNOWN_MEMBER_ID", member_id=""), lambda s: s.join(625, 2))),
     ("J4", "another id at the new coordinator", stories.moved_coordinator,
      lambda s: s.heartbeat(725, 1, member_id="x", node=2)),
     ("J7", "JoinGroup before the first poll", stories.eager_rebalance,
@@ -253,6 +255,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M1", "another member id", stories.eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 6}, member_id="x")),
     ("M3", "a commit at each poll", stories.eager_rebalance, commit_at_each_poll),
     ("M3", "no JoinGroup after the commit", stories.eager_rebalance, drop("JoinGroup", 600)),
+    ("M3", "close() instead of the JoinGroup after the commit", stories.eager_rebalance,
+     both(lambda s: s.heartbeat(1_995, 2, "REBALANCE_IN_PROGRESS"), lambda s: s.commit(1_997, 2, {BOTH[0]: 6}))),
     ("M4", "records that were not returned", stories.eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 9})),
     ("M5", "the same commit twice", stories.eager_rebalance, lambda s: s.commit(620, 1, {BOTH[0]: 6})),
     ("M7", "a partition that is not held", stories.cooperative_rebalance, lambda s: s.commit(1_500, 3, {BOTH[1]: 6})),
@@ -399,6 +403,10 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H7", "the next one, an interval later, while one is unanswered", stories.held_heartbeat_at_close,
      lambda s: s.heartbeat(710, 1)),
     # maybeAutoCommitOffsetsAsync has no in-flight guard
+    ("J4", "the id that the broker gave, after a heartbeat without any was refused", stories.expulsion,
+     lambda s: s.heartbeat(631.2, -1, "UNKNOWN_MEMBER_ID", member_id="")),
+    ("M3", "close() commits after a heartbeat's REBALANCE_IN_PROGRESS, and leaves", stories.eager_rebalance,
+     lambda s: s.heartbeat(2_004, 2, "REBALANCE_IN_PROGRESS")),
     ("M5", "close() commits while the revocation's commit is unanswered", stories.eager_rebalance,
      lambda s: s.commit(1_990, 2, {BOTH[0]: 6}, ms=60)),
     # sendOffsetCommitRequest looks at no ownership: commitSync(Map)
