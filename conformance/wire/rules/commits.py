@@ -80,7 +80,7 @@ def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding
     for beat in history.answers("Heartbeat", "REBALANCE_IN_PROGRESS"):
         join = history.first("JoinGroup", beat.told_us)
         before = history.between(beat.told_us, join.sent_us if join else history.ends_us + 1, "OffsetCommit")
-        if not before or joined_meanwhile(history, beat) or not history.before_close(beat.told_us):
+        if not before or joined_meanwhile(history, beat):
             continue
         if join is None and before[0].sent_us >= history.until_close_us:
             continue  # close() has begun: its commit, which LeaveGroup follows
