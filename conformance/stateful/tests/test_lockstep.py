@@ -27,7 +27,9 @@ from groupspec.spec.compiler.member import Offer
 IMPLEMENTATIONS = pytest.mark.parametrize("start", [start_core, start_background], ids=["core", "background"])
 
 
-@pytest.mark.parametrize("driver", ["core", "background", pytest.param("heartbeat", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "driver", ["core", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("background", "heartbeat"))]
+)
 @pytest.mark.parametrize("rebalance", REBALANCES)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_feasible_transition_and_pair_fires_and_agrees(target: str, rebalance: str, driver: str) -> None:

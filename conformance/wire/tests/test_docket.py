@@ -170,6 +170,7 @@ def test_what_is_certain_and_unread_is_told(
 
 
 @pytest.mark.realtime
+@pytest.mark.exhaustive
 def test_what_was_seen_once_is_run_again_before_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.wait_in_vain(monkeypatch, 300)
     campaign = run_campaign([Client("fake", fake.DOES_NOTHING)], [FIRST_JOIN], jobs=1)
