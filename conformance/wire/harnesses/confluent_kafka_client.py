@@ -14,7 +14,7 @@ import confluent_kafka
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from groupspec.conformance.wire import protocol
-from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, kafka_settings, main
+from groupspec.conformance.wire.harnesses.base import AnyPartition, Harness, Unsupported, kafka_settings, main
 from groupspec.conformance.wire.protocol import CallbackName, Partition
 
 UNSUBSCRIBED_WITHIN_S = 5.0
@@ -51,6 +51,8 @@ class ConfluentKafka(Harness):
 
     def configure(self, command: protocol.Configure) -> None:
         """Make the consumer."""
+        if command.max_poll_interval_ms < command.session_timeout_ms:
+            raise Unsupported("max.poll.interval.ms below session.timeout.ms")
         settings = kafka_settings(command)
         settings["socket_timeout_ms"] = settings.pop("request_timeout_ms")
         settings["fetch_wait_max_ms"] = settings.pop("fetch_max_wait_ms")

@@ -8,9 +8,13 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from groupspec.conformance.wire import protocol
+from groupspec.conformance.wire.campaign import run_campaign
+from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.harnesses import confluent_kafka_client as harness
 from groupspec.conformance.wire.harnesses.base import ListenerFailure
 from groupspec.conformance.wire.protocol import Event, Partition
+from groupspec.conformance.wire.scenarios import written_cases
+from groupspec.conformance.wire.verdicts import Verdict
 
 PARTITIONS: Final = [TopicPartition("orders", 0)]
 
@@ -69,3 +73,13 @@ def test_a_mistake_of_the_harness_in_a_callback_is_still_its_own() -> None:
     client.error(raised.value, "poll")
     assert isinstance(told.events[-1], protocol.ErrorRaised)
     assert told.events[-1].harness_line.startswith("base.py:")
+
+
+@pytest.mark.realtime
+def test_what_librdkafka_refuses_to_be_configured_with_is_unsupported_and_no_crash() -> None:
+    """A poll interval below the session, which Kafka's own client takes."""
+    cases = [case for case in written_cases() if case.id == "coordinator-long-unknown"]
+    [client] = run_campaign([find_client("confluent-kafka")], cases, jobs=1).clients
+    assert {row.judgement.verdict for row in client.rows} == {Verdict.UNSUPPORTED}
+    assert "max.poll.interval.ms below session.timeout.ms" in client.rows[0].judgement.reason
+    assert not client.crashes
