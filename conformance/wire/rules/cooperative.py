@@ -127,7 +127,7 @@ def one_protocol_throughout(history: History) -> Iterator[Finding]:
         revoked = [c for c in history.callbacks if c.name == "partitions_revoked" and start <= c.started_us <= end]
         given_up = frozenset[str]().union(*(callback.partitions for callback in revoked))
         if history.settings.rebalance == "cooperative":
-            too_much = ", ".join(sorted(given_up & assigned_by(sync)))
+            too_much = ", ".join(sorted(given_up & assigned_by(before) & assigned_by(sync)))
             wrong = f"a cooperative member gave up {too_much}, which it keeps"
             yield held_if(not too_much, "a cooperative member gave up only what it had to", wrong, end)
             continue
@@ -135,3 +135,18 @@ def one_protocol_throughout(history: History) -> Iterator[Finding]:
         if owned or given_up:
             wrong = f"an eager member gave up {sorted(given_up)}, not {sorted(owned)}"
             yield held_if(given_up == owned, "an eager member gave up everything before it joined", wrong, end)
+
+
+@checks("K4", needs="listener", rebalance="eager")
+def what_an_eager_member_gave_up_is_forgotten(history: History) -> Iterator[Finding]:
+    """JoinGroup claims nothing that callbacks have given up."""
+    revoked = [
+        c for c in history.callbacks if c.name == "partitions_revoked" and c.partitions and c.ended_us is not None
+    ]
+    for join in history.of("JoinGroup"):
+        subscription = subscription_of(join.asked(JoinGroupRequest))
+        if subscription is None or all(join.sent_us < (callback.ended_us or 0) for callback in revoked):
+            continue
+        claimed = ", ".join(sorted(names(subscription.owned) - history.owned_at(join.sent_us)))
+        wrong = f"JoinGroup of an eager member claims {claimed}, which it had given up"
+        yield held_if(not claimed, "JoinGroup of an eager member claims nothing that it gave up", wrong, join.sent_us)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from groupspec.conformance.wire.history import Exchange, History, assigned_by, names
@@ -140,25 +140,36 @@ def listed_offset(history: History, partition: TopicPartition, from_us: int, to_
 @checks("O2", needs="cooperative", rebalance="cooperative")
 def retained_partitions_go_on(history: History) -> Iterator[Finding]:
     """What a cooperative member keeps over a round is not looked up again, and goes on where it was."""
-    for previous, sync in pairwise(history.syncs):
+    for number, (previous, sync) in enumerate(pairwise(history.syncs)):
         retained = assigned_by(sync) & assigned_by(previous)
         if not retained or lost_before(history, sync):
             continue
-        until = next((at for at in history.gave_up_us if at >= sync.told_us), history.ends_us + 1)
+        until = {name: kept_until(history, name, sync, history.syncs[number + 2 :]) for name in retained}
         for exchange in history.of("OffsetFetch"):
-            again = ", ".join(sorted(names(exchange.asked(OffsetFetchRequest).partitions) & retained))
-            if again and sync.told_us <= exchange.sent_us < until:
+            asked = names(exchange.asked(OffsetFetchRequest).partitions) & retained
+            again = ", ".join(sorted(name for name in asked if sync.told_us <= exchange.sent_us < until[name]))
+            if again:
                 what = f"the committed offset of {again}, which was retained, was looked up again"
                 yield broken(what, exchange.sent_us)
-        yield from fetched_backwards(history, retained, previous.told_us, until)
+        yield from fetched_backwards(history, until, previous.told_us)
         yield held(f"{', '.join(sorted(retained))} went on over the rebalance", sync.told_us)
 
 
-def fetched_backwards(history: History, retained: frozenset[str], since_us: int, until_us: int) -> Iterator[Finding]:
+def kept_until(history: History, partition: str, sync: Exchange, later: Sequence[Exchange]) -> int:
+    """When a member has no longer what a round left it: a later one takes it away, or the membership is lost.
+
+    Who is given it back after that begins anew.
+    """
+    taken = (each.told_us for each in later if partition not in assigned_by(each))
+    lost = (at_us for at_us in history.gave_up_us if at_us >= sync.told_us)
+    return min([*taken, *lost, history.ends_us + 1])
+
+
+def fetched_backwards(history: History, until_us: Mapping[str, int], since_us: int) -> Iterator[Finding]:
     """Records of a retained partition that poll returned twice, or skipped."""
     following: dict[str, tuple[int, int]] = {}
     for returned in history.returned:
-        if returned.partition in retained and since_us <= returned.at_us < until_us:
+        if since_us <= returned.at_us < until_us.get(returned.partition, 0):
             expected, last_us = following.get(returned.partition, (returned.first, returned.at_us))
             following[returned.partition] = returned.last + 1, returned.at_us
             for _, offset in history.sought(returned.partition, last_us, returned.at_us):

@@ -155,6 +155,16 @@ def commit_behind_a_silent_coordinator(story: WireRun, join_ms: float) -> None:
     story.sync(join_ms + 5, 3, BOTH[:1])
 
 
+def left_by_a_further_round(story: WireRun) -> None:
+    """At 1500 another rebalance, which leaves orders-0 as the two rounds before did."""
+    drop("Heartbeat", 1_480)(story)
+    story.heartbeat(1_500, 3, "REBALANCE_IN_PROGRESS")
+    story.join(1_510, 4, owned=BOTH[:1])
+    story.sync(1_515, 4, BOTH[:1])
+    story.callback(1_520, protocol.PartitionsAssigned, ())
+    story.heartbeats(1_620, 1_990, 4)
+
+
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_leaders.ROWS,
     *stories_of_applications.ROWS,
@@ -273,6 +283,12 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      both(drop("Fetch", 600), lambda s: s.fetch(980, {BOTH[0]: 10}), lambda s: s.records(985, BOTH[0], 6, 7))),
     ("O2", "looked up again", stories.cooperative_rebalance, lambda s: s.committed(1_000, {BOTH[0]: 6})),
     ("O2", "returned again", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[0], 6, 7)),
+    ("O2", "returned again after two rounds in which nothing was", stories.cooperative_rebalance,
+     both(drop_event("records_consumed", 1_000), lambda s: s.records(1_200, BOTH[0], 3, 4))),
+    ("O2", "looked up again after a further round", stories.cooperative_rebalance,
+     both(left_by_a_further_round, lambda s: s.committed(1_585, {BOTH[0]: 8}))),
+    ("O2", "returned again after a further round", stories.cooperative_rebalance,
+     both(left_by_a_further_round, lambda s: s.records(1_600, BOTH[0], 6, 7))),
     ("O3", "records of what was revoked", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[1], 6, 6)),
     ("O6", "the earliest offset is not asked for", stories.eager_rebalance, drop("ListOffsets")),
     ("O6", "another offset than the earliest", stories.eager_rebalance, lambda s: s.fetch(24, {BOTH[1]: 2})),
@@ -295,6 +311,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
     ("K4", "a cooperative member revokes what it keeps", stories.cooperative_rebalance,
      lambda s: s.callback(640, protocol.PartitionsRevoked)),
+    ("K4", "an eager member claims what it gave up", stories.eager_rebalance,
+     both(drop("JoinGroup", 640, 700), lambda s: s.join(650, 2, ms=300, owned=BOTH))),
     ("K4", "an eager member keeps something", stories.eager_rebalance,
      both(drop_event("partitions_revoked"), lambda s: s.callback(640, protocol.PartitionsRevoked, BOTH[:1]))),
 )  # fmt: skip
@@ -329,6 +347,21 @@ def own_loss(story: WireRun, given: tuple[TopicPartition, ...] = BOTH[:1]) -> No
     story.committed(1_530, {given[0]: 6})
     story.records(1_540, given[0], 6, 7)
     story.heartbeats(1_620, 1_990, 4)
+
+
+def given_back(story: WireRun) -> None:
+    """At 1500 another rebalance takes orders-0 away, which two rounds had left; the next round gives it back."""
+    drop("Heartbeat", 1_480)(story)
+    story.heartbeat(1_500, 3, "REBALANCE_IN_PROGRESS")
+    story.join(1_510, 4, owned=BOTH[:1])
+    story.sync(1_515, 4, ())
+    story.callback(1_520, protocol.PartitionsRevoked, BOTH[:1], owned=BOTH[:1])
+    story.join(1_550, 5)
+    story.sync(1_555, 5, BOTH[:1])
+    story.callback(1_560, protocol.PartitionsAssigned, BOTH[:1])
+    story.committed(1_585, {BOTH[0]: 6})
+    story.records(1_600, BOTH[0], 6, 7)
+    story.heartbeats(1_660, 1_990, 5)
 
 
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
@@ -436,6 +469,8 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
           lambda s: s.join(650, 2, ms=300))),
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
+    ("O2", "what was taken away and given back is new", stories.cooperative_rebalance, given_back),
+    ("K4", "what a round took away the next one gives back", stories.cooperative_rebalance, given_back),
     ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
     # a refused commit is none, and a member that joins anew goes on from where the group is
     ("M6", "the position was read again, and is behind a commit that was refused", stories.eager_rebalance,
