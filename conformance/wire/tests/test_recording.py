@@ -152,6 +152,30 @@ def test_the_corpus_is_judged_rightly(file: Path) -> None:
     assert found == recording.header.expected, {rule: judged[rule].reason for rule in found}
 
 
+def implementation(client: str) -> str:
+    """Who it is: versions of a client are one, and so are the bindings of one library; a mutant is one of its own."""
+    name = client.partition("@")[0]
+    return "librdkafka" if name in ("confluent-kafka", "rdkafka") else name
+
+
+BROKEN_BY_TOO_FEW = {
+    "C5": "the docket has no client that breaks it; its two mutants are red for S3",
+    "W1": "neither the docket has a client that breaks it nor the catalogue a mutant: a few lines do here",
+}
+"""Rules that fewer than two clients break in the corpus, and why."""
+
+
+def test_each_rule_that_is_judged_on_the_wire_is_broken_by_two_clients_of_the_corpus() -> None:
+    """A recording that was edited shows what the kit finds, and not that any client does it."""
+    by = {rule: set[str]() for case in written_cases() for rule in case.rules}
+    for header in (load(file).header for file in FILES if file.parent.name == "broken"):
+        for rule, verdict in header.expected.items():
+            if Verdict(verdict) in BROKEN and not header.edited:
+                by[rule].add(implementation(header.client))
+    too_few = {rule: clients for rule, clients in by.items() if len(clients) < 2}
+    assert set(too_few) == set(BROKEN_BY_TOO_FEW), too_few
+
+
 @pytest.mark.parametrize("file", [file for file in FILES if file.parent.name == "correct"], ids=lambda file: file.name)
 def test_no_correct_run_of_the_corpus_is_accused(file: Path) -> None:
     judged = judge_recording(load(file), file).judgements

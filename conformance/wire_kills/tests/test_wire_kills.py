@@ -9,12 +9,15 @@ import pytest
 
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.noticed import of_the_reference
-from groupspec.conformance.wire.scenarios import find_cases
+from groupspec.conformance.wire.recording import load, recordings_in
+from groupspec.conformance.wire.scenarios import find_cases, written_cases
+from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.conformance.wire_kills import matrix
 from groupspec.conformance.wire_kills.matrix import Fate, Found, Unseen, WireKills
 from groupspec.conformance.wire_kills.page import matrix_markdown
 from groupspec.conformance.wire_kills.search import ENOUGH, Hunt, Kill, Runs, searched
 
+RECORDED = Path(__file__).parents[2] / "wire" / "recorded"
 CASES = find_cases(["rebalance-eager/slow-callback", "first-join/poll-5", "close-on-the-way/looking-up"])
 
 
@@ -89,6 +92,31 @@ def test_a_matrix_is_stale_where_a_mutant_or_a_case_has_changed_and_may_not_know
         assert matrix.unknown(there) == list(made.fates)[-lacking:]
         problems = matrix.problems(matrix.matrix_text(there))
         assert [word for word in (each.partition(" ")[0] for each in problems) if word != "unseen.toml"] == told
+
+
+RED_FOR_NO_MUTANT = {
+    "C5": "its two mutants stand still at once, or hand not all over, and are red for S3",
+    "J10": "the catalogue has no mutant that writes what others cannot read",
+    "M6": "none of its mutants is found in the cases that were run",
+    "W1": "the catalogue has no mutant that sends what a broker cannot read",
+}
+"""Rules that are judged on the wire, and broken there by no mutant of the reference; and why."""
+
+
+def test_each_rule_that_is_judged_on_the_wire_goes_red_for_a_mutant_of_the_reference() -> None:
+    """In the matrix, or, as that stops when three cases have found a mutant, in a recorded run."""
+    made = matrix.committed()
+    assert made is not None
+    red = {rule for fate in made.fates.values() for found in fate.found_by for rule in found.rules}
+    recorded = (load(file).header for file in recordings_in([RECORDED]))
+    red |= {
+        rule
+        for header in recorded
+        for rule, verdict in header.expected.items()
+        if header.client.startswith("reference") and Verdict(verdict) in BROKEN
+    }
+    judged = {rule for case in written_cases() for rule in case.rules}
+    assert judged - red == set(RED_FOR_NO_MUTANT)
 
 
 def test_what_is_known_stays_beside_what_a_later_search_finds() -> None:
