@@ -339,7 +339,7 @@ def judge(  # type: ignore[no-untyped-def]
             if not starts:
                 for k in range(part_start[i], part_start[i + 1]):
                     registers.release(r, parts[k], owned)
-                if e == Event.LOST or (r.configured == YES and r.eager == YES):
+                if e == Event.LOST or (r.configured == YES and r.eager == YES and r.owned_known != YES):
                     registers.release_all(r)
 
         # An id that was given up, or that the coordinator does not know; FindCoordinator carries none

@@ -525,7 +525,7 @@ class ReferenceMember:
         self.releasing = False
         self.owned.difference_update(self.line.partitions)
         eager = self.settings is not None and self.settings.rebalance == "eager"
-        if eager or self.line.event == "lost":
+        if self.line.event == "lost" or (eager and not self.owned_known):
             self.owned.clear()
             self.owned_known = True
 
