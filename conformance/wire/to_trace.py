@@ -32,6 +32,8 @@ APIS: Final = {
     "LeaveGroup": "leave",
     "OffsetCommit": "commit",
 }
+ROUND: Final = ("JoinGroup", "SyncGroup")
+"""At most one of them is out, and no longer than its connection lives."""
 AGAIN_US: Final = 200_000
 """How often a poll that lasts is written down."""
 
@@ -99,6 +101,7 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
     asked: dict[tuple[int, int, int], tuple[int, str]] = {}
+    out: dict[tuple[int, int, int], str] = {}
     of_the_group = {entry.connection for entry in entries if entry.kind == "request" and entry.api in GROUP_APIS}
     unsubscribes = False  # it was told to, and has not left yet: when it obeys shows in its LeaveGroup
     for entry in entries:
@@ -115,10 +118,16 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
             said = _identity(entry, asked.get(exchange, identity))
             if entry.kind == "request":
                 asked[exchange] = said
+                if entry.api in ROUND:
+                    out[exchange] = APIS[entry.api]
                 event = _event(entry.at_us, f"{APIS[entry.api]}_sent", None, *said)
             else:
                 event = _event(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *said)
+                out.pop(exchange, None)
             identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
+        elif entry.kind == "disconnect":
+            for exchange in [each for each in out if each[:2] == (entry.node, entry.connection)]:
+                yield _event(entry.at_us, f"{out.pop(exchange)}_answered", "DISCONNECTED", *asked[exchange]), entry
         elif isinstance(entry.event, protocol.CallbackStarted):
             running = tuple(map(str, entry.event.partitions))
             name = f"{entry.kind.removeprefix('partitions_')}_started"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,15 +166,27 @@ BROKEN_BY_TOO_FEW = {
 """Rules that fewer than two clients break in the corpus, and why."""
 
 
-def test_each_rule_that_is_judged_on_the_wire_is_broken_by_two_clients_of_the_corpus() -> None:
-    """A recording that was edited shows what the kit finds, and not that any client does it."""
+def shown_by(folder: str, verdicts: Collection[Verdict]) -> dict[str, set[str]]:
+    """The clients of this half of the corpus of which such a verdict is expected, by rule.
+
+    A recording that was edited shows what the kit finds, and not that any client does it.
+    """
     by = {rule: set[str]() for case in written_cases() for rule in case.rules}
-    for header in (load(file).header for file in FILES if file.parent.name == "broken"):
+    for header in (load(file).header for file in FILES if file.parent.name == folder):
         for rule, verdict in header.expected.items():
-            if Verdict(verdict) in BROKEN and not header.edited:
+            if Verdict(verdict) in verdicts and not header.edited:
                 by[rule].add(implementation(header.client))
-    too_few = {rule: clients for rule, clients in by.items() if len(clients) < 2}
+    return by
+
+
+def test_each_rule_that_is_judged_on_the_wire_is_broken_by_two_clients_of_the_corpus() -> None:
+    too_few = {rule: clients for rule, clients in shown_by("broken", BROKEN).items() if len(clients) < 2}
     assert set(too_few) == set(BROKEN_BY_TOO_FEW), too_few
+
+
+def test_each_rule_that_is_judged_on_the_wire_is_kept_by_three_clients_of_the_corpus() -> None:
+    too_few = {rule: clients for rule, clients in shown_by("correct", [Verdict.PASS]).items() if len(clients) < 3}
+    assert too_few == {}
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file.parent.name == "correct"], ids=lambda file: file.name)
