@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History, assigned_by, names, subscription_of
+from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History, assigned_by, names, subscription_of
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain
 from groupspec.conformance.wire.rules.callbacks import lost_stretches
 from groupspec.conformance.wire.rules.discovery import coordinators
@@ -14,6 +14,7 @@ from groupspec.conformance.wire.rules.silence import gives_up_waiting
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
 REJOIN_WITHIN_MS: Final = 1_000
+ENDLESS: Final = 3
 
 
 @checks("K1", needs="cooperative", rebalance="cooperative")
@@ -101,12 +102,29 @@ def held_up_until(history: History, since_us: int, join_us: int) -> int:
 
 @checks("K2", needs="cooperative", rebalance="cooperative")
 def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
-    """A round that took nothing away is the last, unless another is announced."""
+    """A round that took nothing away is the last, unless another is announced.
+
+    A member may have reasons for one that the wire does not show (rules J1 and J8, enforceRebalance()), but not for one
+    after the other.
+    """
+    in_a_row, earlier = 0, frozenset[str]()
+    for before, sync in pairwise(history.syncs):
+        in_a_row = in_a_row + 1 if is_unasked(history, earlier, before, sync) else 0
+        earlier = assigned_by(before)
+        if in_a_row == ENDLESS:
+            yield broken(f"{ENDLESS} rounds in a row that nothing had asked for", sync.sent_us)
     for last in history.syncs[-1:]:
         join = history.first("JoinGroup", last.told_us)
         beats = (e for e in history.of("Heartbeat") if e.sent_us > last.sent_us)
         if join is not None and all(e.error in ("NONE", "") for e in beats):
             yield broken("JoinGroup again after a round that had taken nothing away", join.sent_us)
+
+
+def is_unasked(history: History, earlier: frozenset[str], before: Exchange, sync: Exchange) -> bool:
+    """Whether nothing is to be seen that this round is for: the one before took nothing away, and no answer said so."""
+    told = (e for e in history.of(*GROUP_APIS) if before.told_us <= e.told_us <= sync.sent_us)
+    reasons = earlier - assigned_by(before) or history.connections_closed(before.told_us, sync.sent_us)
+    return not reasons and same_membership(history, before, sync) and all(e.error == "NONE" for e in told)
 
 
 def same_membership(history: History, before: Exchange, after: Exchange) -> bool:

@@ -165,6 +165,19 @@ def left_by_a_further_round(story: WireRun) -> None:
     story.heartbeats(1_620, 1_990, 4)
 
 
+def further_rounds(count: int) -> Spoil:
+    """From 1500 on rounds that nothing asks for, one right after the other, which leave orders-0."""
+
+    def spoil(story: WireRun) -> None:
+        drop("Heartbeat", 1_480)(story)
+        for number in range(count):
+            story.join(1_500 + 30 * number, 4 + number, owned=BOTH[:1])
+            story.sync(1_505 + 30 * number, 4 + number, BOTH[:1])
+        story.heartbeats(1_660, 1_990, 3 + count)
+
+    return spoil
+
+
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_leaders.ROWS,
     *stories_of_applications.ROWS,
@@ -309,6 +322,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K2", "the commit before it was answered long ago", stories.cooperative_rebalance,
      lambda s: commit_behind_a_silent_coordinator(s, 4_000)),
     ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
+    ("K2", "three rounds that nothing asked for", stories.cooperative_rebalance, further_rounds(3)),
     ("K4", "a cooperative member revokes what it keeps", stories.cooperative_rebalance,
      lambda s: s.callback(640, protocol.PartitionsRevoked)),
     ("K4", "an eager member claims what it gave up", stories.eager_rebalance,
@@ -469,6 +483,8 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
           lambda s: s.join(650, 2, ms=300))),
     ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
     ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
+    ("K2", "three rounds, one of which was announced", stories.cooperative_rebalance,
+     both(further_rounds(3), lambda s: s.heartbeat(1_517, 4, "REBALANCE_IN_PROGRESS"))),
     ("O2", "what was taken away and given back is new", stories.cooperative_rebalance, given_back),
     ("K4", "what a round took away the next one gives back", stories.cooperative_rebalance, given_back),
     ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
