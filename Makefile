@@ -12,6 +12,9 @@ FOLDERS := spec impl diagrams conformance
 ALONE := realtime or real_broker or spark
 LONGEST := --durations=40 --durations-min=10
 
+# Where it is set, each process of the tests compiles what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo book test check nightly coverage lint style types imports unit format doctor clean
 

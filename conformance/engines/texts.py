@@ -25,8 +25,8 @@ COMMITTED = "base-eager-deployed-2"
 def model_texts(pattern: str = "*") -> Iterator[tuple[str, str, Callable[[], str]]]:
     """Each file of the models whose names match: model, path in `conformance`, and what makes its text."""
     for name in fnmatch.filter(composition.models(), pattern):
-        model = _model(name)
-        if model.scope.family == "base" and model.sizes["members"] > MAX_MEMBERS:
+        model = composition.models()[name]
+        if model.scope.family == "base" and model.members > MAX_MEMBERS:
             continue
         module = f"generated/tla/{module_name(model)}"
         yield name, f"{module}.tla", partial(_text, tla, name)
@@ -39,10 +39,5 @@ def model_texts(pattern: str = "*") -> Iterator[tuple[str, str, Callable[[], str
 
 
 @cache
-def _model(name: str) -> Model:
-    return composition.models()[name]()
-
-
-@cache
 def _text(write: Callable[[Model], str], name: str) -> str:
-    return write(_model(name))
+    return write(composition.models()[name]())

@@ -19,6 +19,7 @@ from groupspec.conformance.explain.explanation import SourcePlace
 CORE: Final = "impl/core/"
 Function: TypeAlias = ast.FunctionDef | ast.ClassDef
 Key: TypeAlias = tuple[str, str]
+_LIKE_A_RULE: Final = re.compile(r"(?<![\w-])[A-Z]\d+(?![\w-])")
 
 
 @cache
@@ -54,10 +55,20 @@ def _around(file: str, line: int) -> SourcePlace:
     return found
 
 
-@cache
 def citing(rule: str) -> tuple[SourcePlace, ...]:
     """The functions, and modules, whose docstring or comments cite a rule by its id."""
-    return _lines_with(re.compile(rf"(?<![\w-]){rule}(?![\w-])"))
+    return tuple(_cited().get(rule, ()))
+
+
+@cache
+def _cited() -> Mapping[str, Mapping[SourcePlace, None]]:
+    """Whatever looks like the id of a rule, and where it stands."""
+    found: dict[str, dict[SourcePlace, None]] = {}
+    for file, text in sources().items():
+        for line, written in enumerate(text.split("\n"), 1):
+            for rule in _LIKE_A_RULE.findall(written):
+                found.setdefault(rule, {})[_around(file, line)] = None
+    return found
 
 
 def constructing(name: str) -> tuple[SourcePlace, ...]:

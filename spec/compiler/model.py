@@ -249,7 +249,11 @@ class ModelMaker:
     doc: str = ""
 
     def __call__(self) -> Model:
-        """The model."""
+        """The model, which is made once."""
+        return self._made
+
+    @cached_property
+    def _made(self) -> Model:
         return self.make()
 
 

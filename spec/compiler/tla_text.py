@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from groupspec.spec.compiler.formula import subscripts
-from groupspec.spec.compiler.model import Action, Model
+from groupspec.spec.compiler.model import Action, Model, ModelMaker
 from groupspec.spec.compiler.writing import WIDTH, Lines, quantifier
 from groupspec.spec.compiler.writing import comment as prose
 from groupspec.spec.terms import Value
@@ -28,12 +28,12 @@ Names = dict[tuple[str, str], str]
 """(kind, name) to what it is called; kinds: `procedure`, `action`, `property`; of an action also `guard` and `live`."""
 
 
-def module_name(model: Model) -> str:
+def module_name(model: Model | ModelMaker) -> str:
     """The module's name: letters, digits and underscores; never empty or a number."""
     return _camel(model.name)
 
 
-def live_module_name(model: Model) -> str:
+def live_module_name(model: Model | ModelMaker) -> str:
     """The name of the module that liveness is checked with."""
     return f"{module_name(model)}Live"
 

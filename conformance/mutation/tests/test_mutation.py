@@ -92,6 +92,7 @@ def test_a_member_that_never_stops_is_a_failure_and_not_the_end() -> None:
     assert Context.emit.__qualname__ == "Context.emit"
 
 
+@pytest.mark.exhaustive
 def test_no_test_fails_without_a_mutant_and_the_right_one_does_with_it() -> None:
     _, found = trials.tried([trials.UNCHANGED, "BUG-23", "G6-for-ever"])
     assert found[trials.UNCHANGED]["failed"] == []

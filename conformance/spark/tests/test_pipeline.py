@@ -53,7 +53,9 @@ def timeless(verdict: Verdict) -> Verdict:
     return msgspec.structs.replace(verdict, seconds=0.0)
 
 
-@pytest.mark.parametrize(("files", "buckets", "partitions"), [(1, 3, 1), (5, 16, 4)])
+@pytest.mark.parametrize(
+    ("files", "buckets", "partitions"), [pytest.param(1, 3, 1, marks=pytest.mark.exhaustive), (5, 16, 4)]
+)
 def test_spark_and_the_local_engine_agree_field_by_field(
     spark: SparkSession, tmp_path: Path, files: int, buckets: int, partitions: int
 ) -> None:

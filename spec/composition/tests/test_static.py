@@ -58,4 +58,5 @@ def test_G11_a_process_that_restarts_in_a_stable_group_gets_its_partitions_back_
 def test_a_static_member_that_is_dropped_like_a_dynamic_one_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     dropped = (Set((("registered[j]", "'absent'"), ("leader", "0 if leader == j else leader"))),)
     monkeypatch.setattr(static, "SURVIVES", dropped)
-    assert "reaches-survivor" in _denied(explore(_model("eager"), limits=QUICK))
+    made_anew = composition.models()["base-static-eager-deployed-2"].make()
+    assert "reaches-survivor" in _denied(explore(made_anew, limits=QUICK))
