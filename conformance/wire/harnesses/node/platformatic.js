@@ -14,7 +14,7 @@ class Harness {
   #consumer;
   #topics;
   #stream;
-  #reads = false; // whether the application has polled, and has not given its topics up since
+  #reading; // made when the application polls, dropped when it gives its topics up
   #positions = new Positions();
 
   configure(settings) {
@@ -38,7 +38,7 @@ class Harness {
 
   // The topics are the stream's: who wants others closes it, leaves, and makes another.
   async subscribe({ topics }) {
-    const reads = this.#reads;
+    const reads = this.#reading !== undefined;
     if (reads) {
       await this.unsubscribe();
     }
@@ -51,17 +51,17 @@ class Harness {
   poll() {
     if (this.#stream) {
       this.#stream.resume();
-    } else if (!this.#reads) {
-      this.#reads = true;
-      this.#readAtLast();
+    } else if (!this.#reading) {
+      this.#reading = Symbol();
+      this.#readAtLast(this.#reading);
     }
   }
 
   // consume() ends when the member has joined, and a stream that fails is over: an application asks for it again.
-  async #readAtLast() {
-    while (this.#reads && !this.#stream) {
+  async #readAtLast(reading) {
+    while (reading === this.#reading && !this.#stream) {
       try {
-        await this.#start();
+        await this.#start(reading);
       } catch (problem) {
         error(problem, "poll");
         await wait(this.#settings.retry_backoff_ms);
@@ -69,7 +69,7 @@ class Harness {
     }
   }
 
-  async #start() {
+  async #start(reading) {
     const { auto_commit, auto_commit_interval_ms, auto_offset_reset } = this.#settings;
     const earliest = auto_offset_reset === "earliest";
     const stream = await this.#consumer.consume({
@@ -78,14 +78,18 @@ class Harness {
       mode: MessagesStreamModes.COMMITTED,
       fallbackMode: earliest ? MessagesStreamFallbackModes.EARLIEST : MessagesStreamFallbackModes.LATEST,
     });
-    this.#stream = stream;
     stream.on("error", (problem) => {
       error(problem);
       if (stream === this.#stream) {
         this.#stream = undefined;
-        this.#readAtLast();
+        this.#readAtLast(reading);
       }
     });
+    if (reading !== this.#reading) {
+      await stream.close(); // the application has given these topics up while the member joined
+      return;
+    }
+    this.#stream = stream;
     stream.on("data", ({ topic, partition, offset }) => {
       this.#positions.consumed(topic, partition, Number(offset));
     });
@@ -108,13 +112,17 @@ class Harness {
     await this.#consumer.leaveGroup();
   }
 
+  // A stream whose last commit fails says so when it closes, and the member has to leave all the same.
   async close() {
-    await this.#endStream();
-    await this.#consumer?.close();
+    try {
+      await this.#endStream();
+    } finally {
+      await this.#consumer?.close();
+    }
   }
 
   async #endStream() {
-    this.#reads = false;
+    this.#reading = undefined;
     const stream = this.#stream;
     this.#stream = undefined;
     await stream?.close();
