@@ -262,12 +262,13 @@ def expelled_after(history: History, beat: Exchange) -> int:
     """When a member that was told of a rebalance is told that it is out: a JoinGroup after that comes too late.
 
     Not for who was giving up its partitions then, whichever answer had told it so first: its callback may take as long
-    as a rebalance may.
+    as a rebalance may. Nor for whom the commit that goes before the JoinGroup told it so first (rules M2 and J4).
     """
     beats = history.answers("Heartbeat", "UNKNOWN_MEMBER_ID") if beat.error == "REBALANCE_IN_PROGRESS" else ()
     out_us = next((each.told_us for each in beats if each.told_us > beat.told_us), history.until_close_us)
     giving_up = (callback for callback in history.callbacks if callback.name != "partitions_assigned")
     busy = any(each.started_us < out_us <= (each.ended_us or history.ends_us) for each in giving_up)
+    busy |= any(beat.told_us < each.told_us <= out_us for each in history.answers("OffsetCommit", "UNKNOWN_MEMBER_ID"))
     return history.until_close_us if busy else out_us
 
 

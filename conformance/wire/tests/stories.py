@@ -147,13 +147,20 @@ class WireRun:
         self.exchange(at_ms, "LeaveGroup", LeaveGroupRequest(GROUP, ME, None), LeaveGroupResponse(ErrorCode.NONE))
 
     def commit(
-        self, at_ms: float, generation: int, offsets: dict[TopicPartition, int], *, member_id: str = ME, ms: float = 1
+        self,
+        at_ms: float,
+        generation: int,
+        offsets: dict[TopicPartition, int],
+        *,
+        member_id: str = ME,
+        ms: float = 1,
+        error: str = "NONE",
     ) -> None:
         """OffsetCommit."""
         positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
         request = OffsetCommitRequest(GROUP, generation, member_id, None, positions)
-        answer = OffsetCommitResponse(dict.fromkeys(offsets, ErrorCode.NONE))
-        self.exchange(at_ms, "OffsetCommit", request, answer, ms=ms)
+        answer = OffsetCommitResponse(dict.fromkeys(offsets, ErrorCode[error]))
+        self.exchange(at_ms, "OffsetCommit", request, answer, ms=ms, error=error)
 
     def committed(self, at_ms: float, offsets: dict[TopicPartition, int]) -> None:
         """OffsetFetch."""

@@ -437,6 +437,10 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H4", "told in its revoked callback of the rebalance once more, and then that it is out", stories.eager_rebalance,
      both(lambda s: s.heartbeat(640.5, 1, "REBALANCE_IN_PROGRESS"),
           lambda s: s.heartbeat(642, 1, "UNKNOWN_MEMBER_ID"))),
+    # sarama release tries its commit four times, while its heartbeats go on
+    ("H4", "told by its commit that it is out, and then by a heartbeat", stories.eager_rebalance,
+     both(lambda s: s.commit(645, 1, {BOTH[0]: 6}, error="UNKNOWN_MEMBER_ID"),
+          lambda s: s.heartbeat(646.5, 1, "UNKNOWN_MEMBER_ID"))),
     # sarama release commits after Cleanup, while its heartbeats go on
     ("M3", "told of a rebalance while it commits at close()", stories.eager_rebalance,
      lambda s: s.heartbeat(2_003, 2, "REBALANCE_IN_PROGRESS")),
