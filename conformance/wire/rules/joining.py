@@ -276,6 +276,8 @@ def the_leader_names_everybody(history: History) -> Iterator[Finding]:
         sync = history.first("SyncGroup", join.told_us)
         if answer is None or not answer.members or answer.leader != answer.member_id or sync is None:
             continue
+        if history.between(join.told_us, sync.sent_us, "JoinGroup"):
+            continue  # the round was given up, as by who has left meanwhile: the SyncGroup is a later one's
         members = {member.member_id for member in answer.members}
         missing = members - {member_id for member_id, _ in sync.asked(SyncGroupRequest).assignments}
         wrong = f"the leader's SyncGroup lacks {len(missing)} of {len(members)} members"

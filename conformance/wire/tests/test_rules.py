@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 import pytest
 from msgspec import structs
@@ -54,6 +55,17 @@ def without(story: WireRun, test: Callable[[Entry], bool]) -> None:
 def drop(api: str, from_ms: float = 0, to_ms: float = 1e9) -> Spoil:
     """Takes the exchanges of an API out."""
     return lambda story: without(story, lambda e: e.api == api and from_ms * 1000 <= e.at_us <= to_ms * 1000)
+
+
+ANEW: Final = "the id that it is given after it has left"
+
+
+def leaves_a_round(story: WireRun, members: tuple[str, ...] = (ANEW,)) -> None:
+    """It leaves before its JoinGroup is answered, and joins anew, as the leader of these; it names itself alone."""
+    story.join(5, 1, ms=30)
+    story.leave(10)
+    story.join(50, 2, members=members)
+    story.sync(60, 2, members=(ANEW,))
 
 
 def drop_event(name: str, from_ms: float = 0) -> Spoil:
@@ -221,6 +233,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("S1", "records during the round", stories.eager_rebalance, lambda s: s.records(800, BOTH[0], 6, 6)),
     ("S2", "a member is left out", WireRun,
      both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
+    ("S2", "a member is left out by who has left a round and joined anew", WireRun,
+     lambda s: leaves_a_round(s, (ANEW, "other"))),
     ("S3", "the assignment is not handed over", stories.eager_rebalance, drop_event("partitions_assigned", 900)),
     ("H1", "silence while SyncGroup is unanswered", WireRun,
      both(lambda s: s.join(5, 1), lambda s: s.sync(10, 1, ms=700))),
@@ -520,6 +534,8 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # librdkafka heartbeats with the id that JoinGroup was given, and the generation before: that is a refusal anew
     ("J9", "the id that was given was refused, too", stories_of_latecomers.named_too_late,
      stories_of_latecomers.refused_anew),
+    # platformatic Consumer.performJoinGroup: who has left before the answer sends no SyncGroup, and joins as another
+    ("S2", "who has left a round names the members of the next one", WireRun, leaves_a_round),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance,
      both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
