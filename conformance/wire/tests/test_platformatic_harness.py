@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +55,7 @@ export class Consumer extends EventEmitter {
 """
 
 
-def asked_of_the_client(folder: Path, commands: list[dict[str, object]], **environment: str) -> list[str]:
+def asked_of_the_client(folder: Path, commands: Sequence[Mapping[str, object]], **environment: str) -> list[str]:
     """What the harness asks of a client that tells it, in order, by these commands."""
     package = folder / "node_modules" / "@platformatic" / "kafka"
     package.mkdir(parents=True)

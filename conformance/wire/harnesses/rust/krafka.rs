@@ -40,7 +40,7 @@ impl Harness for Krafka {
             "subscribe" => self.runtime.block_on(self.consumer()?.subscribe(&command.topics))?,
             "commit" => protocol::committed(self.runtime.block_on(commit(self.consumer()?))),
             "unsubscribe" => self.runtime.block_on(self.consumer()?.unsubscribe())?,
-            _ => protocol::unsupported(command),
+            other => protocol::unsupported(&format!("the command {other}")),
         }
         Ok(())
     }

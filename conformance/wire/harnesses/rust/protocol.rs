@@ -120,9 +120,9 @@ pub fn run(client: &str, version: &str, features: &[&str], harness: &mut impl Ha
     }
 }
 
-/// Ends the process: the client does not offer what a command asks for.
-pub fn unsupported(command: &Command) -> ! {
-    eprintln!("harness: unsupported: the command {}", command.command);
+/// Ends the process: the client does not offer what is asked for.
+pub fn unsupported(what: &str) -> ! {
+    eprintln!("harness: unsupported: {what}");
     exit(EXIT_UNSUPPORTED);
 }
 

@@ -47,7 +47,7 @@ impl Harness for Rdkafka {
             }
             "commit" => protocol::committed(commit(self.consumer()?)),
             "unsubscribe" => unsubscribe(self.consumer()?)?,
-            _ => protocol::unsupported(command),
+            other => protocol::unsupported(&format!("the command {other}")),
         }
         Ok(())
     }
@@ -75,6 +75,9 @@ impl Rdkafka {
 }
 
 fn consumer(settings: &Command) -> Result<BaseConsumer<Listener>, Failure> {
+    if settings.max_poll_interval_ms < settings.session_timeout_ms {
+        protocol::unsupported("max.poll.interval.ms below session.timeout.ms");
+    }
     let cooperative = settings.rebalance == "cooperative";
     let mut config = ClientConfig::new();
     config

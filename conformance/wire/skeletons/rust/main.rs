@@ -42,7 +42,8 @@ impl Harness for MyHarness {
             "subscribe" => self.subscribe(&command.topics),
             "commit" => self.commit(),
             "unsubscribe" => self.unsubscribe(),
-            _ => protocol::unsupported(command), // also for what the client does not offer
+            // also for what the client does not offer
+            other => protocol::unsupported(&format!("the command {other}")),
         }
     }
 
