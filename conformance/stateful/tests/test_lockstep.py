@@ -56,8 +56,7 @@ def test_what_is_committed_as_feasible_is_what_a_search_finds(target: str, rebal
     assert file.read_text(encoding="utf-8") == feasible_text(target, rebalance)
 
 
-@pytest.mark.parametrize("rebalance", REBALANCES)
-@pytest.mark.parametrize("target", TARGETS)
+@MOST_QUICKLY
 def test_the_core_follows_random_events_after_random_routes(target: str, rebalance: str) -> None:
     coverage = Coverage()
     run_machine(make_machine(target, rebalance, start_core, coverage), examples=150)
