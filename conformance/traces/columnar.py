@@ -339,6 +339,7 @@ def judge(  # type: ignore[no-untyped-def]
             if not starts:
                 for k in range(part_start[i], part_start[i + 1]):
                     registers.release(r, parts[k], owned)
+                # Of what an eager member had before the trace began nothing is left, too
                 if e == Event.LOST or (r.configured == YES and r.eager == YES and r.owned_known != YES):
                     registers.release_all(r)
 

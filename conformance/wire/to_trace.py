@@ -1,8 +1,9 @@
 """A run's log as a trace in the one trace schema, for the pipeline that checks the reference and logs.
 
 Requests become `…_sent` when they arrive at the broker, answers `…_answered` when they are written; callbacks and polls
-come from the harness. What a trace from outside cannot know (that the coordinator was given up, that a timer ran out)
-is left out; the checker knows that this source does not show it.
+come from the harness. A request whose connection ends is answered DISCONNECTED. What a trace from outside cannot know
+(that the coordinator was given up, that a timer ran out) is left out; the checker knows that this source does not show
+it.
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ APIS: Final = {
     "LeaveGroup": "leave",
     "OffsetCommit": "commit",
 }
-ROUND: Final = ("JoinGroup", "SyncGroup")
-"""At most one of them is out, and no longer than its connection lives."""
 AGAIN_US: Final = 200_000
 """How often a poll that lasts is written down."""
 
@@ -100,8 +99,7 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
     """Each entry with the event that it is; None for those that a trace has no word for."""
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
-    asked: dict[tuple[int, int, int], tuple[int, str]] = {}
-    out: dict[tuple[int, int, int], str] = {}
+    out: dict[tuple[int, int, int], tuple[str, tuple[int, str]]] = {}
     of_the_group = {entry.connection for entry in entries if entry.kind == "request" and entry.api in GROUP_APIS}
     unsubscribes = False  # it was told to, and has not left yet: when it obeys shows in its LeaveGroup
     for entry in entries:
@@ -114,20 +112,17 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
         if entry.connection in of_the_group and silences(entry):
             yield _event(entry.at_us, "throttled", throttle_time_ms=entry.throttle_ms), entry
         if entry.source == "wire" and entry.api in APIS and entry.kind in ("request", "response"):
-            exchange = (entry.node, entry.connection, entry.correlation_id)
-            said = _identity(entry, asked.get(exchange, identity))
+            exchange, name = (entry.node, entry.connection, entry.correlation_id), APIS[entry.api]
+            said = _identity(entry, out.pop(exchange, (name, identity))[1])
             if entry.kind == "request":
-                asked[exchange] = said
-                if entry.api in ROUND:
-                    out[exchange] = APIS[entry.api]
-                event = _event(entry.at_us, f"{APIS[entry.api]}_sent", None, *said)
+                out[exchange] = name, said
+                event = _event(entry.at_us, f"{name}_sent", None, *said)
             else:
-                event = _event(entry.at_us, f"{APIS[entry.api]}_answered", entry.error or "NONE", *said)
-                out.pop(exchange, None)
+                event = _event(entry.at_us, f"{name}_answered", entry.error or "NONE", *said)
             identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
         elif entry.kind == "disconnect":
-            for exchange in [each for each in out if each[:2] == (entry.node, entry.connection)]:
-                yield _event(entry.at_us, f"{out.pop(exchange)}_answered", "DISCONNECTED", *asked[exchange]), entry
+            for name, said in [out.pop(each) for each in [*out] if each[:2] == (entry.node, entry.connection)]:
+                yield _event(entry.at_us, f"{name}_answered", "DISCONNECTED", *said), entry
         elif isinstance(entry.event, protocol.CallbackStarted):
             running = tuple(map(str, entry.event.partitions))
             name = f"{entry.kind.removeprefix('partitions_')}_started"

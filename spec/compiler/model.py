@@ -233,7 +233,7 @@ class Model:
 
 @dataclass(frozen=True)
 class ModelMaker:
-    """A model that is made when this is called, and what is known of it before: making takes up to a second.
+    """A model that is made when this is first called, and what is known of it before: making takes up to a second.
 
     Attributes:
         size: In words: `2 members, 2 partitions`, `3 calls`.

@@ -15,6 +15,7 @@ from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
 REJOIN_WITHIN_MS: Final = 1_000
 ENDLESS: Final = 3
+"""So many rounds in a row that nothing asked for are no coincidence."""
 
 
 @checks("K1", needs="cooperative", rebalance="cooperative")
@@ -122,9 +123,10 @@ def rounds_come_to_an_end(history: History) -> Iterator[Finding]:
 
 def is_unasked(history: History, earlier: frozenset[str], before: Exchange, sync: Exchange) -> bool:
     """Whether nothing is to be seen that this round is for: the one before took nothing away, and no answer said so."""
+    if earlier - assigned_by(before) or history.connections_closed(before.told_us, sync.sent_us):
+        return False
     told = (e for e in history.of(*GROUP_APIS) if before.told_us <= e.told_us <= sync.sent_us)
-    reasons = earlier - assigned_by(before) or history.connections_closed(before.told_us, sync.sent_us)
-    return not reasons and same_membership(history, before, sync) and all(e.error == "NONE" for e in told)
+    return same_membership(history, before, sync) and all(e.error == "NONE" for e in told)
 
 
 def same_membership(history: History, before: Exchange, after: Exchange) -> bool:

@@ -268,8 +268,9 @@ def expelled_after(history: History, beat: Exchange) -> int:
     out_us = next((each.told_us for each in beats if each.told_us > beat.told_us), history.until_close_us)
     giving_up = (callback for callback in history.callbacks if callback.name != "partitions_assigned")
     busy = any(each.started_us < out_us <= (each.ended_us or history.ends_us) for each in giving_up)
-    busy |= any(beat.told_us < each.told_us <= out_us for each in history.answers("OffsetCommit", "UNKNOWN_MEMBER_ID"))
-    return history.until_close_us if busy else out_us
+    commits = history.answers("OffsetCommit", "UNKNOWN_MEMBER_ID")
+    told_before = any(beat.told_us < each.told_us <= out_us for each in commits)
+    return history.until_close_us if busy or told_before else out_us
 
 
 @checks("H7")

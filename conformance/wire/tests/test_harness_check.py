@@ -163,7 +163,7 @@ def test_without_a_rebalance_protocol_only_start_and_features_are_judged() -> No
 def test_a_commit_that_returns_nothing_is_told_and_not_taken_for_the_one_that_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sessions, "WITHIN_S", 2.0)
+    monkeypatch.setattr(sessions, "WITHIN_S", 4.0)
     found = wrong(check_harness(harness(Broken("returns nothing", "def commit(self):\n    pass", "commit", ""))))
     assert found["commit"][0].startswith(
         "`commit` raised TypeError: commit() of the harness returned None, not offsets"

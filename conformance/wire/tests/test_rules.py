@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
 import pytest
 from msgspec import structs
@@ -20,10 +19,11 @@ from groupspec.conformance.wire.tests import (
     stories_of_latecomers,
     stories_of_leaders,
     stories_of_quotas,
+    stories_of_rounds,
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
 from groupspec.conformance.wire.verdicts import Verdict
-from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
+from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
 
 GOOD = (
     stories.eager_rebalance,
@@ -55,17 +55,6 @@ def without(story: WireRun, test: Callable[[Entry], bool]) -> None:
 def drop(api: str, from_ms: float = 0, to_ms: float = 1e9) -> Spoil:
     """Takes the exchanges of an API out."""
     return lambda story: without(story, lambda e: e.api == api and from_ms * 1000 <= e.at_us <= to_ms * 1000)
-
-
-ANEW: Final = "the id that it is given after it has left"
-
-
-def leaves_a_round(story: WireRun, members: tuple[str, ...] = (ANEW,)) -> None:
-    """It leaves before its JoinGroup is answered, and joins anew, as the leader of these; it names itself alone."""
-    story.join(5, 1, ms=30)
-    story.leave(10)
-    story.join(50, 2, members=members)
-    story.sync(60, 2, members=(ANEW,))
 
 
 def drop_event(name: str, from_ms: float = 0) -> Spoil:
@@ -167,29 +156,6 @@ def commit_behind_a_silent_coordinator(story: WireRun, join_ms: float) -> None:
     story.sync(join_ms + 5, 3, BOTH[:1])
 
 
-def left_by_a_further_round(story: WireRun) -> None:
-    """At 1500 another rebalance, which leaves orders-0 as the two rounds before did."""
-    drop("Heartbeat", 1_480)(story)
-    story.heartbeat(1_500, 3, "REBALANCE_IN_PROGRESS")
-    story.join(1_510, 4, owned=BOTH[:1])
-    story.sync(1_515, 4, BOTH[:1])
-    story.callback(1_520, protocol.PartitionsAssigned, ())
-    story.heartbeats(1_620, 1_990, 4)
-
-
-def further_rounds(count: int) -> Spoil:
-    """From 1500 on rounds that nothing asks for, one right after the other, which leave orders-0."""
-
-    def spoil(story: WireRun) -> None:
-        drop("Heartbeat", 1_480)(story)
-        for number in range(count):
-            story.join(1_500 + 30 * number, 4 + number, owned=BOTH[:1])
-            story.sync(1_505 + 30 * number, 4 + number, BOTH[:1])
-        story.heartbeats(1_660, 1_990, 3 + count)
-
-    return spoil
-
-
 SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_leaders.ROWS,
     *stories_of_applications.ROWS,
@@ -234,7 +200,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("S2", "a member is left out", WireRun,
      both(lambda s: s.join(5, 1, members=(ME, "other")), lambda s: s.sync(10, 1))),
     ("S2", "a member is left out by who has left a round and joined anew", WireRun,
-     lambda s: leaves_a_round(s, (ANEW, "other"))),
+     lambda s: stories_of_rounds.leaves_a_round(s, (stories_of_rounds.ANEW, "other"))),
     ("S3", "the assignment is not handed over", stories.eager_rebalance, drop_event("partitions_assigned", 900)),
     ("H1", "silence while SyncGroup is unanswered", WireRun,
      both(lambda s: s.join(5, 1), lambda s: s.sync(10, 1, ms=700))),
@@ -260,6 +226,9 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H4", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
     ("H4", "a JoinGroup when the group has gone on", stories.eager_rebalance,
      lambda s: s.heartbeat(646, 1, "UNKNOWN_MEMBER_ID")),
+    ("H4", "and its commit is told so, too late", stories.eager_rebalance,
+     both(lambda s: s.heartbeat(646, 1, "UNKNOWN_MEMBER_ID"),
+          lambda s: s.commit(648, 1, {BOTH[0]: 6}, error="UNKNOWN_MEMBER_ID"))),
     ("H4", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("H7", "an unanswered one is repeated at once", stories.held_heartbeat_at_close, lambda s: s.heartbeat(640, 1)),
     ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
@@ -313,9 +282,9 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("O2", "returned again after two rounds in which nothing was", stories.cooperative_rebalance,
      both(drop_event("records_consumed", 1_000), lambda s: s.records(1_200, BOTH[0], 3, 4))),
     ("O2", "looked up again after a further round", stories.cooperative_rebalance,
-     both(left_by_a_further_round, lambda s: s.committed(1_585, {BOTH[0]: 8}))),
+     both(stories_of_rounds.left_by_a_further_round, lambda s: s.committed(1_585, {BOTH[0]: 8}))),
     ("O2", "returned again after a further round", stories.cooperative_rebalance,
-     both(left_by_a_further_round, lambda s: s.records(1_600, BOTH[0], 6, 7))),
+     both(stories_of_rounds.left_by_a_further_round, lambda s: s.records(1_600, BOTH[0], 6, 7))),
     ("O3", "records of what was revoked", stories.cooperative_rebalance, lambda s: s.records(1_200, BOTH[1], 6, 6)),
     ("O6", "the earliest offset is not asked for", stories.eager_rebalance, drop("ListOffsets")),
     ("O6", "another offset than the earliest", stories.eager_rebalance, lambda s: s.fetch(24, {BOTH[1]: 2})),
@@ -336,7 +305,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K2", "the commit before it was answered long ago", stories.cooperative_rebalance,
      lambda s: commit_behind_a_silent_coordinator(s, 4_000)),
     ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
-    ("K2", "three rounds that nothing asked for", stories.cooperative_rebalance, further_rounds(3)),
+    ("K2", "three rounds that nothing asked for", stories.cooperative_rebalance, stories_of_rounds.further_rounds(3)),
     ("K4", "a cooperative member revokes what it keeps", stories.cooperative_rebalance,
      lambda s: s.callback(640, protocol.PartitionsRevoked)),
     ("K4", "an eager member claims what it gave up", stories.eager_rebalance,
@@ -362,34 +331,6 @@ def read_in_the_next_round(story: WireRun, offset: int) -> None:
     story.sync(1_005, 3)
     story.committed(1_010, dict.fromkeys(BOTH, 9))
     story.fetch(1_015, dict.fromkeys(BOTH, offset))
-
-
-def own_loss(story: WireRun, given: tuple[TopicPartition, ...] = BOTH[:1]) -> None:
-    """At 1500 the member says lost, by itself; then it joins as a new one, and is given these."""
-    drop("Heartbeat", 1_480)(story)
-    story.callback(1_500, protocol.PartitionsLost, BOTH[:1])
-    story.join(1_510, -1, member_id="", error="MEMBER_ID_REQUIRED")
-    story.join(1_513, 4)
-    story.sync(1_516, 4, given)
-    story.callback(1_520, protocol.PartitionsAssigned, given)
-    story.committed(1_530, {given[0]: 6})
-    story.records(1_540, given[0], 6, 7)
-    story.heartbeats(1_620, 1_990, 4)
-
-
-def given_back(story: WireRun) -> None:
-    """At 1500 another rebalance takes orders-0 away, which two rounds had left; the next round gives it back."""
-    drop("Heartbeat", 1_480)(story)
-    story.heartbeat(1_500, 3, "REBALANCE_IN_PROGRESS")
-    story.join(1_510, 4, owned=BOTH[:1])
-    story.sync(1_515, 4, ())
-    story.callback(1_520, protocol.PartitionsRevoked, BOTH[:1], owned=BOTH[:1])
-    story.join(1_550, 5)
-    story.sync(1_555, 5, BOTH[:1])
-    story.callback(1_560, protocol.PartitionsAssigned, BOTH[:1])
-    story.committed(1_585, {BOTH[0]: 6})
-    story.records(1_600, BOTH[0], 6, 7)
-    story.heartbeats(1_660, 1_990, 5)
 
 
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
@@ -499,13 +440,14 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K1", "nothing is owned after callbacks have given it up", stories.cooperative_rebalance,
      both(drop("JoinGroup", 640, 700), lambda s: s.callback(300, protocol.PartitionsRevoked),
           lambda s: s.join(650, 2, ms=300))),
-    ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, own_loss),
-    ("O2", "the lost are looked up again", stories.cooperative_rebalance, own_loss),
-    ("K2", "three rounds, one of which was announced", stories.cooperative_rebalance,
-     both(further_rounds(3), lambda s: s.heartbeat(1_517, 4, "REBALANCE_IN_PROGRESS"))),
-    ("O2", "what was taken away and given back is new", stories.cooperative_rebalance, given_back),
-    ("K4", "what a round took away the next one gives back", stories.cooperative_rebalance, given_back),
-    ("K4", "and no member is the same", stories.cooperative_rebalance, own_loss),
+    ("K1", "nothing is owned after the client's own loss", stories.cooperative_rebalance, stories_of_rounds.own_loss),
+    ("O2", "the lost are looked up again", stories.cooperative_rebalance, stories_of_rounds.own_loss),
+    ("K2", "two rounds that nothing asked for", stories.cooperative_rebalance, stories_of_rounds.further_rounds(2)),
+    *(("K2", f"three rounds, {why}", stories.cooperative_rebalance, both(stories_of_rounds.further_rounds(3), asks))
+      for why, asks in stories_of_rounds.ASKING.items()),
+    ("O2", "what was taken away and given back is new", stories.cooperative_rebalance, stories_of_rounds.given_back),
+    ("K4", "what a round took away the next gives back", stories.cooperative_rebalance, stories_of_rounds.given_back),
+    ("K4", "and no member is the same", stories.cooperative_rebalance, stories_of_rounds.own_loss),
     # a refused commit is none, and a member that joins anew goes on from where the group is
     ("M6", "the position was read again, and is behind a commit that was refused", stories.eager_rebalance,
      both(lambda s: s.committed(1_200, {BOTH[0]: 4}), lambda s: s.commit(1_250, 2, {BOTH[0]: 4}))),
@@ -513,7 +455,7 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("K2", "the JoinGroup waits for the commit, which waits for the coordinator", stories.cooperative_rebalance,
      lambda s: commit_behind_a_silent_coordinator(s, 2_815)),
     ("K2", "nor is there anything to revoke of what others have now", stories.cooperative_rebalance,
-     lambda s: own_loss(s, BOTH[1:])),
+     lambda s: stories_of_rounds.own_loss(s, BOTH[1:])),
     # AbstractRequest.parseRequest does not look behind the last field; a client may end a connection when it likes
     ("W1", "a frame with more than its fields", stories.eager_rebalance,
      lambda s: s.entries.append(Entry(700_000, "wire", "garbage",
@@ -535,7 +477,7 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("J9", "the id that was given was refused, too", stories_of_latecomers.named_too_late,
      stories_of_latecomers.refused_anew),
     # platformatic Consumer.performJoinGroup: who has left before the answer sends no SyncGroup, and joins as another
-    ("S2", "who has left a round names the members of the next one", WireRun, leaves_a_round),
+    ("S2", "who has left a round names the members of the next one", WireRun, stories_of_rounds.leaves_a_round),
     # class loading: the first connect is 400 ms after poll_started
     ("P4", "the first poll of a process", stories.eager_rebalance,
      both(lambda s: without(s, lambda e: e.kind.startswith("poll_")), lambda s: s.poll(0, 900))),
@@ -661,7 +603,7 @@ def test_a_client_without_a_listener_is_failed_for_no_callback(rule: str) -> Non
         assert judgement.verdict not in BROKEN, (good.__name__, judgement.reason)
     for name in ("own_loss", "others have them now"):
         story = stories.cooperative_rebalance()
-        own_loss(story, BOTH[:1] if name == "own_loss" else BOTH[1:])
+        stories_of_rounds.own_loss(story, BOTH[:1] if name == "own_loss" else BOTH[1:])
         judgement = judge(rule, without_listener(story).history())
         assert judgement.verdict not in BROKEN, (name, judgement.reason)
 
