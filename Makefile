@@ -11,6 +11,8 @@ PYTEST_ARGS ?=
 FOLDERS := spec impl diagrams conformance
 ALONE := realtime or real_broker or spark
 LONGEST := --durations=40 --durations-min=10
+# One more than there are processors: a worker that waits for a process or a socket needs none.
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # Where it is set, each process of the tests compiles what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -52,9 +54,9 @@ imports: install
 
 unit: install
 	@echo "==> tests"
-	@# A worker for each processor. The tests of a file stay together: they share what is costly to make. Files come in
-	@# the order of the folders, not longest last: then one processor would work while the others wait.
-	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools and not nightly" $(PYTEST_ARGS)
+	@# The tests of a file stay together: they share what is costly to make. Files come in the order of the folders, not
+	@# longest last: then one processor would work while the others wait.
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not exhaustive and not real_broker and not tools and not nightly" $(PYTEST_ARGS)
 	@$(BIN)/groupspec doctor --left-out
 
 check: install  ## what takes long, and what needs SPIN, Go, Node, Maven and a JDK: the real broker, built clients

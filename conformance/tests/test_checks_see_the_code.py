@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,18 @@ class Planted:
 
     copy: Path
     links: Path
+    planted: list[Path] = field(default_factory=list)
 
     def plant(self, file: str, text: str) -> None:
         """Adds a file to the copy and, as a refreshed install would, a link to it."""
         (self.copy / file).write_text(text)
         (self.links / "groupspec" / file).symlink_to(self.copy / file)
+        self.planted.extend([self.copy / file, self.links / "groupspec" / file])
+
+    def weed(self) -> None:
+        """Takes away what was planted."""
+        while self.planted:
+            self.planted.pop().unlink()
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs a tool in the copy, with the install first on its paths."""
@@ -62,9 +69,14 @@ class Planted:
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> Planted:
-    copy = tmp_path / "copy"
-    copy.mkdir()
+def planted(installed: Planted) -> Iterator[Planted]:
+    yield installed
+    installed.weed()
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    copy = tmp_path_factory.mktemp("copy")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     contracts = settings()["tool"]["importlinter"]["contracts"]

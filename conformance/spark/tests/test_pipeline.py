@@ -54,7 +54,12 @@ def timeless(verdict: Verdict) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("files", "buckets", "partitions"), [pytest.param(1, 3, 1, marks=pytest.mark.exhaustive), (5, 16, 4)]
+    ("files", "buckets", "partitions"),
+    [
+        (2, 3, 2),
+        pytest.param(1, 3, 1, marks=pytest.mark.exhaustive),
+        pytest.param(5, 16, 4, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_spark_and_the_local_engine_agree_field_by_field(
     spark: SparkSession, tmp_path: Path, files: int, buckets: int, partitions: int

@@ -88,8 +88,7 @@ def _after_time_passed(*offers: Offer) -> LockstepRun:
     return run
 
 
-@pytest.mark.parametrize("rebalance", REBALANCES)
-@pytest.mark.parametrize("target", TARGETS)
+@MOST_QUICKLY
 def test_the_background_driver_follows_random_events_after_random_routes(target: str, rebalance: str) -> None:
     coverage = Coverage()
     run_machine(make_machine(target, rebalance, start_background, coverage), examples=60)
@@ -97,8 +96,7 @@ def test_the_background_driver_follows_random_events_after_random_routes(target:
     assert coverage.examples >= 60
 
 
-@pytest.mark.parametrize("rebalance", REBALANCES)
-@pytest.mark.parametrize("target", TARGETS)
+@MOST_QUICKLY
 def test_the_heartbeat_driver_follows_random_events_after_random_routes(target: str, rebalance: str) -> None:
     coverage = Coverage()
     run_machine(make_machine(target, rebalance, start_heartbeat, coverage), examples=30)
