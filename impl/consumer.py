@@ -13,7 +13,10 @@ One thread at a time may use a consumer; any other gets ConcurrentUseError, exce
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Self, Unpack, cast
 
@@ -107,6 +110,7 @@ class Consumer(ChoiceCalls):
         self._polled_ms = -QUIET_MS
         self._driver.ensure_running()
         self._unattended = runtime is None  # who brings a runtime looks after the threads in it
+        _MADE.add(self)
         if topics:
             try:
                 self.subscribe(topics)
@@ -380,10 +384,37 @@ class Consumer(ChoiceCalls):
 
     def __del__(self) -> None:
         """Nobody can close it any more: thread and sockets end, and the group learns it from the session timeout."""
-        if not getattr(self, "_unattended", False) or self._driver.is_over() or self._call_guard.is_foreign():
-            return
-        self._driver.abandon()
-        warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self, stacklevel=2)
+        if self._is_left_open():
+            self._driver.abandon()
+            self._warn()
+
+    def _end_with_the_program(self) -> None:
+        if self._is_left_open():
+            # Another thread may be inside: a daemon, which ends wherever it is.
+            with contextlib.suppress(IllegalStateError), self._call_guard.use("the end of the program"):
+                self._driver.shut_down(self._runtime.now_ms())
+                self._warn()
+
+    def _is_left_open(self) -> bool:
+        unattended = getattr(self, "_unattended", False)
+        return unattended and not self._driver.is_over() and not self._call_guard.is_foreign()
+
+    def _warn(self) -> None:
+        warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self, stacklevel=3)
 
     def __repr__(self) -> str:
         return f"<Consumer client_id={self._config.client_id!r} group_id={self._config.group_id!r}>"
+
+
+_MADE: Final[weakref.WeakSet[Consumer]] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_what_is_left_open() -> None:
+    """Threads that nobody ended end before the interpreter does.
+
+    It stops a daemon thread for ever, wherever that is. One that was importing a message's module would keep the lock
+    of all imports, and the main thread's next one, to print a warning, would wait for it.
+    """
+    for consumer in list(_MADE):
+        consumer._end_with_the_program()

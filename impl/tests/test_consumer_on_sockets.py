@@ -371,7 +371,8 @@ def test_a_corrupt_batch_is_raised_again_and_again_until_the_application_moves_o
 
 
 UNCLOSED = """
-import sys
+import atexit, sys, threading
+atexit.register(lambda: print([thread.name for thread in threading.enumerate()]))
 from groupspec.impl.consumer import Consumer
 consumer = Consumer("orders", bootstrap_servers=sys.argv[1], group_id="billing", driver=sys.argv[2])
 while not consumer.assignment():
@@ -382,6 +383,7 @@ while not consumer.assignment():
 def test_a_program_that_ends_without_close_ends_at_once(broker: ScriptedBroker, design: Design) -> None:
     command = [sys.executable, "-W", "always", "-c", UNCLOSED, broker.bootstrap, design]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=BOUND_MS / 1_000, check=True)
+    assert ended.stdout == "['MainThread']\n", "a thread that is stopped in an import keeps its lock for ever"
     assert "was never closed" in ended.stderr
     assert "Traceback" not in ended.stderr
 

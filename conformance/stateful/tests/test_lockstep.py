@@ -122,7 +122,7 @@ def test_the_machine_has_a_rule_for_every_event_and_one_for_time(target: str) ->
 
 def test_a_failure_is_a_short_story_that_names_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(dispatch.HANDLERS, ("Heartbeat", "REBALANCE_IN_PROGRESS"), lambda core, happening: None)
-    story = next(cover(MEMBER, "cooperative", start_core, Coverage()))
+    story = next(cover(MEMBER, "eager", start_core, Coverage()))
 
     assert "the specification says:" in story
     assert "the implementation says:" in story
