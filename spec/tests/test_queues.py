@@ -14,6 +14,8 @@ from groupspec.spec.compiler.model import Block, Call, For, If, Model, Set
 from groupspec.spec.composition.queues import claims, queues_model
 from groupspec.spec.explorer import explore
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 Change = Callable[[Model], Model]
 
 

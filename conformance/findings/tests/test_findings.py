@@ -156,6 +156,7 @@ def test_a_run_as_vectors_is_read_and_run_by_what_reads_vectors(run: ModelRun, t
     assert on_core.counts["pairs passed"] == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("model", SMALL)
 def test_every_state_in_which_nothing_can_happen_is_a_failed_assertion(model: str) -> None:
     made = runs.model_of(model)

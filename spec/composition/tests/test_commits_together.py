@@ -14,6 +14,8 @@ from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.liveness import Graph
 from groupspec.spec.terms import Value
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 MODEL = composition.models()["commits-2"]()
 
 

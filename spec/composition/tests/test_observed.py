@@ -13,6 +13,8 @@ from groupspec.spec.composition.open_group import open_group_model
 from groupspec.spec.composition.open_member import open_member_model
 from groupspec.spec.explorer import Limits, explore
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 
 def a_member() -> Model:
     return open_member_model("eager", "deployed", observed=True)

@@ -11,6 +11,8 @@ from groupspec.spec.explorer.exploration import Exploration, Limits
 from groupspec.spec.explorer.explore import explore
 from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 QUICK = Limits(max_states=1_000_000, max_seconds=120)
 
 

@@ -10,8 +10,8 @@ from groupspec.spec.explorer import native
 
 
 @pytest.fixture(autouse=True)
-def quick_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "OPTIMISE", "-O0")
+def always_quick(quick_compilation: None) -> None:
+    pass
 
 
 @pytest.fixture
