@@ -388,12 +388,14 @@ class Consumer(ChoiceCalls):
             self._driver.abandon()
             self._warn()
 
-    def _end_with_the_program(self) -> None:
+    def _end_with_the_program(self) -> bool:
+        """Whether there was anything to end."""
         if self._is_left_open():
             # Another thread may be inside: a daemon, which ends wherever it is.
             with contextlib.suppress(IllegalStateError), self._call_guard.use("the end of the program"):
                 self._driver.shut_down(self._runtime.now_ms())
-                self._warn()
+                return True
+        return False
 
     def _is_left_open(self) -> bool:
         unattended = getattr(self, "_unattended", False)
@@ -416,5 +418,5 @@ def _end_what_is_left_open() -> None:
     It stops a daemon thread for ever, wherever that is. One that was importing a message's module would keep the lock
     of all imports, and the main thread's next one, to print a warning, would wait for it.
     """
-    for consumer in list(_MADE):
-        consumer._end_with_the_program()
+    for consumer in [each for each in list(_MADE) if each._end_with_the_program()]:
+        consumer._warn()
