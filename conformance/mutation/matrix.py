@@ -56,12 +56,16 @@ def catalogue_hash() -> str:
     return digest.hexdigest()
 
 
-def kill_matrix(told: Callable[[], None] = lambda: None, jobs: int = 2) -> tuple[dict[str, Any], list[str]]:
+def kill_matrix(
+    told: Callable[[], None] = lambda: None, jobs: int = 2, of_its_rules: bool = False
+) -> tuple[dict[str, Any], list[str]]:
     """Computes it: every mutant against every test.
 
     Args:
         told: Called for every mutant that is done.
         jobs: Processes side by side.
+        of_its_rules: Each mutant only against tests of the rules that it breaks, which takes a tenth of the time; then
+            `failed` and `idle` are of these only.
 
     Returns:
         What is committed, and what makes it worthless: a test that fails without a mutant, a mutant that can't be
@@ -70,7 +74,7 @@ def kill_matrix(told: Callable[[], None] = lambda: None, jobs: int = 2) -> tuple
     Raises:
         UsageProblem: there are no tests here, or they can't be run.
     """
-    tests, found = tried([UNCHANGED, *MUTANTS], told, jobs)
+    tests, found = tried([UNCHANGED, *MUTANTS], told, jobs, of_its_rules)
     failed = {one: found[one]["failed"] for one in MUTANTS}
     problems = [f"{test} fails although no mutant is applied" for test in found[UNCHANGED]["failed"]]
     problems += [f"mutant {one}: {result['defect']}" for one, result in found.items() if result["defect"]]

@@ -25,7 +25,7 @@ import pytest
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.guards import is_defect, stop_the_endless
 from groupspec.conformance.mutation.mutant import Mutant, Seam
-from groupspec.conformance.mutation.trials import NOT_HERE, RULES_IN_NAME, UNCHANGED
+from groupspec.conformance.mutation.trials import NOT_HERE, RULES_IN_NAME, UNCHANGED, rules_of
 
 MAX_S: Final = 60.0
 """For all tests with one mutant, which take some seconds: with more, the mutant hangs in one of them."""
@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("mutants of groupspec")
     group.addoption("--mutant", action="append", default=[], metavar="ID", help="apply this mutant (repeatable)")
     group.addoption("--kills", metavar="FILE", help="try one mutant after the other, and write here which tests fail")
+    group.addoption("--of-its-rules", action="store_true", help="with --kills: only tests of a rule that it breaks")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,7 +52,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if unknown:
         raise pytest.UsageError(f"there is no mutant {unknown[0]!r}; there are: {', '.join(MUTANTS)}")
     if config.getoption("--kills"):
-        config.pluginmanager.register(_Kills(chosen or [UNCHANGED, *MUTANTS], Path(config.getoption("--kills"))))
+        kills = _Kills(
+            chosen or [UNCHANGED, *MUTANTS], Path(config.getoption("--kills")), config.getoption("--of-its-rules")
+        )
+        config.pluginmanager.register(kills)
         return
     seam = Seam()
     config.add_cleanup(seam.close)
@@ -62,8 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
 class _Kills:
     """Which tests fail with each of some mutants."""
 
-    def __init__(self, chosen: Sequence[str], file: Path) -> None:
-        self.chosen, self.file = chosen, file
+    def __init__(self, chosen: Sequence[str], file: Path, of_its_rules: bool) -> None:
+        self.chosen, self.file, self.of_its_rules = chosen, file, of_its_rules
         self.failed: dict[str, None] = {}
         self.defect = ""
 
@@ -124,6 +128,8 @@ class _Kills:
             except Exception as problem:
                 return {"failed": [], "defect": f"it can't be applied: {problem!r}"}
             items = [item for item in items if item.nodeid.startswith("spec/") is one.of_spec]
+            if self.of_its_rules:
+                items = [item for item in items if rules_of(_test(item)).intersection(one.rules)]
         for item, following in zip(items, [*items[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.defect:

@@ -58,9 +58,9 @@ def rules_of(check: str) -> frozenset[str]:
 
 
 def tried(
-    identifiers: Sequence[str], told: Callable[[], None] = lambda: None, jobs: int = 1
+    identifiers: Sequence[str], told: Callable[[], None] = lambda: None, jobs: int = 1, of_its_rules: bool = False
 ) -> tuple[list[str], dict[str, Any]]:
-    """Some mutants against every test.
+    """Some mutants against every test; or each against those of the rules that it breaks.
 
     Returns:
         The tests by their ids, sorted; and by mutant {"failed": [test], "defect": text}.
@@ -75,20 +75,21 @@ def tried(
             where=str(ROOT),
             next_step="call it in a checkout of the repository: an installed groupspec has no tests",
         )
+    options = [*files, *(["--of-its-rules"] if of_its_rules else ())]
     with ThreadPoolExecutor(jobs) as pool:
         shares = [identifiers[first::jobs] for first in range(jobs)]
-        lines = [line for share in pool.map(lambda share: list(_lines(files, share, told)), shares) for line in share]
+        lines = [line for share in pool.map(lambda share: list(_lines(options, share, told)), shares) for line in share]
     tests: list[str] = lines[0]["tests"]
     return sorted(tests), {line["mutant"]: line for line in lines if "mutant" in line}
 
 
-def _lines(files: Sequence[str], identifiers: Sequence[str], told: Callable[[], None]) -> Iterator[dict[str, Any]]:
+def _lines(options: Sequence[str], identifiers: Sequence[str], told: Callable[[], None]) -> Iterator[dict[str, Any]]:
     """What one process of pytest writes, line by line."""
     reader, writer = os.pipe()
     chosen = [f"--mutant={identifier}" for identifier in identifiers]
     with tempfile.TemporaryFile() as said:
         pytest = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *OPTIONS, f"--kills=/dev/fd/{writer}", *chosen, *files],
+            [sys.executable, "-m", "pytest", *OPTIONS, f"--kills=/dev/fd/{writer}", *chosen, *options],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             stdout=said,

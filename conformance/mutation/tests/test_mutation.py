@@ -187,6 +187,13 @@ def test_explain_says_which_mutants_of_a_rule_are_noticed(capsys: Captured) -> N
 
 
 @pytest.mark.exhaustive
+def test_each_mutant_is_noticed_by_those_tests_of_its_rules_that_are_committed() -> None:
+    found, problems = matrix.kill_matrix(jobs=2, of_its_rules=True)
+    assert problems == []
+    assert found["rules"] == json.loads(kills.COMMITTED.read_text())["rules"]
+
+
+@pytest.mark.nightly
 def test_computed_anew_the_matrix_is_the_committed_one() -> None:
     found, problems = matrix.kill_matrix(jobs=2)
     assert problems == []
