@@ -74,6 +74,7 @@ def test_tlc_and_the_explorer_agree_that_who_waits_gets_the_lock() -> None:
     assert Judgement(toy_model(), runs, frozenset()).verdict == "ok"
 
 
+@pytest.mark.exhaustive
 def test_what_is_not_fair_may_be_put_off_for_ever_for_tlc_too() -> None:
     model = with_fairness(toy_model(), "receive", "")
     runs = [run_engine(engine, model, LIMITS) for engine in ("explorer", "tlc")]

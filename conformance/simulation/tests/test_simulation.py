@@ -157,6 +157,7 @@ def test_a_failure_is_made_small_and_its_command_shows_it_again(capsys: pytest.C
     assert found.outcome.promise in picture
 
 
+@pytest.mark.exhaustive
 def test_a_replay_is_the_same_to_the_byte_in_another_process() -> None:
     program = (
         "import hashlib;from groupspec.conformance.simulation.plan import draw;"

@@ -31,6 +31,7 @@ def test_it_holds_what_is_claimed_and_everything_can_happen(model: Model) -> Non
     assert (found.violations, found.missing, found.never_fired, found.dead_ends) == ({}, (), (), 0)
 
 
+@pytest.mark.exhaustive
 def test_a_third_member_changes_nothing() -> None:
     found = explore(open_group_model(size=3), limits=QUICK)
     assert found.states > 20_000
