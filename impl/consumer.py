@@ -110,7 +110,8 @@ class Consumer(ChoiceCalls):
         self._polled_ms = -QUIET_MS
         self._driver.ensure_running()
         self._unattended = runtime is None  # who brings a runtime looks after the threads in it
-        _MADE.add(self)
+        if self._unattended:
+            _UNATTENDED.add(self)
         if topics:
             try:
                 self.subscribe(topics)
@@ -389,7 +390,7 @@ class Consumer(ChoiceCalls):
             self._warn()
 
     def _end_with_the_program(self) -> bool:
-        """Whether there was anything to end."""
+        """End the thread and the network of what nobody closed; whether that was so."""
         if self._is_left_open():
             # Another thread may be inside: a daemon, which ends wherever it is.
             with contextlib.suppress(IllegalStateError), self._call_guard.use("the end of the program"):
@@ -408,7 +409,7 @@ class Consumer(ChoiceCalls):
         return f"<Consumer client_id={self._config.client_id!r} group_id={self._config.group_id!r}>"
 
 
-_MADE: Final[weakref.WeakSet[Consumer]] = weakref.WeakSet()
+_UNATTENDED: Final[weakref.WeakSet[Consumer]] = weakref.WeakSet()
 
 
 @atexit.register
@@ -418,5 +419,5 @@ def _end_what_is_left_open() -> None:
     It stops a daemon thread for ever, wherever that is. One that was importing a message's module would keep the lock
     of all imports, and the main thread's next one, to print a warning, would wait for it.
     """
-    for consumer in [each for each in list(_MADE) if each._end_with_the_program()]:
+    for consumer in [each for each in list(_UNATTENDED) if each._end_with_the_program()]:
         consumer._warn()

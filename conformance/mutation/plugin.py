@@ -5,7 +5,8 @@
 With `--kills FILE` the tests are collected once. For each mutant a process is forked from the one that has collected
 them, runs those that carry a rule in their name, and a line of JSON goes to FILE: {"mutant", "failed": [test],
 "defect": text}; the first line is {"tests": [test]}. So nothing of a mutant is left for the next one, neither a
-replaced function nor a thread that hangs in a test.
+replaced function nor a thread that hangs in a test. With `--of-its-rules` each runs only tests of the rules that its
+mutant breaks.
 """
 
 from __future__ import annotations

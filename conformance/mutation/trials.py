@@ -75,21 +75,23 @@ def tried(
             where=str(ROOT),
             next_step="call it in a checkout of the repository: an installed groupspec has no tests",
         )
-    options = [*files, *(["--of-its-rules"] if of_its_rules else ())]
+    arguments = [*files, *(["--of-its-rules"] if of_its_rules else ())]
     with ThreadPoolExecutor(jobs) as pool:
         shares = [identifiers[first::jobs] for first in range(jobs)]
-        lines = [line for share in pool.map(lambda share: list(_lines(options, share, told)), shares) for line in share]
+        lines = [
+            line for share in pool.map(lambda share: list(_lines(arguments, share, told)), shares) for line in share
+        ]
     tests: list[str] = lines[0]["tests"]
     return sorted(tests), {line["mutant"]: line for line in lines if "mutant" in line}
 
 
-def _lines(options: Sequence[str], identifiers: Sequence[str], told: Callable[[], None]) -> Iterator[dict[str, Any]]:
+def _lines(arguments: Sequence[str], identifiers: Sequence[str], told: Callable[[], None]) -> Iterator[dict[str, Any]]:
     """What one process of pytest writes, line by line."""
     reader, writer = os.pipe()
     chosen = [f"--mutant={identifier}" for identifier in identifiers]
     with tempfile.TemporaryFile() as said:
         pytest = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *OPTIONS, f"--kills=/dev/fd/{writer}", *chosen, *options],
+            [sys.executable, "-m", "pytest", *OPTIONS, f"--kills=/dev/fd/{writer}", *chosen, *arguments],
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": "0", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             stdout=said,
