@@ -23,8 +23,11 @@ Claims = Mapping[str, Subscription]
 Shares = Mapping[str, Collection[TopicPartition]]
 
 
-def wrong_with(assignor: str, claims: Claims, shares: Shares) -> str:
-    """What is wrong with what this assignor has made of these members' subscriptions; empty: nothing."""
+def wrong_with(assignor: str, claims: Claims, shares: Shares, unknown: Collection[str] = ()) -> str:
+    """What is wrong with what this assignor has made of these members' subscriptions; empty: nothing.
+
+    `unknown`: topics of which the leader may know no partition.
+    """
     given = [partition for share in shares.values() for partition in share]
     if len(given) != len(set(given)):
         return f"partitions are given away twice: {sorted(given)} (rule K2)"
@@ -34,7 +37,7 @@ def wrong_with(assignor: str, claims: Claims, shares: Shares) -> str:
     if assignor in BY_TOPIC:
         return _uneven_topic(claims, shares)
     alike = len({claim.topics for claim in claims.values()}) == 1
-    return _moved_or_uneven(assignor, claims, shares) if assignor in STICKY and alike else ""
+    return _moved_or_uneven(assignor, claims, shares, unknown) if assignor in STICKY and alike else ""
 
 
 def _uneven_topic(claims: Claims, shares: Shares) -> str:
@@ -46,14 +49,14 @@ def _uneven_topic(claims: Claims, shares: Shares) -> str:
     return ""
 
 
-def _moved_or_uneven(assignor: str, claims: Claims, shares: Shares) -> str:
+def _moved_or_uneven(assignor: str, claims: Claims, shares: Shares, unknown: Collection[str]) -> str:
     counts = {name: len(share) for name, share in shares.items()}
     if assignor == EAGER_STICKY and max(counts.values()) - min(counts.values()) > 1:
         return f"partitions are spread unevenly: {counts} (rule S2)"
     valid = _valid_claims(assignor, claims)
-    if assignor == EAGER_STICKY:  # all is given out but topics that the leader does not know
-        known = {partition.topic for share in shares.values() for partition in share}
-        valid = {name: {each for each in claimed if each.topic in known} for name, claimed in valid.items()}
+    given = {partition.topic for share in shares.values() for partition in share}
+    for claimed in valid.values():  # the eager one gives out all that the leader knows
+        claimed -= {tp for tp in claimed if tp.topic not in given and (assignor == EAGER_STICKY or tp.topic in unknown)}
     everything = {partition for each in (*shares.values(), *valid.values()) for partition in each}
     even = len(everything) // len(claims)
     for name, claimed in valid.items():

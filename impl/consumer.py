@@ -259,7 +259,7 @@ class Consumer(ChoiceCalls):
         with self._call_guard.use("commit()"):
             deadline_ms = self._runtime.now_ms() + limit_ms
             chosen = self._positions.returned_positions() if given is None else given
-            self._await("commit()", lambda number: events.Commit(chosen, number, deadline_ms), deadline_ms)
+            self._await("commit()", lambda number: self._ask_for(chosen, number, deadline_ms), deadline_ms)
 
     def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
         """The same without waiting: tried once; `callback(offsets, error)` runs in a later poll, commit or close."""
@@ -268,7 +268,13 @@ class Consumer(ChoiceCalls):
         with self._call_guard.use("commit_async()"):
             self._need_background()
             chosen = self._positions.returned_positions() if given is None else given
-            self._callbacks.expect(chosen, self._driver.call(lambda number: events.Commit(chosen, number)), callback)
+            self._callbacks.expect(chosen, self._driver.call(lambda number: self._ask_for(chosen, number)), callback)
+
+    def _ask_for(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], number: int, deadline_ms: int | None = None
+    ) -> events.Commit:
+        self._positions.ask_for_commit()
+        return events.Commit(offsets, number, deadline_ms)
 
     def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None

@@ -90,7 +90,6 @@ class PartitionCalls(Calls):
     def _seek_by_time(self, partitions: tuple[TopicPartition, ...], where: str, call: str) -> None:
         chosen = arguments.partitions(partitions, call)
         with self._call_guard.use(call):
-            self._need_background()
             assigned = self._subscription.assignment()
             if not (chosen or assigned):
                 raise IllegalStateError(f"{call}: no partitions are assigned")

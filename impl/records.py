@@ -211,7 +211,7 @@ class Records:
                 opened.stop_before(problem)
         exhausted = last and opened.problem is None
         epoch = opened.leader_epoch(records, end)
-        if not self._positions.advance(opened.buffered, opened.position, end, exhausted, epoch):
+        if not self._positions.advance(opened.buffered, opened.position, end, exhausted, epoch, not records):
             return ()
         opened.returned(records, end)
         self.used_up = self.used_up or exhausted

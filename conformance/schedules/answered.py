@@ -84,6 +84,8 @@ class Answered:
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._drops = False  # maybe what else has come at this moment, before it is looked at
         self._before_drop: tuple[str, int] | None = None  # who it was as the first of that was taken
+        self._out_of_time: set[int] = set()  # commits under way as commit() was: maybe they are its own
+        self._is_out_of_time = False  # the one whose answer is being looked at
         self._given_up_as: tuple[str, int] | None = None  # who it was, if it left in the round that was answered last
         self._silent = False  # fenced before the answers that are being worked off
         self._lost_ms: int | None = None  # when its membership has ended against its will
@@ -120,6 +122,7 @@ class Answered:
             errors = _errors(received.response)
             self.finding.answered(received.response, errors, now_ms)
             sent = self._unanswered.pop(received.request_id, None)
+            self._is_out_of_time = received.request_id in self._out_of_time
             if sent is not None:
                 self._heard_ms = now_ms if _of_coordinator(sent) else self._heard_ms
                 self.asking.answered(sent, received.response, errors, now_ms)
@@ -136,7 +139,7 @@ class Answered:
         refused = errors & FOR_THE_APPLICATION
         self.refusals |= refused
         self.disowned_ms = now_ms if errors & IDENTITY_IS_GONE else self.disowned_ms
-        heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up)
+        heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up or self._drops)
         is_late = isinstance(request, HeartbeatRequest) and self._may_join()
         if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
@@ -147,7 +150,8 @@ class Answered:
             self.maybe_fenced |= fences and (self._drops or self._may_be_given_up(request))
             self.fenced |= fences
             is_gone = bool(errors & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
-            given_up = is_late or self._may_have_left()  # maybe: nobody waits for this any more
+            closes = isinstance(request, ROUND) and (self.doing == "close" or self.closes_meanwhile)
+            given_up = is_late or closes or self._may_have_left()  # maybe: nobody waits for this any more
             self._gives_up |= is_gone and not given_up
             self._drops |= is_gone and given_up
             if is_gone and isinstance(request, OF_THE_GROUP) and not given_up:
@@ -178,11 +182,15 @@ class Answered:
         if isinstance(response, JoinGroupResponse) and not response.error:
             self._given_up_as = self._identity if self.doing or self.leaving else None
             self._identity = (response.member_id, response.generation)
-        elif errors & IDENTITY_IS_GONE and self._counts(request) and not given_up:
-            name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors
+        elif errors & IDENTITY_IS_GONE and self._counts(request) and not (given_up or self._is_certainly_fenced()):
+            name, is_unknown, leaving = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors, self.leaving
             self.membership_ended()
+            self.leaving = leaving
             self._kept_name = ("" if is_unknown else name) if name else None
             self._lost_ms = now_ms
+
+    def _is_certainly_fenced(self) -> bool:
+        return self.fenced and not self.maybe_fenced
 
     def _may_join(self) -> bool:
         """Whether what it takes just before may make it join, so that nobody waits for the heartbeat's answer.
@@ -218,8 +226,14 @@ class Answered:
 
     def _may_be_given_up(self, request: Request) -> bool:
         """A commit whose time is over as its answer comes; nobody can tell from outside which was first."""
-        ends = self.doing == "close" or self.closes_meanwhile or self._scenario.timers_race
+        ends = self._is_out_of_time or self.doing == "close" or self.closes_meanwhile or self._scenario.timers_race
         return ends and isinstance(request, OffsetCommitRequest)
+
+    def commit_out_of_time(self) -> None:
+        """commit() has given up."""
+        self._out_of_time |= {
+            number for number, sent in self._unanswered.items() if isinstance(sent.request, OffsetCommitRequest)
+        }
 
     def _waits_for_commit(self, request: OffsetCommitRequest) -> bool:
         """Whether it has certainly not given this commit up: it had no time limit, and nothing has ended meanwhile."""

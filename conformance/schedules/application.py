@@ -31,6 +31,7 @@ from groupspec.conformance.schedules.reading import Reading
 from groupspec.conformance.schedules.requests import Requests
 from groupspec.conformance.schedules.scenario import LATENCY_MS, LOOKS, REFUSED, UNTIL, Scenario
 from groupspec.conformance.schedules.settling import Settling
+from groupspec.conformance.schedules.times import SETTINGS
 from groupspec.impl.calls import GRACE_MS
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.errors import ConsumerClosedError, IllegalStateError, KafkaError, NoOffsetForPartitionError
@@ -98,6 +99,7 @@ class Application:
             self._reading.expect_prompt()
             self._choosing.expect_wanted(partitions)
             self.ledger.assigned(partitions)
+            self._reading.begins_with(partitions)
             self._during_callback(partitions, may_time_out=False)
 
     def on_partitions_revoked(self, partitions: list[TopicPartition]) -> None:
@@ -142,9 +144,11 @@ class Application:
         nor is what goes because the application has chosen other topics while that commit was under way: there is no
         second one (the member's rows of `subscription_changed` while it prepares; so Kafka's
         ConsumerCoordinator.onJoinPrepare, which revokes what is unsubscribed by the time that its one commit is done).
+        Nor is anything when the commit's time is over: commits of the application before it were slow (rule M3).
         """
         scenario = self._scenario
         kept = scenario.timers_race or scenario.commits_fail or self._closed_meanwhile or scenario.logs_change
+        kept |= self._runtime.now_ms() - self._requests.rounds.called_ms >= SETTINGS["max_poll_interval_ms"]
         if not self._reading.is_under_way or not scenario.auto_commit or kept:
             return
         chosen_late = self._choosing.chosen_ms >= self._requests.committed_ms

@@ -156,12 +156,12 @@ class RacingGroup:
         return self._named(self._coordinator.answer(sent.request, code))
 
     def idle_ms(self, since_ms: int) -> int:
-        """For how long since then no broker has been slow. Is not known while timers race."""
-        now_ms, at_ms, idle_ms = self._runtime.now_ms(), since_ms, 0
-        for began_ms, until_ms in sorted(self._slow_ms):
-            idle_ms += max(0, began_ms - at_ms)
+        """For how long since then no broker has been slow, answers in between apart. Is not known while timers race."""
+        at_ms, gaps_ms = since_ms, []
+        for began_ms, until_ms in (*sorted(self._slow_ms), (self._runtime.now_ms(), 0)):
+            gaps_ms.append(began_ms - at_ms)
             at_ms = max(at_ms, until_ms)
-        return idle_ms + max(0, now_ms - at_ms)
+        return sum(gap_ms for gap_ms in gaps_ms if gap_ms > self._scenario.latency_ms)
 
     def _granted(self, sent: SendRequest) -> Response:
         self.hears(api_of(sent.request))
@@ -314,13 +314,16 @@ class RacingGroup:
     def _expect_forwards(self, request: OffsetCommitRequest, partition: TopicPartition, offset: int) -> None:
         """Commits come in the order of the calls, and no automatic one rewinds them: without seek() the offsets grow.
 
-        One whose outcome nobody has heard may be rewound by an automatic one, which covers what was processed.
+        One whose outcome nobody has heard may be rewound by an automatic one, which covers what was processed; and by
+        nobody's, one of before an unsubscribe(): what is assigned by hand again is read from what was committed then.
         """
         *identity, before = self._last_commit.get(partition, (request.member_id, request.generation, 0))
         is_same = identity == [request.member_id, request.generation]
         scenario = self._scenario
-        unheard = scenario.auto_commit and (scenario.commits_fail or scenario.timers_race)
-        may_go_back = scenario.seeks or unheard or scenario.elects_ms or scenario.holes
+        gives_up = scenario.slow_answers > 1 and bool({"commit", "commit one"} & scenario.all_calls)
+        unheard = scenario.auto_commit and (scenario.commits_fail or scenario.timers_race or gives_up)
+        again = scenario.manual and scenario.commits_async and "unsubscribe" in scenario.all_calls
+        may_go_back = scenario.seeks or unheard or again or scenario.elects_ms or scenario.holes
         assert offset >= before or not is_same or may_go_back, (
             f"{partition} is committed at {offset} after {before} (rule M6)"
         )

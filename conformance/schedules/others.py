@@ -72,6 +72,7 @@ class Others:
 
     def __init__(self, scenario: Scenario) -> None:
         self._cooperative, self._assignor = scenario.cooperative, scenario.assignors[0]
+        self._unknown = scenario.topics_unknown
         self._claims: dict[str, Subscription] = {}
         wants, believes = scenario.another_wants, scenario.another_claims
         self._members = [
@@ -112,7 +113,7 @@ class Others:
         """How the leader divides the partitions. Raises AssertionError if it must not."""
         shares = {name: decode_assignment(data).partitions for name, data in assignments}
         assert shares.keys() == self._claims.keys(), f"the leader's SyncGroup has entries for {list(shares)} (rule S2)"
-        wrong = wrong_with(self._assignor, self._claims, shares)
+        wrong = wrong_with(self._assignor, self._claims, shares, self._unknown)
         assert not wrong, f"the leader's division: {wrong}"
         if self._cooperative:
             self._expect_withheld(shares)

@@ -136,7 +136,7 @@ class Outcomes:
     def raises(self, error: Exception, may_time_out: bool = False) -> None:
         """A call has raised this. No call is out of time where nothing keeps it from its outcome.
 
-        Nothing but slow answers that fill its time, maybe those to an earlier call, with one that is not slow between
+        Nothing but slow answers that fill its time, maybe those to an earlier call, with ones that are not slow between
         them: a broker answers what comes by one connection in order. And a leader that is another one.
         """
         self.errors.append(error)
@@ -144,8 +144,8 @@ class Outcomes:
         kept = scenario.has_faults or scenario.works_long or scenario.is_closed_by_others or self._runtime.timers_race
         if isinstance(error, KafkaTimeoutError) and not (kept or may_time_out):
             now_ms = self._runtime.now_ms()
-            moved = 0 < scenario.elects_ms <= now_ms
-            most_ms = MOST_REFUSALS * (scenario.latency_ms + LOOK_MS) if moved else scenario.latency_ms
+            moved = any(0 < at_ms <= now_ms for at_ms in (scenario.elects_ms, scenario.moves_ms))
+            most_ms = MOST_REFUSALS * (scenario.latency_ms + LOOK_MS) if moved else 0
             assert self._group.idle_ms(now_ms - CALL_MS) <= most_ms, f"{error!r} (rule L2)"
 
     def has_told(self, requests: Requests) -> bool:

@@ -125,7 +125,8 @@ class Parting:
         """Whether close() may have anything to commit, or a commit is under way."""
         scenario = self._scenario
         woken = any(what == "wakeup" for what, _ in scenario.others)  # and a commit that was waited for goes on
-        return (scenario.auto_commit and bool(self._ledger.owned)) or scenario.commits_async or woken
+        begun = woken or self._requests.is_under_way("OffsetCommit")
+        return (scenario.auto_commit and bool(self._ledger.owned)) or scenario.commits_async or begun
 
     def _has_to_commit(self) -> bool:
         """Whether it has: of a partition where nothing was returned or sought only what a reset has found.

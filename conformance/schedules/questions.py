@@ -177,6 +177,8 @@ class Questions:
             yield
         except KafkaTimeoutError:
             timed_out = True
+            if call == "commit()":
+                self._requests.commit_out_of_time()
             raise
         finally:
             took_ms = self._runtime.now_ms() - self.in_callbacks_ms - began_ms

@@ -10,6 +10,7 @@ T4   A wakeup interrupts poll() at once; L4: and so does a close(); H6: and the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from groupspec.conformance.schedules.ledger import Ledger
@@ -38,7 +39,7 @@ class Reading:
     Attributes:
         is_under_way: Whether it is inside poll().
         began_ms: When the last one began.
-        before: The positions before it.
+        before: The positions before it, and those that its callbacks have chosen.
         callbacks: How many callbacks have run.
         released_ms: When the last callback for what goes has ended.
     """
@@ -106,6 +107,9 @@ class Reading:
             return set()
         self._requests.times.mended()
         self._requests.asking.polled(self.began_ms, owned, subscribed)
+        self.before |= {
+            partition: self._ledger.next[partition] for partition in self._ledger.sought
+        }  # in its callbacks
         self._ledger.sought.clear()  # a poll() that raises may leave for later what is due
         if callbacks == self.callbacks:
             self._expect_told(consumer)
@@ -153,8 +157,13 @@ class Reading:
             return
         due = self._told_of < rounds.synced and self._ledger.owned < rounds.share
         due &= max(rounds.synced_ms, self.released_ms) < self.began_ms - LOOK_MS
-        told = not due or rounds.topics != consumer.subscription()
+        told = not due or rounds.is_outdated or rounds.topics != consumer.subscription()
         assert told, f"poll() returns, and {rounds.share - self._ledger.owned} are not told of (rule Q6)"
+
+    def begins_with(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are assigned anew: where they were read before does not count."""
+        for partition in partitions:
+            self.before.pop(partition, None)
 
     def expect_prompt(self) -> None:
         """The assigned callback runs: nothing that it need not wait for has come before it."""

@@ -173,9 +173,9 @@ class Requests(Answered):
             assert not before, "a commit while an earlier one is unanswered (rule M6)"
         if isinstance(request, OffsetCommitRequest) and self._scenario.commits_only_by_itself:
             foreign = set(request.offsets) - self.claims.owned
-            # Whoever closes it may come between the end of a callback and the word of that.
+            # Whoever closes it may come between the end of a callback and the word of that; so may its own close().
             at_once = self._scenario.timers_race or now_ms == self.released_ms
-            held_up = at_once and self._scenario.is_closed_by_others
+            held_up = at_once and (self._scenario.is_closed_by_others or self.doing == "close")
             assert not foreign or held_up, f"an automatic commit of {foreign}, which is not owned (rule M7)"
 
     def _check_leave(self, request: LeaveGroupRequest, now_ms: int) -> None:
@@ -211,7 +211,7 @@ class Requests(Answered):
         expected = self._scenario.instance_id if not anonymous else None
         assert instance == expected, f"{api} by instance {instance!r}, not {expected!r} (rule X1)"
         assert getattr(request, "group_id", GROUP) == GROUP, f"{api} in group {request}"
-        must_be_silent = self._silent and self.fenced and not self.maybe_fenced
+        must_be_silent = self._silent and self._is_certainly_fenced()
         assert not must_be_silent or anonymous, f"{api} after FENCED_INSTANCE_ID (rule X2)"
 
     def _has_unanswered_heartbeat(self) -> bool:

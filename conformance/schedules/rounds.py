@@ -24,6 +24,8 @@ class Rounds:
         topics: What the last JoinGroup has subscribed to.
         kept: What one of the changes since then leaves of them: what that one does not keep is given up, and meanwhile
             nobody looks at another change. Each may be the first one; there must be two of them to keep what goes.
+        is_outdated: Whether since the last JoinGroup a topic of it was not wanted, be it for a moment.
+        called_ms: When the first thing since the last JoinGroup has happened that can lead to a rebalance.
     """
 
     def __init__(self) -> None:
@@ -31,12 +33,15 @@ class Rounds:
         self.share: frozenset[TopicPartition] | None = None
         self.topics: frozenset[str] = frozenset()
         self.kept: frozenset[str] = frozenset()
+        self.is_outdated = False
         self._wanted: Collection[str] = ()
         self._claims: frozenset[TopicPartition] = frozenset()
-        self._began_ms = self._cause_ms = self.synced_ms = 0
+        self._began_ms = self._cause_ms = self.called_ms = self.synced_ms = 0
 
     def may_come(self, now_ms: int) -> None:
         """Something happens that can lead to a rebalance; the member learns of it before time goes on."""
+        if self._cause_ms < self._began_ms:
+            self.called_ms = now_ms
         self._cause_ms = now_ms
 
     def must_come(self) -> None:
@@ -47,11 +52,13 @@ class Rounds:
         """These topics are subscribed to from now on."""
         self._wanted = topics
         if not self.topics <= set(topics):
+            self.is_outdated = True
             self.kept |= self.topics & set(topics)
 
     def vanished(self, topics: Collection[str]) -> None:
         """These topics are not there any more, and so not subscribed to, by pattern."""
         if self.topics & set(topics):
+            self.is_outdated = True
             self.kept |= self.topics - set(topics)
 
     def is_called_for(self) -> bool:
@@ -63,6 +70,7 @@ class Rounds:
         self.joins += 1
         self._began_ms = now_ms
         self.topics, self._claims, self.kept = frozenset(topics), frozenset(claims), frozenset()
+        self.is_outdated = False
         self.wants(self._wanted)  # it may have been said, and not been heard yet
         self.share = None
 

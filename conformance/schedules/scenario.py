@@ -175,6 +175,12 @@ class Scenario:
         return frozenset(topic for _, topic, count in self.topic_changes if not count)
 
     @property
+    def topics_unknown(self) -> frozenset[str]:
+        """Topics of which the leader may know no partition: those, and any whose leaders are being elected at first."""
+        elected = any("LEADER_NOT_AVAILABLE" in error for error in self.answers.get("Metadata", ()))
+        return frozenset(TOPICS) if elected else self.topics_vanish
+
+    @property
     def cooperative(self) -> bool:
         """The rebalance protocol; eager otherwise."""
         return self.assignors == COOPERATIVE
@@ -243,16 +249,22 @@ class Scenario:
         return bool(self.breaks or self.topics_vanish) or faults
 
     @property
+    def slow_answers(self) -> int:
+        """How many answers take longer than the latency."""
+        return sum(error.startswith(SLOW) for errors in self.answers.values() for error in errors)
+
+    @property
     def is_calm(self) -> bool:
         """Whether nothing but the latency keeps a call from its outcome."""
-        slow = any(SLOW in errors for errors in self.answers.values()) or self.at_close
+        slow = self.slow_answers or self.at_close
         return not (self.has_faults or slow or self.timers_race or self.is_closed_by_others)
 
     @property
     def brokers_are_well(self) -> bool:
         """Whether nothing keeps records from coming, rebalances apart."""
         reading = ("Fetch", "ListOffsets", "Metadata", "OffsetCommit")  # which a revocation waits for
-        slow = any(SLOW in self.answers.get(api, ()) for api in reading)
+        before_commits = ("Heartbeat", "OffsetFetch") if self.auto_commit else ()  # over the same connection
+        slow = any(SLOW in self.answers.get(api, ()) for api in (*reading, *before_commits))
         moves = self.elects_ms > 0 or self.moves_ms > 0
         return not (self.has_faults or slow or moves or self.timers_race or self.is_closed_by_others)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from groupspec.conformance.schedules.choosing import Choosing
-from groupspec.conformance.schedules.group import RacingGroup
+from groupspec.conformance.schedules.group import SLOW_MS, RacingGroup
 from groupspec.conformance.schedules.ledger import Ledger
 from groupspec.conformance.schedules.outcomes import Outcomes
 from groupspec.conformance.schedules.reading import Reading
@@ -26,8 +26,9 @@ from groupspec.impl.scheduling import ScheduledRuntime
 POLL_MS: Final = 2_000
 STABLE_MS: Final = 30_000
 STABLE_AFTER_FAULTS_MS: Final = 240_000
-"""Virtual times after which a member that nothing disturbs any more must be in its group, and must have read of every
-partition that it owns. In the second fit eight requests that time out, four of them a JoinGroup, and a poll interval.
+"""Virtual times, slow answers apart, after which a member that nothing disturbs any more must be in its group, and must
+have read of every partition that it owns. In the second fit eight requests that time out, four of them a JoinGroup, and
+a poll interval.
 """
 
 
@@ -83,7 +84,9 @@ class Settling:
         known = self._ledger.known()
         scenario = self._scenario
         disturbed = scenario.has_faults or scenario.timers_race or scenario.works_long or scenario.leads
-        end_ms = self._runtime.now_ms() + (STABLE_AFTER_FAULTS_MS if disturbed else STABLE_MS)
+        disturbed |= not scenario.poll_ms  # then each step of a round may take a rest
+        slow_ms = scenario.slow_answers * SLOW_MS  # one after the other: a round waits for commits that are under way
+        end_ms = self._runtime.now_ms() + slow_ms + (STABLE_AFTER_FAULTS_MS if disturbed else STABLE_MS)
         while self._runtime.now_ms() <= end_ms:
             if self._requests.fenced and not self._requests.leaving:
                 if not self._requests.maybe_fenced:

@@ -60,6 +60,16 @@ def test_K3_S2_a_division_is_judged(
     assert told in wrong
 
 
+@pytest.mark.parametrize(
+    ("unknown", "told"), [((), "had"), (("payments",), "had"), (("orders",), ""), (BOTH, "")], ids=str
+)
+def test_K3_what_the_leader_does_not_know_it_need_not_leave(unknown: tuple[str, ...], told: str) -> None:
+    """Schedules 6488 (heartbeat), 12320 (background): the topic was deleted; its leaders were still being elected."""
+    wrong = wrong_with("cooperative-sticky", {"a": owns(0, 3), "b": WANTS}, {"a": (), "b": ()}, unknown)
+    assert bool(wrong) is bool(told)
+    assert told in wrong
+
+
 def test_S2_a_leader_of_a_simulated_group_that_gives_all_to_one_is_found_out() -> None:
     def all_to_one(members: list[base.Subscriber], counts: dict[str, int]) -> base.Shares:
         everything = base.partitions_of(base.subscribed_topics(members, counts), counts)

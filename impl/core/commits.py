@@ -12,7 +12,8 @@ waits for the same poll anyway. Commits of the application that are asked for me
 them.
 
 What an automatic commit covers is taken when it is sent; but when the application asks for a commit behind it, at the
-latest. Otherwise it could carry more than that one, which would then rewind it (rule M6).
+latest. Otherwise it could carry more than that one, which would then rewind it (rule M6). The application goes on while
+what it has asked for is on its way to this thread: so `positions` keeps what was processed then.
 """
 
 from __future__ import annotations
@@ -73,6 +74,11 @@ class Operation:
     fixed: bool = False
     failures: int = 0
 
+    @property
+    def is_automatic(self) -> bool:
+        """Whether nobody has asked for it."""
+        return self.purpose not in (Purpose.SYNC, Purpose.ASYNC)
+
 
 class Commits:
     """The queue."""
@@ -106,7 +112,7 @@ class Commits:
     def commit(self, event: Commit) -> None:
         """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
         self._connection.asked()
-        self._fix_what_goes_before()
+        self._fix_what_goes_before(self._positions.take_commit_asked())
         purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
         self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
 
@@ -125,9 +131,13 @@ class Commits:
             self._membership.commit_settled()
 
     def commit_before_close(self, deadline_ms: int) -> None:
-        """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4)."""
+        """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4).
+
+        Nobody polls any more: so a lookup that was refused is tried once more.
+        """
         member = self._context.identity.is_member and self._membership.state not in IN_A_ROUND
         if self._context.config.auto_commit and (member or self._subscription.is_manual()):
+            self._connection.asked()
             self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))
 
     def interval_over(self) -> None:
@@ -151,7 +161,7 @@ class Commits:
         return self._subscription.is_manual() or self._membership.state is RebalanceState.STABLE
 
     def _has_automatic(self) -> bool:
-        return any(operation.purpose not in (Purpose.SYNC, Purpose.ASYNC) for operation in self._queue)
+        return any(operation.is_automatic for operation in self._queue)
 
     def _append(self, operation: Operation) -> None:
         """Behind the others; but before one that awaits a poll, which lets it pass (rule M4), and comes later (M6)."""
@@ -160,11 +170,11 @@ class Commits:
         self._queue.insert(next(passed, len(self._queue)), operation)
         self._watch_deadlines()
 
-    def _fix_what_goes_before(self) -> None:
-        """From now on the commits under way cover no more than now: they must not rewind the next one (rule M6)."""
+    def _fix_what_goes_before(self, covered: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """From now on the commits under way cover no more than this: they must not rewind the next one (rule M6)."""
         for operation in self._queue:
-            if not operation.fixed and not self._awaits_poll(operation):
-                operation.offsets = self._offsets_of(operation) if operation.sent is None else operation.offsets
+            if operation.is_automatic and not operation.fixed and not self._awaits_poll(operation):
+                operation.offsets = covered if operation.sent is None else operation.offsets
                 operation.fixed = True
 
     # Sending ---------------------------------------------------------------------------------------------------------
@@ -173,6 +183,8 @@ class Commits:
         """Send the first of the queue, if nothing is out and nothing has to be waited for."""
         while (operation := self._next()) is not None:
             offsets = self._offsets_of(operation)
+            if operation.is_automatic and not operation.fixed and self._positions.is_commit_asked():
+                return  # on its way here: maybe these go further
             refusal = self._refusal(operation, offsets)
             if refusal is not None or not offsets:
                 self._finish(operation, refusal)
@@ -203,7 +215,7 @@ class Commits:
         return operation.purpose is Purpose.REBALANCE and self._positions.has_unprocessed(self._membership.to_revoke)
 
     def _offsets_of(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        if operation.purpose in (Purpose.SYNC, Purpose.ASYNC):
+        if not operation.is_automatic:
             return operation.offsets
         left = self._positions.to_commit()
         return {tp: operation.offsets[tp] for tp in left if tp in operation.offsets} if operation.fixed else left
@@ -351,7 +363,7 @@ class Commits:
     def membership_lost(self) -> None:
         """No commit for what is lost (rule C2): automatic ones end, those of the application are judged when sent."""
         for operation in list(self._queue):
-            if operation.purpose not in (Purpose.SYNC, Purpose.ASYNC):
+            if operation.is_automatic:
                 self._finish(operation, CommitFailedError("The membership is lost"))
 
     def rebalance_abandoned(self) -> None:
@@ -399,7 +411,7 @@ class Commits:
         self._watch_deadlines()
         if not self._queue:
             self._context.timers.disarm("commit_backoff")
-        if error is not None and operation.purpose not in (Purpose.SYNC, Purpose.ASYNC):  # nobody else is told
+        if error is not None and operation.is_automatic:  # nobody else is told
             text = f"Automatic commit ({operation.purpose.value}) not done: {error}"
             self._context.journal.seldom(__name__, text, self._context.now_ms)
         if operation.future_id is not None:

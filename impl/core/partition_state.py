@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from groupspec.impl.core.errors import IllegalStateError
 from groupspec.impl.core.events import CallbackKind
-from groupspec.impl.core.messages import TopicPartition
+from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
 
 
 class LeaderAndEpoch(NamedTuple):
@@ -116,6 +117,7 @@ class Shared:
     next_epoch: int = 1
     quiet_poll_ms: int | None = None
     commit_awaits_poll: bool = False
+    commits_asked: deque[dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=deque)
 
     def assigned(self, partition: TopicPartition) -> PartitionState:
         """The partition. IllegalStateError if it is not assigned."""

@@ -97,13 +97,19 @@ class Positions:
             return None
 
     def advance(
-        self, buffered: Buffered, from_offset: int, to_offset: int, exhausted: bool, leader_epoch: int = -1
+        self,
+        buffered: Buffered,
+        from_offset: int,
+        to_offset: int,
+        exhausted: bool,
+        leader_epoch: int = -1,
+        empty: bool = False,
     ) -> bool:
         """Move the position over records that are about to be returned; False: they must be dropped instead.
 
         One step (rules O3, O4): the partition is still this member's and not about to be revoked, nobody has moved its
         position, so the records between the two offsets are the application's. `exhausted`: nothing is left of them.
-        `leader_epoch`: of the last one.
+        `leader_epoch`: of the last one. `empty`: there is none, so nothing of it waits to be processed (rule M4).
         """
         with self._lock:
             p = self._shared.partitions.get(buffered.partition)
@@ -112,6 +118,8 @@ class Positions:
             assert p.position == from_offset, "whoever moves a position drops what is buffered"
             if to_offset != from_offset:
                 p.position, p.leader_epoch = to_offset, leader_epoch
+                if empty and p.safe_position == from_offset:
+                    p.safe_position, p.safe_leader_epoch = to_offset, leader_epoch
             if exhausted:
                 p.buffered = None
                 self._shared.put_last(buffered.partition)
@@ -174,6 +182,11 @@ class Positions:
         """
         with self._lock:
             self._shared.assigned(partition).wanted = True
+
+    def ask_for_commit(self) -> None:
+        """The application asks the core for a commit: keep what was processed until then (rule M6)."""
+        with self._lock:
+            self._shared.commits_asked.append(self._to_commit())
 
     def does_commit_await_poll(self) -> bool:
         """Whether the core has to hear of a poll() before that returns more: else a commit would wait for ever."""
@@ -300,11 +313,24 @@ class Positions:
     def to_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What an automatic commit covers: positions as of the last poll() that are not committed yet (rule M4)."""
         with self._lock:
-            return {
-                tp: OffsetAndMetadata(p.safe_position, "", p.safe_leader_epoch)
-                for tp, p in sorted(self._shared.partitions.items())
-                if p.safe_position is not None and p.safe_position != p.committed
-            }
+            return self._to_commit()
+
+    def _to_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        return {
+            tp: OffsetAndMetadata(p.safe_position, "", p.safe_leader_epoch)
+            for tp, p in sorted(self._shared.partitions.items())
+            if p.safe_position is not None and p.safe_position != p.committed
+        }
+
+    def is_commit_asked(self) -> bool:
+        """Whether the application has asked for a commit that is still on its way to the core."""
+        with self._lock:
+            return bool(self._shared.commits_asked)
+
+    def take_commit_asked(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """It has come: what an automatic commit covered when it was asked for. Without threads that is now."""
+        with self._lock:
+            return self._shared.commits_asked.popleft() if self._shared.commits_asked else self._to_commit()
 
     def has_unprocessed(self, partitions: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the last poll() returned records of these partitions, or of any: only the next poll settles them."""

@@ -265,6 +265,7 @@ def records_of_revoked_partitions_are_returned(seam: Seam) -> None:
         to_offset: int,
         exhausted: bool,
         __: int = -1,
+        ___: bool = False,
     ) -> bool:
         partition = self._shared.partitions.get(buffered.partition)
         if partition is None or partition.buffered is not buffered:

@@ -117,6 +117,7 @@ def the_check_and_the_act_are_two_steps(
     to_offset: int,
     exhausted: bool,
     __: int = -1,
+    ___: bool = False,
 ) -> bool:
     """Whether records may be returned is checked in one critical section, and the position moved in another."""
     partition = getattr(buffered, "partition", None)

@@ -33,6 +33,7 @@ SLOWLY: dict[str, tuple[tuple[str, ...], int, int, bool]] = {
     "two, and one between them": ((SLOW, "", SLOW), 0, 0, True),
     "one": ((SLOW,), 0, 0, False),
     "two, with one between them that is not": ((SLOW, "", SLOW), 300, 0, True),
+    "two, with one between each and a third": ((SLOW, "", SLOW, "", SLOW), 300, 0, True),
     "two, with two between them that are not": ((SLOW, "", "", SLOW), 300, 0, False),
     "two, with two between them, and leaders change": ((SLOW, "", "", SLOW), 300, 3_500, True),
     "one, and leaders change": ((SLOW, "", ""), 300, 3_500, False),

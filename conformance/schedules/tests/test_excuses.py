@@ -9,6 +9,7 @@ from msgspec import structs
 
 from groupspec.conformance.schedules.asking import EVERYTHING
 from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.rounds import Rounds
 from groupspec.conformance.schedules.tests.heard import (
     HEARTBEAT,
     INTERVAL_MS,
@@ -30,6 +31,7 @@ from groupspec.impl.core.messages import (
     MetadataRequest,
     MetadataResponse,
     NoAnswer,
+    OffsetAndMetadata,
     OffsetCommitRequest,
     OffsetCommitResponse,
     SyncGroupResponse,
@@ -397,3 +399,68 @@ def test_H7_who_is_answered_late_may_send_no_other_heartbeat_before(late: bool) 
     else:
         with pytest.raises(AssertionError, match="no Heartbeat for"):
             heard.requests.turned(heard.at_ms)
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+def test_X2_who_is_fenced_learns_nothing_more_of_its_membership(fenced: bool) -> None:
+    """Schedule 22927 (heartbeat): the answer to a heartbeat that was sent before that was looked at."""
+    heard = Heard()
+    heard.stable()
+    commit, beat = heard.sends(OffsetCommitRequest("billing", 1, "m", None, {})), heard.sends(HEARTBEAT)
+    error = ErrorCode.FENCED_INSTANCE_ID if fenced else ErrorCode.NONE
+    heard.takes((commit, OffsetCommitResponse({PLACE: error})))
+    heard.takes((beat, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)))
+    assert (heard.requests.fenced, heard.requests.is_lost(heard.at_ms + INTERVAL_MS)) == (fenced, not fenced)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_L1_an_unsubscribe_that_goes_on_does_so_when_its_membership_ends(leaves: bool) -> None:
+    """Schedule 33300: a poll() after it may have nothing to poll for."""
+    heard = Heard()
+    heard.stable()
+    beat = heard.sends(HEARTBEAT)
+    if leaves:
+        heard.requests.leaves()
+    heard.takes((beat, HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)))
+    assert heard.requests.leaving is leaves
+
+
+@pytest.mark.parametrize("out_of_time", [True, False])
+def test_M1_a_commit_that_was_given_up_tells_its_member_nothing(out_of_time: bool) -> None:
+    """Schedule 31810: commit() was out of time just before ILLEGAL_GENERATION came."""
+    heard = Heard()
+    heard.stable()
+    commit = heard.sends(OffsetCommitRequest("billing", 1, "m", None, {PLACE: OffsetAndMetadata(5)}))
+    if out_of_time:
+        heard.requests.commit_out_of_time()
+    heard.takes((commit, OffsetCommitResponse({PLACE: ErrorCode.ILLEGAL_GENERATION})))
+    heard.takes()
+    if out_of_time:
+        heard.sends(HEARTBEAT)
+    else:
+        with pytest.raises(AssertionError, match="rules J9, M1"):
+            heard.sends(HEARTBEAT)
+
+
+@pytest.mark.parametrize(("wanted", "is_outdated"), [(ALL, False), (("orders",), True), (("payments", "else"), True)])
+def test_Q6_an_assignment_need_not_be_told_of_that_was_not_wanted_for_a_moment(
+    wanted: tuple[str, ...], is_outdated: bool
+) -> None:
+    """Schedule 39202: other topics, and back again in a callback."""
+    rounds = Rounds()
+    rounds.wants(ALL)
+    rounds.begins(ALL, (), 1_000)
+    for topics in (wanted, ALL):
+        rounds.wants(topics)
+    assert rounds.is_outdated is is_outdated
+    rounds.begins(ALL, (), 2_000)
+    assert not rounds.is_outdated
+
+
+def test_M3_the_time_of_a_commit_before_a_rebalance_begins_with_what_calls_for_it_first() -> None:
+    """Schedule 10976 (heartbeat): when it is over, what is revoked need not be committed."""
+    rounds = Rounds()
+    rounds.begins(ALL, (), 1_000)
+    for at_ms in (2_000, 3_000):
+        rounds.may_come(at_ms)
+    assert rounds.called_ms == 2_000

@@ -76,6 +76,19 @@ def test_a_refused_lookup_is_reported_and_repeated_when_the_application_polls(er
     assert scene.is_waiting("FindCoordinator")
 
 
+def test_L2_a_close_that_has_to_commit_looks_the_coordinator_up_although_that_was_refused() -> None:
+    """Schedule 18053: nobody polls any more, and it waited out its whole time for a coordinator that nobody sought."""
+    scene = Scene(enable_auto_commit=True).stable(0)
+    scene.subscription.positions.seek(partitions(0)[0], 17)
+    scene.heartbeat("NOT_COORDINATOR")
+    scene.answer("FindCoordinator", "GROUP_AUTHORIZATION_FAILED")
+    scene.close()
+    assert scene.is_waiting("FindCoordinator")
+    scene.answer("FindCoordinator", "GROUP_AUTHORIZATION_FAILED")
+    scene.revoked()
+    assert scene.is_done(999)
+
+
 def test_a_refused_lookup_fails_whoever_waits_for_it() -> None:
     scene = Scene()
     scene.do(Start())

@@ -447,6 +447,23 @@ def test_M6_commits_of_one_partition_arrive_in_the_order_of_the_calls() -> None:
     assert [c.offsets[P0].offset for c in scene.sent(OffsetCommitRequest)] == [11, 12, 13]
 
 
+def test_M6_an_automatic_commit_does_not_overtake_one_that_is_on_its_way_to_the_core() -> None:
+    """Schedule 8228: the application goes on, and the background thread takes what it had asked for only then."""
+    scene = Scene(enable_auto_commit=True).stable(0)
+    positions = scene.subscription.positions
+    positions.seek(P0, 11)
+    asked = Commit(positions.returned_positions(), 1)
+    positions.ask_for_commit()
+    positions.seek(P0, 13)
+    scene.pass_ms(5_000)
+    assert scene.sent(OffsetCommitRequest) == []
+    scene.do(asked)
+    for _ in range(2):
+        scene.answer("OffsetCommit")
+    scene.pass_ms(5_000)
+    assert [c.offsets[P0].offset for c in scene.sent(OffsetCommitRequest)] == [11, 11, 13]
+
+
 def test_O1_a_partition_that_the_answer_leaves_out_is_asked_for_again() -> None:
     scene = Scene(auto_offset_reset="latest").completing()
     scene.sync_accepted(P0)

@@ -62,6 +62,17 @@ def test_H6_the_death_of_the_background_thread_is_raised_by_the_next_poll_and_th
         assert driven.is_waiting("JoinGroup")
 
 
+def test_H6_a_seek_to_an_end_is_done_and_leaves_it_to_the_next_poll_to_raise_what_has_ended_the_thread() -> None:
+    """Schedule 7291: it raised, and the poll that followed went on where the application was before."""
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.answer(NEVER_SENT, heartbeat_answer())
+        driven.call(lambda consumer: consumer.seek_to_end(*partitions(0)))
+        assert driven.describe().partitions[partitions(0)[0]].position is None
+        with pytest.raises(UnsolicitedResponse):
+            driven.poll()
+
+
 def test_Q1_answers_that_were_on_their_way_when_the_thread_died_are_not_lost() -> None:
     with ScriptedConsumer() as driven:
         driven.stable(0)

@@ -102,6 +102,19 @@ def test_P4_a_poll_that_waits_goes_on_behind_a_batch_without_a_record() -> None:
         assert [record.offset for record in poll.outcome()] == [11]
 
 
+def test_M4_the_commit_before_a_rebalance_waits_for_no_poll_behind_a_batch_without_a_record() -> None:
+    """Schedule 47583: nothing was returned, so the poll() that waits need not end before the revocation goes on."""
+    with ScriptedConsumer(enable_auto_commit=True) as driven:
+        driven.consumer._records._decoder = _EndsOfTransactions()
+        driven.stable(0)
+        poll = driven.begin_poll(60_000)
+        driven.respond("Fetch", FetchResponse({FIRST: FetchedPartition(b"10", 100)}))
+        driven.heartbeat("REBALANCE_IN_PROGRESS")
+        driven.error("OffsetCommit", "NONE")
+        assert driven.is_waiting("JoinGroup")
+        assert not poll.done
+
+
 def test_O5_positions_move_when_records_are_returned_not_when_they_arrive() -> None:
     with ScriptedConsumer(max_poll_records=2) as driven:
         driven.stable(0)
