@@ -84,7 +84,7 @@ class Answered:
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._drops = False  # maybe what else has come at this moment, before it is looked at
         self._before_drop: tuple[str, int] | None = None  # who it was as the first of that was taken
-        self._out_of_time: set[int] = set()  # commits under way as commit() was: maybe they are its own
+        self._out_of_time: set[int] = set()  # the commits that were given up
         self._is_out_of_time = False  # the one whose answer is being looked at
         self._given_up_as: tuple[str, int] | None = None  # who it was, if it left in the round that was answered last
         self._silent = False  # fenced before the answers that are being worked off
@@ -139,7 +139,7 @@ class Answered:
         refused = errors & FOR_THE_APPLICATION
         self.refusals |= refused
         self.disowned_ms = now_ms if errors & IDENTITY_IS_GONE else self.disowned_ms
-        heard = self._counts(request) and not (self.doing or self.leaving or self._gives_up or self._drops)
+        heard = self._counts(request) and not (self.doing or self._may_have_left() or self._gives_up or self._drops)
         is_late = isinstance(request, HeartbeatRequest) and self._may_join()
         if heard and isinstance(request, OF_THE_GROUP) and not is_late:
             self.to_tell |= refused
@@ -229,11 +229,9 @@ class Answered:
         ends = self._is_out_of_time or self.doing == "close" or self.closes_meanwhile or self._scenario.timers_race
         return ends and isinstance(request, OffsetCommitRequest)
 
-    def commit_out_of_time(self) -> None:
-        """commit() has given up."""
-        self._out_of_time |= {
-            number for number, sent in self._unanswered.items() if isinstance(sent.request, OffsetCommitRequest)
-        }
+    def commit_out_of_time(self, since: int) -> None:
+        """commit() has given up, which was called after this request: what is under way of before is another one's."""
+        self._out_of_time |= {number for number in self._unanswered if number > since}
 
     def _waits_for_commit(self, request: OffsetCommitRequest) -> bool:
         """Whether it has certainly not given this commit up: it had no time limit, and nothing has ended meanwhile."""

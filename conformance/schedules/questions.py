@@ -172,13 +172,13 @@ class Questions:
         races = self._runtime.timers_race  # the application may end that while another thread's callback is in here
         called_ms = self._runtime.now_ms()
         began_ms = called_ms - self.in_callbacks_ms
-        timed_out = False
+        before, timed_out = self._group.last_sent(), False
         try:
             yield
         except KafkaTimeoutError:
             timed_out = True
             if call == "commit()":
-                self._requests.commit_out_of_time()
+                self._requests.commit_out_of_time(before)
             raise
         finally:
             took_ms = self._runtime.now_ms() - self.in_callbacks_ms - began_ms

@@ -92,8 +92,9 @@ class Requests(Answered):
                 self._check_generation(request, now_ms)
             case LeaveGroupRequest():
                 self._check_leave(request, now_ms)
-        # What it needed before may be on its way as the call begins.
+        # What it needed before may be on its way as the call begins; and until all is revoked it is a member.
         in_vain = self.doing == "close" and not self.ends_with_commit and now_ms > self.closes_ms + LOOK_MS
+        in_vain &= not self.claims.owned
         assert not (in_vain and isinstance(request, FindCoordinatorRequest)) or self._scenario.timers_race, (
             "FindCoordinator in a close() that has nothing to commit (rules L1, D7)"
         )

@@ -137,7 +137,8 @@ class Commits:
         """
         member = self._context.identity.is_member and self._membership.state not in IN_A_ROUND
         if self._context.config.auto_commit and (member or self._subscription.is_manual()):
-            self._connection.asked()
+            if self._positions.to_commit():
+                self._connection.asked()
             self._append(Operation(Purpose.CLOSE, {}, deadline_ms=deadline_ms))
 
     def interval_over(self) -> None:
@@ -418,7 +419,8 @@ class Commits:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
         if operation.purpose is Purpose.REBALANCE:
-            if error is None and self._queue:  # asked for meanwhile, maybe before the last poll(): it may go back
+            # What was asked for meanwhile may go back, or have kept it from covering what was chosen since.
+            if error is None and (self._queue or operation.fixed):
                 self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=operation.deadline_ms))
                 return
             self._positions.commit_awaits_poll(False)

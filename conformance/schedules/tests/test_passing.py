@@ -120,7 +120,7 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
     "a commit that an automatic one rewinds": (
         lambda seam: seam.replace(Commits._next, _overtakes),
         lambda drawn: drawn.answers.get("OffsetCommit", ())[:2] == (SLOW, SLOW) and drawn.auto_commit,
-        "rules? M",
+        "rules? M|commit\\(\\) says",
     ),
 }
 """What is broken -> how, which scenarios can show it, and what is told then."""

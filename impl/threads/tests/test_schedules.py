@@ -49,7 +49,7 @@ SHARES = ((0, 1), (0,), (1, 2), ())
 
 
 CALLS: Final[dict[str, Callable[[Consumer], object]]] = {
-    "poll": lambda consumer: consumer.poll(5_000),
+    "poll": lambda consumer: consumer.poll(5_000) if consumer.subscription() or consumer.assignment() else None,
     "commit": lambda consumer: consumer.commit(),
     "commit_async": lambda consumer: consumer.commit_async(),
     "committed": lambda consumer: consumer.committed(partitions(0)),
