@@ -440,6 +440,21 @@ def test_M8_an_earlier_commit_that_is_heard_of_late_takes_nothing_back_before_th
     assert scene.describe().rebalance == "REVOKING_PARTITION"
 
 
+def test_M8_what_was_chosen_since_a_commit_was_fixed_for_another_one_is_committed_before_the_revocation() -> None:
+    """Schedule 111705: a commit() behind it was out of time before it was sent."""
+    scene = Scene(enable_auto_commit=True).stable(0)
+    positions = scene.subscription.positions
+    positions.seek(P0, 12)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.do(asynchronous(offset=12))
+    scene.answer("OffsetCommit")
+    scene.do(Commit({P0: OffsetAndMetadata(12)}, 3, deadline_ms=scene.now_ms + 100))
+    scene.pass_ms(100)
+    positions.seek(P0, 30)
+    assert _committed(scene) == [12, 12, 30]
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
+
+
 def _committed(scene: Scene) -> list[int]:
     """Every commit is answered, up to ten; which offsets of P0 were sent, in order."""
     for _ in range(10):
