@@ -92,6 +92,8 @@ class Answered:
         self._silent = False  # fenced before the answers that are being worked off
         self._lost_ms: int | None = None  # when its membership has ended against its will
         self._counts_of_topics: dict[str, int] = {}
+        self._topics: set[str] = set()  # of which it was ever told the partitions, the latest answers apart
+        self._latest_topics: set[str] = set()
         self._given = ""  # the id that it was told to join with
         self._kept_name: str | None = None  # of who has just lost its generation, "" if the id is lost too
         self.times = Times(SETTINGS)
@@ -115,6 +117,7 @@ class Answered:
     def answered(self, responses: Iterable[ResponseReceived], now_ms: int) -> None:
         """The member takes these, one after the other, before it waits again."""
         self.asking.turned()
+        self._topics |= self._latest_topics
         if not self._lies_about(now_ms):
             self._maybe = {self._identity}
             self._silent, self._before_drop = self.fenced, None
@@ -207,6 +210,7 @@ class Answered:
     def _compare(self, request: Request, metadata: MetadataResponse, now_ms: int) -> None:
         """A leader wants a rebalance if topics have other partitions than before, a pattern if others match."""
         counts = {topic.topic: len(topic.partitions) for topic in metadata.topics if not topic.error}
+        self._latest_topics |= set(counts)
         lists = isinstance(request, MetadataRequest) and request.topics is None
         asked = set(self._counts_of_topics) if lists else {topic.topic for topic in metadata.topics}
         if gone := (asked - set(counts)) & set(self._counts_of_topics):
@@ -218,6 +222,10 @@ class Answered:
         if asks or not counts.items() <= self._counts_of_topics.items():
             self._counts_of_topics |= counts
             self.rounds.may_come(now_ms)
+
+    def known_topics(self) -> set[str]:
+        """Those whose partitions it knows: what it was told once stays true while their leaders are being elected."""
+        return set(self._topics)
 
     def _announced(self, request: Request, now_ms: int) -> None:
         """The group rebalances; whoever is in a round knows, also a leader that waits for metadata."""

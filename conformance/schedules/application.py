@@ -84,7 +84,7 @@ class Application:
         self.closed = False
         requests.claims.owned, requests.moved = self.ledger.owned, self.ledger.moved
         self.ledger.begins_anew, requests.asking.places = requests.asking.begins_anew, self.ledger.next
-        group.hears = self.hears
+        group.hears, group.known_topics = self.hears, requests.known_topics
 
     # The listener -----------------------------------------------------------------------------------------------------
 

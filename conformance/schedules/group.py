@@ -5,7 +5,7 @@ What must hold of a request's contents is checked here, when it arrives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -113,6 +113,7 @@ class RacingGroup:
         self.commits: list[tuple[TopicPartition, int]] = []
         self.may_commit: Callable[[int, TopicPartition, OffsetAndMetadata], bool] = lambda _, __, ___: True
         self.hears: Callable[[str], None] = lambda _: None
+        self.known_topics: Callable[[], Collection[str]] = lambda: TOPICS
         self.requests = 0
         self.asked: set[tuple[TopicPartition, int]] = set()
         transport.serve = self.serve
@@ -223,7 +224,7 @@ class RacingGroup:
             assert not request.assignments, "a leader that comes back divides what is divided (KIP-814)"
             self._divided = self.topics.all_of(self._wanted)
             return tuple(sorted(self._divided))
-        shares = self._others.given(request.assignments)
+        shares = self._others.given(request.assignments, self.known_topics())
         self._divided = {partition for share in shares.values() for partition in share}
         return shares[request.member_id]
 

@@ -7,7 +7,7 @@ S2   The leader's assignment has an entry for everybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from groupspec.conformance.dividing import EAGER_STICKY, wrong_with
@@ -72,7 +72,7 @@ class Others:
 
     def __init__(self, scenario: Scenario) -> None:
         self._cooperative, self._assignor = scenario.cooperative, scenario.assignors[0]
-        self._unknown = scenario.topics_unknown
+        self._vanish = scenario.topics_vanish
         self._claims: dict[str, Subscription] = {}
         wants, believes = scenario.another_wants, scenario.another_claims
         self._members = [
@@ -109,11 +109,14 @@ class Others:
         sticky = self._assignor == EAGER_STICKY and has
         return Subscription(one.wants, encode_sticky_user_data(has, since) if sticky else None)
 
-    def given(self, assignments: Iterable[tuple[str, bytes]]) -> dict[str, tuple[TopicPartition, ...]]:
-        """How the leader divides the partitions. Raises AssertionError if it must not."""
+    def given(
+        self, assignments: Iterable[tuple[str, bytes]], known: Collection[str]
+    ) -> dict[str, tuple[TopicPartition, ...]]:
+        """How the leader, which knows these topics, divides the partitions. Raises AssertionError if it must not."""
         shares = {name: decode_assignment(data).partitions for name, data in assignments}
         assert shares.keys() == self._claims.keys(), f"the leader's SyncGroup has entries for {list(shares)} (rule S2)"
-        wrong = wrong_with(self._assignor, self._claims, shares, self._unknown)
+        wanted = {topic for claim in self._claims.values() for topic in claim.topics}
+        wrong = wrong_with(self._assignor, self._claims, shares, self._vanish | (wanted - set(known)))
         assert not wrong, f"the leader's division: {wrong}"
         if self._cooperative:
             self._expect_withheld(shares)

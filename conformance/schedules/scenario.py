@@ -175,12 +175,6 @@ class Scenario:
         return frozenset(topic for _, topic, count in self.topic_changes if not count)
 
     @property
-    def topics_unknown(self) -> frozenset[str]:
-        """Topics of which the leader may know no partition: those, and any whose leaders are being elected at first."""
-        elected = any("LEADER_NOT_AVAILABLE" in error for error in self.answers.get("Metadata", ()))
-        return frozenset(TOPICS) if elected else self.topics_vanish
-
-    @property
     def cooperative(self) -> bool:
         """The rebalance protocol; eager otherwise."""
         return self.assignors == COOPERATIVE

@@ -194,7 +194,8 @@ class Chaos(Scene):
         if self.unanswered:
             sent = self.unanswered.pop(index % len(self.unanswered))
             error = data_error if isinstance(sent.request, DATA_REQUESTS) else error
-            self.do(ResponseReceived(sent.request_id, self.any_answer(sent, error, share)))
+            over_quota_ms = 300 * (sent.request_id % 3 == 0)
+            self.do(ResponseReceived(sent.request_id, self.any_answer(sent, error, share), over_quota_ms))
 
     def settle(self) -> None:
         """Everything goes well from now on: answers, callbacks, polls, and time."""
