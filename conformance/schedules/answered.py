@@ -189,9 +189,10 @@ class Answered:
             self._given_up_as = self._identity if self.doing or self.leaving else None
             self._identity = (response.member_id, response.generation)
         elif errors & IDENTITY_IS_GONE and self._counts(request) and not (given_up or self._is_certainly_fenced()):
-            name, is_unknown, leaving = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors, self.leaving
+            name, is_unknown = self._identity[0], ErrorCode.UNKNOWN_MEMBER_ID in errors
+            leaving, fenced = self.leaving, self.fenced  # the latter: maybe
             self.membership_ended()
-            self.leaving = leaving
+            self.leaving, self.fenced, self.maybe_fenced = leaving, fenced, fenced
             self._kept_name = ("" if is_unknown else name) if name else None
             self._lost_ms = now_ms
 

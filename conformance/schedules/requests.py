@@ -119,6 +119,8 @@ class Requests(Answered):
 
     def _check_join(self, request: JoinGroupRequest, timeout_ms: int, now_ms: int) -> None:
         scenario = self._scenario
+        if self.maybe_fenced:  # it was not
+            self.fenced = self.maybe_fenced = False
         if scenario.static and (scenario.works_long or scenario.timers_race) and not request.member_id:
             # Its poll interval was over, of which a static member says nothing, and so is its round.
             self._forget(lambda sent: isinstance(sent.request, ROUND))
