@@ -9,6 +9,7 @@ Each field has one owner, who alone writes it; the other thread only reads it, a
     pending_revocation             the core: paused because it is about to be taken away (rule Q5)
     callback (kind, started)       kind by the core until the polling thread starts the callback; started by the latter
     untold, assigned_void          set by the core; cleared by the polling thread when the assigned callback starts
+    commits_asked                  put by the polling thread as it asks for a commit, taken by the core
 
 Check-then-act steps (which kind of callback is it?) are one method each, so that nothing can change in between.
 """
