@@ -214,9 +214,10 @@ class Run:
 
         A static member that comes back to a Stable group is given what its instance id had, whatever it subscribes to
         now; and if it leads, its new process can't know which partitions its old one has divided, and takes those that
-        were added meanwhile for old ones. The group is divided anew by its next rebalance, for which Kafka leaves the
-        application to ask. Sources: Kafka GroupMetadataManager, updateStaticMemberThenRebalanceOrCompleteJoin; Kafka
-        ConsumerCoordinator, onLeaderElected (skipAssignment; KIP-814).
+        were added meanwhile for old ones. Nor does its new process give up, and so join again for, what a cooperative
+        leader withheld until the old one did. The group is divided anew by its next rebalance, for which Kafka leaves
+        the application to ask. Sources: Kafka GroupMetadataManager, updateStaticMemberThenRebalanceOrCompleteJoin;
+        Kafka ConsumerCoordinator, onLeaderElected (skipAssignment; KIP-814).
         """
         group = self.cluster.coordinators.group(GROUP)
         if group is None:
@@ -230,6 +231,8 @@ class Run:
         unowned = {partition.topic for partition in lacking} - {partition.topic for partition in owned}
         if {p.plan.number for p in self.alive() if unowned & set(p.application.topics)} <= back:
             overlooked |= {partition for partition in lacking if partition.topic in unowned}
+        if back and group.protocol_name == "cooperative-sticky":
+            overlooked |= lacking - self._divided[group.generation][1]
         return bool(lacking) and lacking == overlooked
 
     def _is_new(self, partition: TopicPartition, generation: int) -> bool:

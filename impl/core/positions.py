@@ -248,11 +248,15 @@ class Positions:
         """Nothing behind `end` is in the log any more: read on there. False if it is another position by now.
 
         What was committed is of the log before: the same offset is to be committed again, with its new leader epoch.
+        What is left of the records that the application works on counts as processed with its next poll() (rule M4).
         """
         with self._lock:
             if (p := self._shared.at(partition, position)) is None:
                 return False
+            processed, its_epoch = p.safe_position, p.safe_leader_epoch
             p.begin_anew(self._shared.new_epoch(), end.offset, end.leader_epoch)
+            if processed is not None and processed < end.offset:
+                p.safe_position, p.safe_leader_epoch = processed, its_epoch
             p.read_from, p.committed = end.read_from, None
             return True
 

@@ -198,6 +198,14 @@ def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(m
     assert Run(plan).execute().promise == "stable"
 
 
+def test_so_does_a_group_whose_leader_withheld_what_a_static_member_that_came_back_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Run(draw(9002)).execute().error == ""
+    monkeypatch.setattr(Run, "_waits_for_a_rebalance", lambda self: False)
+    assert Run(draw(9002)).execute().promise == "stable"
+
+
 def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written(
         (20_000, "callback raises", 0), (20_000, "other topics", 0), (60_000, "seek back", 0), (70_000, "pause", 30_000)

@@ -30,6 +30,7 @@ from groupspec.impl.core.messages import (
     PartitionMetadata,
     TopicMetadata,
 )
+from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.tests.scene import Scene, partitions
 
 P0, P1 = partitions(0, 1)
@@ -336,3 +337,20 @@ def test_what_a_member_commits_has_the_epoch_of_the_last_record() -> None:
     assert scene.subscription.positions.to_commit() == {}
     scene.do(FetchCommitted((P0,), 1, 60_000))
     assert fetched_from(scene) == []
+
+
+def test_M4_what_a_truncation_leaves_of_unprocessed_records_is_not_committed_before_the_next_poll() -> None:
+    """Simulated seed 9626: the new leader's log ended between what was processed and what had been returned."""
+    scene = Scene(enable_auto_commit=True)
+    positions = scene.subscription.positions
+    scene.stable(0)
+    (place,) = positions.fetchable().values()
+    records = Buffered(P0, place.epoch, 10, b"...", 20)
+    assert positions.buffer(records)
+    assert positions.advance(records, 10, 13, True, 3)
+    (place,) = positions.fetchable().values()
+    assert positions.truncate(P0, place, place._replace(offset=12))
+    assert positions.position(P0) == 12
+    assert {tp: at.offset for tp, at in positions.to_commit().items()} == {P0: 10}
+    positions.poll_started()
+    assert {tp: at.offset for tp, at in positions.to_commit().items()} == {P0: 12}
