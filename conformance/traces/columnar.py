@@ -206,7 +206,8 @@ def judge(  # type: ignore[no-untyped-def]
                 r.life_at = r.poll_at = r.quiet_at = r.term_at = now
                 r.hole_life = r.hole_poll = r.hole_quiet = 0
                 r.term_waited = now - r.join_at if waited_for == YES else 0
-                r.term_together = YES if waited_for == YES and r.answered[api] == r.asked[api] else NO
+                at_once = g == r.generation_before  # a follower of a Stable group is told again what it knows
+                r.term_together = YES if waited_for == YES and r.answered[api] == r.asked[api] and not at_once else NO
                 r.term_seq = seq[i]
                 r.term_last_at = r.term_last_seq = -1
                 r.member_id = member_id[i]

@@ -65,7 +65,9 @@ class Term(NamedTuple):
     seq: int
     waited: int
     together: int
-    """Whether every JoinGroup had been answered: then this answer came when the others' came."""
+    """Whether every JoinGroup had been answered, and with another generation: then this answer came when the others'
+    came. (A follower of a Stable group that joins again is answered at once: rule G1's exception, Kafka's doJoinGroup.)
+    """
     last_at: int
     last_seq: int
     last_event: int

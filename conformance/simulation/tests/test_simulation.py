@@ -206,6 +206,12 @@ def test_so_does_a_group_whose_leader_withheld_what_a_static_member_that_came_ba
     assert Run(draw(9002)).execute().promise == "stable"
 
 
+def test_who_joins_a_generation_again_does_not_know_when_it_began() -> None:
+    """A Stable group answers a follower at once: T-STALE-ACCEPTED must not count from then."""
+    plan = draw(10811).only([2, 3, 4], [135, 139, 143, 148, 150, 152, 154, 161])
+    assert Run(plan, is_recording=True).execute().error == ""
+
+
 def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written(
         (20_000, "callback raises", 0), (20_000, "other topics", 0), (60_000, "seek back", 0), (70_000, "pause", 30_000)

@@ -287,7 +287,11 @@ class ReferenceMember:
             joined_at=self.now,
             seq=self.line.seq,
             waited=self.now - self.join_at if waited == YES else 0,
-            together=int(waited == YES and self.answered["join"] == self.asked["join"]),
+            together=int(
+                waited == YES
+                and self.answered["join"] == self.asked["join"]
+                and self.generation != self.generation_before
+            ),
             last_at=-1,
             last_seq=-1,
             last_event=0,
