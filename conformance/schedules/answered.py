@@ -72,7 +72,7 @@ class Answered:
         times: When it must do what.
         leaving: Whether an unsubscribe is under way, maybe longer than its call was.
         left: Whether it has sent LeaveGroup, and no JoinGroup since.
-        was: For whom it has ever taken itself.
+        identities: For whom it has ever taken itself.
     """
 
     def __init__(self, scenario: Scenario, at_once: bool = True) -> None:
@@ -81,7 +81,7 @@ class Answered:
         self._learned_ms = self._heard_ms = 0
         self._unanswered: dict[int, SendRequest] = {}
         self._identity = ("", -1)
-        self.was = {self._identity}
+        self.identities = {self._identity}
         self._maybe = {self._identity}  # while answers are being worked off, one after the other
         self._gives_up = False  # on the coordinator, as it has been told to; not yet carried out
         self._drops = False  # maybe what else has come at this moment, before it is looked at
@@ -133,7 +133,7 @@ class Answered:
                 self.asking.answered(sent, received.response, errors, now_ms)
                 self._learn(sent.request, received.response, errors, now_ms)
                 self._maybe.add(self._identity)
-                self.was.add(self._identity)
+                self.identities.add(self._identity)
                 self._learned_ms = now_ms
 
     def _lies_about(self, now_ms: int) -> bool:

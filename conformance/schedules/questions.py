@@ -142,7 +142,7 @@ class Questions:
         with self.limited("group_metadata()"):
             found = consumer.group_metadata()
         told = (found.member_id, found.generation_id)
-        possible = self._requests.was if self._runtime.timers_race else known | self._requests.may_be()
+        possible = self._requests.identities if self._runtime.timers_race else known | self._requests.may_be()
         assert found.generation_id < 0 or told in possible, (
             f"group_metadata() says {told}, which the group has not (rule C6)"
         )
