@@ -210,6 +210,7 @@ def judge(  # type: ignore[no-untyped-def]
                 r.term_together = YES if waited_for == YES and r.answered[api] == r.asked[api] and not at_once else NO
                 r.term_seq = seq[i]
                 r.term_last_at = r.term_last_seq = -1
+                r.term_synced = NO
                 r.member_id = member_id[i]
                 r.gone_id = 0
             elif waited_for != NO and error[i] == Error.MEMBER_ID_REQUIRED:
@@ -245,6 +246,7 @@ def judge(  # type: ignore[no-untyped-def]
             elif error[i] == 0 and 0 <= g == r.generation and r.answered[api] == r.asked[api]:
                 if e == Event.SYNC_ANSWERED:
                     r.term_last_at = max(r.term_last_at, r.term_at)  # sent as soon as JoinGroup was answered
+                    r.term_synced = YES
                 else:
                     r.term_last_at = r.life_at if e == Event.HEARTBEAT_ANSWERED else r.commit_at
                 r.term_last_seq, r.term_last_event = seq[i], e

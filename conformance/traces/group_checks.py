@@ -14,7 +14,9 @@ members that were both waiting for one generation have an event in common, from 
 - T-STALE-ACCEPTED: B has joined the next generation so long after the one it shared with A; when A, so long after,
   still has a request of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late
   by as much as B's session timeout, or B would have been expelled: that much is conceded. That it was not is known if
-  the coordinator accepted a request of B's in the shared generation; if it did not, B's process may have stood still.
+  the coordinator accepted B's SyncGroup in the shared generation; if it did not, B's process may have stood still. Both
+  generations count only if that was accepted in them: another coordinator finds them in the log only then, and else
+  goes on with the one before (Kafka: GroupMetadataManager, classicGroupSync, appends the assignment first).
 - T-MANY-REBALANCES, T-LONG-JOIN: notices.
 
 Two owners of one partition in *different* generations are not accused: a member that hears nothing from its coordinator
@@ -68,6 +70,8 @@ class Term(NamedTuple):
     """Whether every JoinGroup had been answered, and with another generation: then this answer came when the others'
     came. (A follower of a Stable group that joins again is answered at once: rule G1's exception, Kafka's doJoinGroup.)
     """
+    synced: int
+    """Whether its SyncGroup was accepted: then the coordinator's log has the generation."""
     last_at: int
     last_seq: int
     last_event: int
@@ -152,9 +156,10 @@ def _stale(rows: Terms, group_of_member: Ints) -> Iterator[Found]:
     """For each generation of a group the earliest end that a member knows of, against the last acceptance of each."""
     followed = np.zeros(len(rows), np.bool_)
     followed[:-1] = _one_process(rows[1:], rows[:-1]) & (rows["generation"][1:] > rows["generation"][:-1])
+    followed[:-1] &= rows["synced"][1:] == 1
     first = np.ones(len(rows), np.bool_)
     first[1:] = ~_one_process(rows[1:], rows[:-1]) | (rows["generation"][1:] != rows["generation"][:-1])
-    was_heard = (rows["together"] == 1) & (rows["last_at"] >= 0)
+    was_heard = (rows["together"] == 1) & (rows["synced"] == 1)
     knows = np.flatnonzero(followed & first & was_heard & (rows["static"] == 0))
     if not len(knows):
         return
@@ -166,7 +171,7 @@ def _stale(rows: Terms, group_of_member: Ints) -> Iterator[Found]:
     place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
     until, other = lasted[order][firsts][place], rows["member"][knows][order][firsts][place]
     late = rows["last_at"] - rows["joined_at"] - until
-    heard = (known[place] == keys) & (rows["last_at"] >= 0) & (other != rows["member"]) & (late > 0)
+    heard = (known[place] == keys) & (rows["synced"] == 1) & (other != rows["member"]) & (late > 0)
     for row in np.flatnonzero(heard).tolist():
         term = Term._make(rows[row].tolist())
         where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])

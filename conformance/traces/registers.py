@@ -91,6 +91,7 @@ MEMBER: Final = np.dtype(
         ("term_together", "i8"),  # NO: the answer may have come later than the others'
         ("term_last_at", "i8"),  # when the last request of it was sent that was accepted; -1: none
         ("term_last_seq", "i8"),
+        ("term_synced", "i8"),
         ("commit_at", "i8"),  # when the last commit was sent
         ("term_generation", "i8"),
         ("term_seq", "i8"),  # of the JoinGroup's answer
@@ -101,7 +102,7 @@ MEMBER: Final = np.dtype(
 
 # The row at which a generation ended, whether it is of the member before that row, and the fields of
 # `group_checks.Term` but the first.
-TERM_COLUMNS: Final = 14
+TERM_COLUMNS: Final = 15
 
 _MADE_FROM: Final = (bounds.__file__, schema.__file__, Path(trace_rules.__file__).with_suffix(".toml"), __file__)
 _numba: Final[Any] = numba.config
@@ -203,7 +204,7 @@ def end_term(r, terms, count, row, before):  # type: ignore[no-untyped-def]
     if r.term_at < 0:
         return count
     terms[count, :] = (
-        row, before, r.term_generation, r.term_at, r.term_seq, r.term_waited, r.term_together,
+        row, before, r.term_generation, r.term_at, r.term_seq, r.term_waited, r.term_together, r.term_synced,
         r.term_last_at, r.term_last_seq, r.term_last_event, r.static, r.session_us, r.poll_us, r.process,
     )  # fmt: skip
     r.term_at = -1

@@ -292,6 +292,7 @@ class ReferenceMember:
                 and self.answered["join"] == self.asked["join"]
                 and self.generation != self.generation_before
             ),
+            synced=0,
             last_at=-1,
             last_seq=-1,
             last_event=0,
@@ -312,7 +313,8 @@ class ReferenceMember:
         mine = self.line.generation == self.generation >= 0
         if self._succeeded() and mine and self.answered[api] == self.asked[api] and self.term is not None:
             event = EVENT_CODES[self.line.event]
-            self.term = self.term._replace(last_at=sent_at, last_seq=self.line.seq, last_event=event)
+            synced = int(self.term.synced or api == "sync")
+            self.term = self.term._replace(synced=synced, last_at=sent_at, last_seq=self.line.seq, last_event=event)
 
     def _on_sync_sent(self) -> None:
         generation = self.line.generation
@@ -624,13 +626,13 @@ def findings_of_terms(terms: Sequence[Term]) -> list[Found]:
                 found.append(Found("T-MANY-REBALANCES", *where, REBALANCES_OF_A_STORM, took_ms))
             again = place > 0 and own[place - 1].generation == term.generation
             then = own[place + 1] if place + 1 < len(own) else None
-            is_heard = term.together and term.last_at >= 0
-            if is_heard and not term.static and not again and then and then.generation > term.generation:
+            is_known = term.together and term.synced and then and then.synced
+            if is_known and not term.static and not again and then and then.generation > term.generation:
                 until = then.joined_at - term.joined_at + term.session_us
                 ends[term.generation] = min(ends.get(term.generation, _NEVER), (until, member))
     for term in terms:
         until, other = ends.get(term.generation, _NEVER)
-        if term.last_at >= 0 and other != term.member and (late := term.last_at - term.joined_at - until) > 0:
+        if term.synced and other != term.member and (late := term.last_at - term.joined_at - until) > 0:
             where = (term.member, term.last_seq, term.last_at, EVENTS[term.last_event])
             found.append(Found("T-STALE-ACCEPTED", *where, term.generation, late // 1000, other))
     return found
