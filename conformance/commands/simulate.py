@@ -108,6 +108,8 @@ def _run(campaign: Campaign, seeds: int, years: float | None, jobs: int, resume:
     with Steps("simulating", total=seeds) as steps:
         for result in results(campaign.next_seed, seeds, campaign.members, min(jobs, seeds), campaign.driver):
             campaign.add(result)
+            if result.promise:
+                steps.say(f"BROKEN seed {result.seed}: {result.promise}")
             campaign.seconds = before_seconds + time.perf_counter() - began
             steps.done()
             is_enough = years is not None and campaign.years >= years

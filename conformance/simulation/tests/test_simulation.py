@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 
 from groupspec.conformance import cli
+from groupspec.conformance.commands import simulate
 from groupspec.conformance.mutation.catalogue import find
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.simulation import campaign
@@ -369,3 +370,13 @@ def test_a_campaign_goes_on_where_it_had_stopped(tmp_path: Path, capsys: pytest.
     file.write_text("{}")
     assert cli.main(arguments) == 2
     assert "no campaign to go on with" in capsys.readouterr().err
+
+
+def test_a_campaign_tells_of_a_failure_as_soon_as_it_has_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(campaign, "run_seed", lambda seed, *_: campaign.Result(seed, "stable", 1, 0, 0, {}))
+    told = []
+    monkeypatch.setattr(simulate, "failure", lambda seed, *_, **__: told.append(capsys.readouterr().err))
+    assert cli.main(["simulate", "--seeds", "1", "--seed", "4", "--jobs", "1"]) == 1
+    assert told == ["BROKEN seed 4: stable\n"]
