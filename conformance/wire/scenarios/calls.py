@@ -60,11 +60,12 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
 
 @scenario(
     rules="D4 J1 J2 S3 H3 H4 C1 C3 M1 M7 O3 O4 O5 L1 L2 L5 T4 W1",
-    source="KAFKA-16167; KafkaConsumer.wakeup; KafkaConsumer.close",
+    source="KAFKA-16167; KafkaConsumer.wakeup; KafkaConsumer.close; AbstractCoordinator.joinGroupIfNeeded",
     needs="wakeup pull",
     variants=(
         Variant("next-poll", point="poll", not_judged="H4"),
-        Variant("rebalancing", point="rebalancing", poll_ms=LONG_POLL_MS),
+        Variant("rebalancing", point="JoinGroup", poll_ms=LONG_POLL_MS),
+        Variant("committing-before-the-round", point="OffsetCommit", poll_ms=LONG_POLL_MS),
         Variant("closing", point="closing", not_judged="H4"),
         Variant("committing", point="committing", auto_commit=False, not_judged="H4 L5"),
     ),
@@ -73,12 +74,14 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
 def wakeup_of_a_member(context: ScenarioContext) -> None:
     """A stable member is woken: between two polls, in a poll that rebalances, in a commit, or right before close().
 
+    The poll that rebalances waits for JoinGroup, or for the commit before it: then the callbacks are still to be called.
+
     The next poll ends at once although there are records, and the one after it has them. The commit that nobody waits
     for any more is answered all the same, and nothing else comes to harm. close() is not woken: it commits, and leaves.
     """
     context.stable_member()
-    if context.variant.point == "rebalancing":
-        held = held_round(context, "JoinGroup")
+    if context.variant.point in ("JoinGroup", "OffsetCommit"):
+        held = held_round(context, context.variant.point)
         asked = context.wakeup(rule="T4")
         context.expect_woken(rule="T4", since=asked)
         held.release()
