@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from groupspec.conformance.dividing import wrong_with
 from groupspec.conformance.simulation.ledger import expect
-from groupspec.impl.core.messages import JoinGroupResponse, SyncGroupRequest
+from groupspec.impl.core.messages import JoinGroupResponse, SyncGroupRequest, TopicPartition
 from groupspec.impl.core.protocol import decode_assignment, decode_subscription
 
 
@@ -18,6 +20,12 @@ class Divisions:
         """Somebody is told who is in its round."""
         if response.members:
             self._rounds[response.member_id, response.generation] = response
+
+    def claimed(self, generation: int, instance_ids: Collection[str | None]) -> set[TopicPartition]:
+        """What these static members, or their processes before, said that they own as they joined that generation."""
+        joined = [one for (_, number), told in self._rounds.items() if number == generation for one in told.members]
+        claims = [decode_subscription(one.metadata) for one in joined if one.group_instance_id in instance_ids]
+        return {partition for claim in claims for partition in claim.owned}
 
     def divides(self, request: SyncGroupRequest) -> None:
         """A leader's SyncGroup. Raises Broken if that is not what its assignor promises."""

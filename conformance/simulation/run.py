@@ -232,7 +232,10 @@ class Run:
         if {p.plan.number for p in self.alive() if unowned & set(p.application.topics)} <= back:
             overlooked |= {partition for partition in lacking if partition.topic in unowned}
         if back and group.protocol_name == "cooperative-sticky":
-            overlooked |= lacking - self._divided[group.generation][1]
+            claimed = self._divisions.claimed(
+                group.generation, {self._plans[number].config.group_instance_id for number in back}
+            )
+            overlooked |= lacking & claimed - self._divided[group.generation][1]
         return bool(lacking) and lacking == overlooked
 
     def _is_new(self, partition: TopicPartition, generation: int) -> bool:

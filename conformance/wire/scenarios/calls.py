@@ -74,7 +74,7 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
 def wakeup_of_a_member(context: ScenarioContext) -> None:
     """A stable member is woken: between two polls, in a poll that rebalances, in a commit, or right before close().
 
-    The poll that rebalances waits for JoinGroup, or for the commit before it: then the callbacks are still to be called.
+    The poll that rebalances waits for JoinGroup, or for the commit before it: then callbacks are still to be called.
 
     The next poll ends at once although there are records, and the one after it has them. The commit that nobody waits
     for any more is answered all the same, and nothing else comes to harm. close() is not woken: it commits, and leaves.
