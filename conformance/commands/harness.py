@@ -33,8 +33,8 @@ def check(client: str) -> int:
 
     Example: groupspec harness check cmd:'java -jar target/harness.jar' --json harness.json
 
-    Exit code 0 when every check passes, 1 when one fails, 2 when there is no such client, 4 when the machine stood
-    still.
+    Exit code 0 when every check passes, 1 when one fails, 2 when there is no such client, 4 when something is still to
+    be filled in or the machine stood still.
     """
     found = find_client(client)
     with Steps("trying the harness", STORIES_TOLD) as steps:

@@ -38,6 +38,7 @@ class Skeleton(Record, frozen=True):
         build: The command lines that build it there.
         shared_from: The folder below `harnesses` from which the shared files come.
         shared: Those, under the same names in both places.
+        not_shared: Features that they do not carry out.
     """
 
     language: str
@@ -50,6 +51,7 @@ class Skeleton(Record, frozen=True):
     build: tuple[str, ...] = ()
     shared_from: str = ""
     shared: tuple[str, ...] = ()
+    not_shared: tuple[str, ...] = ()
 
     def texts(self, name: str) -> Iterator[tuple[str, str]]:
         """Every file, by its path in the folder, for a client of this name."""
@@ -59,6 +61,15 @@ class Skeleton(Record, frozen=True):
             yield file, (WIRE / "harnesses" / self.shared_from / file).read_text(encoding="utf-8")
         yield PAGE, (WIRE / PAGE).read_text(encoding="utf-8")
         yield STEPS, self._steps().replace(NAME, name)
+
+    def _features(self) -> str:
+        if not self.not_shared:
+            return "then declare the others that the client has."
+        names = ", ".join(f"`{name}`" for name in self.not_shared)
+        return (
+            f"then declare the others of the list that the client has.\n   Not in it, as what is shared does not carry "
+            f"them out in {self.title}: {names}. Rules that need one are UNSUPPORTED."
+        )
 
     def _steps(self) -> str:
         return (
@@ -72,6 +83,7 @@ class Skeleton(Record, frozen=True):
                 build="\n       ".join(self.build),
                 again=" && ".join(self.build),
                 add_client=self.add_client,
+                features=self._features(),
                 start=self.start,
             )
         )

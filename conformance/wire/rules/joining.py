@@ -179,12 +179,12 @@ def identity_after_a_join_in_vain(history: History) -> Iterator[Finding]:
 def what_no_longer_fits_is_dropped(history: History) -> Iterator[Finding]:
     """An assignment of topics that the application no longer subscribes to is not handed to it."""
     done = [at_us for at_us, event in history.events(CommandDone) if event.command == "subscribe"]
-    for (_, command), at_us in zip(history.commands(Subscribe)[1:], done[1:], strict=False):
-        assigned = [c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us > at_us]
-        old = sorted(p for c in assigned for p in c.partitions if p.rpartition("-")[0] not in command.topics)
+    for (_, command), done_us in zip(history.commands(Subscribe)[1:], done[1:], strict=False):
+        assigned = [c for c in history.callbacks if c.name == "partitions_assigned" and c.started_us > done_us]
+        old = {p: c.started_us for c in assigned for p in c.partitions if p.rpartition("-")[0] not in command.topics}
         right = "only partitions of the topics that are subscribed to were handed over"
-        wrong = f"{', '.join(old)} handed to an application that no longer subscribes to that topic"
-        yield held_if(not old, right, wrong, at_us)
+        wrong = f"{', '.join(sorted(old))} assigned to an application that no longer subscribes to that topic"
+        yield held_if(not old, right, wrong, min(old.values(), default=done_us))
 
 
 def asked_as_given(request: Exchange, join: Exchange) -> bool:

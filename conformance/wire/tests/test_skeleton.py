@@ -82,14 +82,17 @@ def test_what_is_shared_is_the_harnesses_own_and_the_rest_bears_the_clients_name
     steps = (folder / "README.md").read_text(encoding="utf-8")
     assert f"groupspec conform 'cmd:{skeleton.start}' --scenario first-join" in steps
     assert steps.startswith("# The harness of acme\n")
+    assert all(f"`{feature}`" in steps for feature in skeleton.not_shared)
     assert "my-client" not in steps + (folder / skeleton.main).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("language", SKELETONS)
-def test_every_feature_is_there_to_be_declared_with_what_it_means(language: str) -> None:
+def test_every_feature_that_is_carried_out_is_there_to_be_declared_with_what_it_means(language: str) -> None:
     text = (OPEN / language / SKELETONS[language].main).read_text(encoding="utf-8")
+    not_shared = SKELETONS[language].not_shared
     for name, meaning in protocol.FEATURES.items():
-        assert re.search(rf'"{name}"[,)]+;?\s+(//|#) {re.escape(meaning)}', text), name
+        offered = re.search(rf'"{name}"[,)]+;?\s+(//|#) {re.escape(meaning)}', text)
+        assert bool(offered) is (name not in not_shared), name
 
 
 @pytest.mark.parametrize("language", SKELETONS)

@@ -54,11 +54,15 @@ export interface Position extends Partition {
 /** A client behind the protocol. A command whose method is left out is UNSUPPORTED. */
 export interface Client {
   configure(settings: Settings): void | Promise<void>;
-  subscribe(command: { topics: string[] }): void | Promise<void>;
+  /** `pattern`, where it is not empty, in place of the topics; a second call replaces the first one's. */
+  subscribe(command: { topics: string[]; pattern?: string }): void | Promise<void>;
   poll(command: { poll_ms: number; times: number }): void | Promise<void>;
   stop_polling?(): void | Promise<void>;
   commit?(): void | Promise<void>;
   unsubscribe?(): void | Promise<void>;
+  seek?(command: Position): void | Promise<void>;
+  pause?(command: { partitions: Partition[] }): void | Promise<void>;
+  resume?(command: { partitions: Partition[] }): void | Promise<void>;
   close(): void | Promise<void>;
 }
 

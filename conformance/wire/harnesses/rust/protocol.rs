@@ -29,8 +29,13 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(50);
 pub struct Command {
     pub command: String,
     pub topics: Vec<String>, // subscribe
+    pub pattern: String,     // subscribe: in place of topics, if it is not empty
     pub poll_ms: u64,        // poll
     pub times: u64,
+    pub topic: String, // seek
+    pub partition: i32,
+    pub offset: i64,
+    pub partitions: Vec<Partition>, // pause, resume
 
     // configure
     pub bootstrap: String,
@@ -48,6 +53,12 @@ pub struct Command {
     pub fetch_max_wait_ms: u64,
     pub callback_ms: u64,
     pub more: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+pub struct Partition {
+    pub topic: String,
+    pub partition: i32,
 }
 
 /// What a call of the client's returned: the error's name, and what it says.

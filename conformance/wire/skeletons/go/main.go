@@ -17,17 +17,14 @@ var features = []string{
 	// "consumer_protocol", // the consumer protocol (KIP-848, ConsumerGroupHeartbeat)
 	// "listener",          // callbacks for assigned and revoked partitions
 	// "lost_callback",     // a callback of its own for lost partitions
-	// "listener_in_poll",  // callbacks run on the application's thread, inside poll(), unsubscribe() and close()
 	// "join_needs_poll",   // nothing joins before the first poll()
 	// "poll_interval",     // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
 	// "auto_commit",       // positions are committed by the client itself
 	// "static",            // static members (KIP-345): the setting group.instance.id
 	// "seek",              // reading on from another offset, asked for between two polls
 	// "pause",             // pausing and resuming partitions
-	// "wakeup",            // another thread ends the call in progress, or else the next one
 	// "callback_commit",   // a callback may commit, and wait for it
-	// "pattern",          // subscriptions by a regular expression
-	// "raising_listener",  // a callback may raise: the rebalance goes on all the same
+	// "pattern",           // subscriptions by a regular expression
 }
 
 type harness struct {
@@ -49,12 +46,12 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 		h.settings = c
 		return h.configure(c)
 	case "subscribe":
-		return h.subscribe(c.Topics)
+		return h.subscribe(c)
 	case "commit":
 		return h.commit()
 	case "unsubscribe":
 		return h.unsubscribe()
-	default:
+	default: // "seek": c.Topic, c.Partition, c.Offset; "pause" and "resume": c.Partitions
 		return protocol.Unsupported(c) // also for what the client does not offer
 	}
 }
@@ -64,7 +61,7 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 //	Addresses(), GroupID, ClientID, SessionTimeoutMs, HeartbeatIntervalMs, RequestTimeoutMs, RetryBackoffMs,
 //	MaxPollIntervalMs (also the rebalance timeout in JoinGroup), FetchMaxWaitMs, AutoOffsetReset ("earliest" or
 //	"latest"), AutoCommit (every AutoCommitIntervalMs, before a rebalance takes partitions away, and at close),
-//	More (further settings by the names of Kafka's consumer), Rebalance ("eager": the range assignor; "cooperative":
+//	More (further settings by the names of Kafka's consumer: PROTOCOL.md says which), Rebalance ("eager": the range assignor; "cooperative":
 //	cooperative-sticky, and no other beside it)
 //
 // protocol.Milliseconds(n) is a time.Duration. Where making the client already joins, do nothing here but return nil, and
@@ -78,8 +75,10 @@ func (h *harness) configure(s *protocol.Command) error {
 //	protocol.Callback("partitions_assigned", moved, h.settings.CallbackMs)
 //
 // or "partitions_revoked", "partitions_lost"; moved is a map[string][]int32 of topics. Where a callback of one's own
-// replaces the client's commit, commit first if h.settings.AutoCommit. Do not poll yet.
-func (h *harness) subscribe(topics []string) error {
+// replaces the client's commit, commit first if h.settings.AutoCommit. Do not poll yet. The topics are c.Topics; with the
+// feature "pattern" also all that match c.Pattern, where that is not empty. A second call, also while it polls, replaces
+// the first one's.
+func (h *harness) subscribe(c *protocol.Command) error {
 	return protocol.ToFillIn("subscribe to the topics, with a listener")
 }
 

@@ -59,7 +59,8 @@ class MyHarness(base.Harness):
         Each takes the partitions (anything with .topic and .partition). base.Listener(self) is one with Kafka's
         methods. Where a callback of one's own replaces the client's commit, commit first, if command.auto_commit said
         so. A callback of asyncio: self.callback_begins("partitions_assigned", partitions), await
-        asyncio.sleep(self.callback_s), self.callback_ends("partitions_assigned"). Do not poll yet.
+        asyncio.sleep(self.callback_s), self.callback_ends("partitions_assigned"). Do not poll yet. A second call, also
+        while the client is polled, replaces the first one's. With the feature "pattern": subscribe_to_pattern, too.
         """
         raise base.ToFillIn("subscribe to the topics, with a listener")
 

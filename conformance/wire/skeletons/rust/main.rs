@@ -21,10 +21,7 @@ const FEATURES: &[&str] = &[
     // "static",            // static members (KIP-345): the setting group.instance.id
     // "seek",              // reading on from another offset, asked for between two polls
     // "pause",             // pausing and resuming partitions
-    // "wakeup",            // another thread ends the call in progress, or else the next one
-    // "callback_commit",   // a callback may commit, and wait for it
-    // "pattern",          // subscriptions by a regular expression
-    // "raising_listener",  // a callback may raise: the rebalance goes on all the same
+    // "pattern",           // subscriptions by a regular expression
 ];
 
 /// What it keeps between two commands: the client, an Option that is None until it is made.
@@ -39,7 +36,7 @@ impl Harness for MyHarness {
     fn carry_out(&mut self, command: &Command) -> Outcome {
         match command.command.as_str() {
             "configure" => self.configure(command),
-            "subscribe" => self.subscribe(&command.topics),
+            "subscribe" => self.subscribe(command),
             "commit" => self.commit(),
             "unsubscribe" => self.unsubscribe(),
             // also for what the client does not offer
@@ -75,8 +72,9 @@ impl MyHarness {
     /// partitions), or "partitions_revoked", "partitions_lost", with topic and number of each partition; waits for
     /// callback_ms of the settings; and calls protocol::callback_returned with the same name, one callback at a time.
     /// Where a callback of one's own replaces the client's commit, commit first if auto_commit was true. Do not poll
-    /// yet.
-    fn subscribe(&mut self, _topics: &[String]) -> Outcome {
+    /// yet. The topics are command.topics; with the feature "pattern" also all that match command.pattern, where that is
+    /// not empty. A second call, also while the client is polled, replaces the first one's.
+    fn subscribe(&mut self, _command: &Command) -> Outcome {
         Err(to_fill_in("subscribe to the topics, with a listener"))
     }
 

@@ -11,7 +11,6 @@ const FEATURES: Feature[] = [
   // "consumer_protocol", // the consumer protocol (KIP-848, ConsumerGroupHeartbeat)
   // "listener",          // callbacks for assigned and revoked partitions
   // "lost_callback",     // a callback of its own for lost partitions
-  // "listener_in_poll",  // callbacks run on the application's thread, inside poll(), unsubscribe() and close()
   // "join_needs_poll",   // nothing joins before the first poll()
   // "pull",              // records are taken by a poll with a timeout; poll() says poll_started, poll_returned of each
   // "poll_interval",     // max.poll.interval.ms: a member that does not poll leaves (KIP-62)
@@ -19,10 +18,7 @@ const FEATURES: Feature[] = [
   // "static",            // static members (KIP-345): the setting group.instance.id
   // "seek",              // reading on from another offset, asked for between two polls
   // "pause",             // pausing and resuming partitions
-  // "wakeup",            // another thread ends the call in progress, or else the next one
-  // "callback_commit",   // a callback may commit, and wait for it
-  // "pattern",          // subscriptions by a regular expression
-  // "raising_listener",  // a callback may raise: the rebalance goes on all the same
+  // "pattern",           // subscriptions by a regular expression
 ];
 
 class Harness implements Client {
@@ -38,7 +34,8 @@ class Harness implements Client {
   }
 
   // Give the client a listener, if it has one; each callback awaits callback("partitions_assigned", partitions,
-  // settings.callback_ms), or "partitions_revoked", "partitions_lost", of protocol.js. Start no handler yet.
+  // settings.callback_ms), or "partitions_revoked", "partitions_lost", of protocol.js. Start no handler yet. A second call
+  // replaces the first one's; with the feature "pattern" it may come with `pattern` in place of the topics.
   async subscribe({ topics }: { topics: string[] }): Promise<void> {
     throw new ToFillIn("subscribe to the topics, with a listener");
   }

@@ -16,7 +16,8 @@ const (
 	pauseAfterError = 50 * time.Millisecond // a poll that always fails at once would flood the kit
 )
 
-// Harness is one client behind the protocol; its methods are called on the main goroutine.
+// Harness is one client behind the protocol; its methods are called on the main goroutine, but for a commit in a callback:
+// CarryOut is called for it on the goroutine that has called Callback.
 type Harness interface {
 	// CarryOut a command other than close; what it returns is told as an error of that command.
 	CarryOut(*Command) error

@@ -23,7 +23,7 @@ public final class Main implements Protocol.Client {
             // "pause",             // pausing and resuming partitions
             // "wakeup",            // another thread ends the call in progress, or else the next one
             // "callback_commit",   // a callback may commit, and wait for it
-            // "pattern",          // subscriptions by a regular expression
+            // "pattern",           // subscriptions by a regular expression
             // "raising_listener",  // a callback may raise: the rebalance goes on all the same
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
@@ -52,7 +52,8 @@ public final class Main implements Protocol.Client {
      * Give the client a listener, if it has one; each callback calls Protocol.callback("partitions_assigned", partitions,
      * owned), or "partitions_revoked", "partitions_lost", with Protocol.Partition of each; owned is what the client says
      * that it owns, or null. Where a callback of one's own replaces the client's commit, commit first, if auto_commit was
-     * true. Do not poll yet.
+     * true. Do not poll yet. A second call, also while the client is polled, replaces the first one's. With the feature
+     * "pattern" override subscribeToPattern, too.
      */
     @Override
     public void subscribe(List<String> topics) {
