@@ -174,7 +174,8 @@ class _Judge:
         explanation = next((each for each in EXPLANATIONS if each.explains(step)), None) if parts else None
         goes_on = not table.is_tied and (not parts or (explanation is not None and not explanation.ends))
         while (difference := first_difference(self._history, table.history, at_ms)) is not None:
-            as_kafka = _same(self._reference.history.answers.get(difference.handle), difference.of_broker)
+            by_now = self._reference.history.answers.get(difference.handle)
+            as_kafka = _same(by_now, difference.of_broker) or (by_now is None and self._is_later(difference, at_ms))
             if explanation is not None and as_kafka:
                 known, made_by = f"{explanation.name}: {explanation.text}", explanation.made_by
             elif self._deviates is not None:
@@ -189,6 +190,10 @@ class _Judge:
             _excuse(table, difference)
         self.verdict.passed += fired
         return goes_on
+
+    def _is_later(self, difference: Difference, at_ms: int) -> bool:
+        """Whether the broker, too, had given no answer yet."""
+        return self._history.answered_at_ms.get(difference.handle, at_ms) > at_ms
 
     def _note(self, kind: Kind, had: GroupHas, sent: Sent | None) -> None:
         """Whether this is where that version of Kafka does otherwise."""

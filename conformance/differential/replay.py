@@ -202,7 +202,7 @@ class Chance:
         """What the broker chose.
 
         A leader that was chosen before the generation began may be none by then. It may be the same static member under
-        an earlier id, or somebody who was removed.
+        an earlier id, or somebody who was removed, and whom no process of the same static member has followed.
         """
         if what == "protocol":
             if self._order is not None:
@@ -214,5 +214,7 @@ class Chance:
             return told
         instance = self._instances.get(told)
         earlier = [each for each in possible if instance is not None and self._instances.get(each) == instance]
-        gone = [each for each in possible if each not in self._members.get((self.moves, generation), possible)]
+        members = self._members.get((self.moves, generation), set(possible))
+        theirs = {self._instances.get(each) for each in members} - {None}
+        gone = [each for each in possible if each not in members and self._instances.get(each) not in theirs]
         return (earlier or gone or sorted(possible))[0]

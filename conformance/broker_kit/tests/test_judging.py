@@ -23,6 +23,8 @@ from groupspec.impl.network.versions import API_VERSIONS, VersionRange
 SETTINGS = Settings(1_000, initial_rebalance_delay_ms=0, offsets_partitions=1)
 KAFKA = BROKERS[KAFKA_VERSION]
 STEPS = 40
+SEEDS = (*range(12), 136, 977)
+"""In 136 the table answers at once, for a known difference, what waits in Kafka; in 977 it chooses a leader twice."""
 
 
 def drawn(seed: int, versions: dict[str, VersionRange] | None = None) -> History:
@@ -47,8 +49,8 @@ def judged(history: History) -> GroupVerdict:
 
 
 def test_who_answers_as_kafka_does_breaks_nothing_that_is_not_known() -> None:
-    verdicts = [judged(drawn(seed)) for seed in range(12)]
-    assert [each.unknown for each in verdicts] == [None] * 12
+    verdicts = [judged(drawn(seed)) for seed in SEEDS]
+    assert [each.unknown for each in verdicts] == [None] * len(SEEDS)
     passed = {cell for each in verdicts for cell in each.passed}
     assert {("Empty", "group_join"), ("Stable", "group_heartbeat"), ("CompletingRebalance", "group_sync")} <= passed
     known = [breach for each in verdicts for breach in each.breaches]
