@@ -31,6 +31,8 @@ BACKWARDS_US: Final = 100_000
 SLACK_MS: Final = 250
 """Between a stamp and what it is about, on a machine that is busy."""
 REFUSED_FOR_GOOD: Final = "GROUP_AUTHORIZATION_FAILED"
+_COMMANDS_OF_FEATURES: Final = ("wakeup", "seek", "pause", "resume")
+"""Those that come only where a feature was declared."""
 NOT_SO_FAR: Final = "the run ended before that, since a command was not carried out: see command_done, and stderr"
 
 
@@ -147,9 +149,13 @@ def stdout_is_clean(sessions: Sessions) -> Iterator[str]:
 @check("command_done", "Commands", "answer each command but close with one command_done, also when it raised")
 def commands_are_answered(sessions: Sessions) -> Iterator[str]:
     """Each command but close is answered by one command_done of its name, in order."""
-    for session in (each for each in sessions.values() if each.did_nothing or not each.not_offered):
+    for session in sessions.values():
         sent = [name for _, name in session.commands() if name != "close"]
         answers = [done.command for done in session.told(protocol.CommandDone)]
+        if session.not_offered and not session.did_nothing:
+            refused = [name for name in sent if name in _COMMANDS_OF_FEATURES and name not in answers]
+            yield from (f"exit code 127 at {name}, whose feature is declared{_stderr(session)}" for name in refused[:1])
+            continue
         if session.did_nothing and sent:
             how = session.ending.describe() if session.ending else f"nothing came within {ENDS_WITHIN_S:.0f} s"
             yield f"no command_done for {sent[0]}, the first command: {how}{_stderr(session)}"
@@ -460,7 +466,7 @@ def _called(sessions: Sessions, feature: str, moment: str) -> Session:
     """The session in which the application does this."""
     _needs(sessions, feature)
     session = sessions["calls"]
-    if not {moment, "close is sent"} <= session.sent.keys():
+    if session.not_offered or not {moment, "close is sent"} <= session.sent.keys():
         raise NoOccasion(NOT_SO_FAR + _stderr(session))
     return session
 

@@ -185,5 +185,11 @@ BROKEN: Final = (
     Broken("seek ignored", "def seek(self, partition, offset):\n    pass", "seek", "came from nowhere on"),
     Broken("pause ignored", "def pause(self, partitions):\n    pass", "pause", "was paused, and records came"),
     Broken("resume ignored", "def resume(self, partitions):\n    pass", "pause", "and no record came"),
+    Broken(
+        "wakeup declared only",
+        "def wakeup(self):\n    os._exit(127)",
+        "command_done",
+        "exit code 127 at wakeup, whose feature is declared",
+    ),
     Broken("wakeup ignored", "def wakeup(self):\n    pass", "wakeup", "and 0 calls were woken"),
 )
