@@ -243,12 +243,14 @@ def judge(  # type: ignore[no-untyped-def]
                 registers.be_expelled(r, error[i] == Error.UNKNOWN_MEMBER_ID and not in_round)
             elif error[i] == Error.REBALANCE_IN_PROGRESS:
                 r.announced = YES
+            elif e == Event.HEARTBEAT_ANSWERED:
+                pass  # a coordinator that still loads the group answers each with NONE
             elif error[i] == 0 and 0 <= g == r.generation and r.answered[api] == r.asked[api]:
                 if e == Event.SYNC_ANSWERED:
                     r.term_last_at = max(r.term_last_at, r.term_at)  # sent as soon as JoinGroup was answered
                     r.term_synced = YES
                 else:
-                    r.term_last_at = r.life_at if e == Event.HEARTBEAT_ANSWERED else r.commit_at
+                    r.term_last_at = r.commit_at
                 r.term_last_seq, r.term_last_event = seq[i], e
         elif e == Event.HEARTBEAT_SENT:
             arrived = r.source == _REFERENCE or now > r.lost_at + IN_FLIGHT_US

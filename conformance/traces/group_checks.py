@@ -7,12 +7,14 @@ Each assigned callback that ends is a *claim* of all that the member then owns, 
   its first claim of the partition is the place. The processes of a static member are one owner: one takes the other's
   place, in the same generation (rule G11).
 
-A *term* is one member's time in one generation: when JoinGroup was answered, and when the last request of it was sent
-that the coordinator accepted. The coordinator answers all JoinGroups of a generation at one moment (rule G1); so two
-members that were both waiting for one generation have an event in common, from which each can count with its own clock.
+A *term* is one member's time in one generation: when JoinGroup was answered, and when the last SyncGroup or commit of
+it was sent that the coordinator accepted. (That it accepted a heartbeat proves nothing: while it loads the group it
+answers each one with NONE. Source: Kafka GroupCoordinatorService.heartbeat.) The coordinator answers all JoinGroups of
+a generation at one moment (rule G1); so two members that were both waiting for one generation have an event in common,
+from which each can count with its own clock.
 
 - T-STALE-ACCEPTED: B has joined the next generation so long after the one it shared with A; when A, so long after,
-  still has a request of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late
+  still has a commit of the shared one accepted, the coordinator has let a zombie speak. B's answer may have come late
   by as much as B's session timeout, or B would have been expelled: that much is conceded. That it was not is known if
   the coordinator accepted B's SyncGroup in the shared generation; if it did not, B's process may have stood still. Both
   generations count only if that was accepted in them: another coordinator finds them in the log only then, and else

@@ -89,7 +89,7 @@ MEMBER: Final = np.dtype(
         ("term_at", "i8"),  # when the generation was joined; the row of `terms` that is being written
         ("term_waited", "i8"),
         ("term_together", "i8"),  # NO: the answer may have come later than the others'
-        ("term_last_at", "i8"),  # when the last request of it was sent that was accepted; -1: none
+        ("term_last_at", "i8"),  # when its last SyncGroup or commit was sent that was accepted; -1: none
         ("term_last_seq", "i8"),
         ("term_synced", "i8"),
         ("commit_at", "i8"),  # when the last commit was sent

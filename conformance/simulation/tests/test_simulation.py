@@ -213,6 +213,16 @@ def test_who_joins_a_generation_again_does_not_know_when_it_began() -> None:
     assert Run(plan, is_recording=True).execute().error == ""
 
 
+def test_the_join_of_a_process_that_was_killed_may_reach_the_group_after_its_successors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The instance id is that of the killed one then, and who lives is fenced."""
+    plan = draw(21004).only(None, [90, 102, 105, 106, 107, 111, 112, 113, 114, 117, 119])
+    assert Run(plan).execute().error == ""
+    monkeypatch.setattr(Run, "_gives_up", lambda self, process: None)
+    assert Run(plan).execute().promise == "errors"
+
+
 def test_an_application_pauses_goes_back_and_has_callbacks_that_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written(
         (20_000, "callback raises", 0), (20_000, "other topics", 0), (60_000, "seek back", 0), (70_000, "pause", 30_000)

@@ -521,7 +521,7 @@ def partitions_are_lost_that_nobody_took(group: Group) -> Iterator[Group]:
 def a_zombie_is_still_heard(group: Group) -> Iterator[Group]:
     """A member never hears that the group has moved on.
 
-    Its heartbeats of the first generation are accepted for a minute.
+    Its commits of the first generation are accepted for a minute.
     """
     for member, trace in enumerate(group):
         _, end = next(_generations(trace))
@@ -530,7 +530,8 @@ def a_zombie_is_still_heard(group: Group) -> Iterator[Group]:
             continue
         end -= trace[end - 1].event == "heartbeat_sent"  # its answer told of the rebalance
         last = trace[end - 1]
-        beat = (("poll", None), ("heartbeat_sent", None), ("heartbeat_answered", "NONE"))
+        commit = (("commit_sent", None), ("commit_answered", "NONE"))
+        beat = (("poll", None), ("heartbeat_sent", None), ("heartbeat_answered", "NONE"), *commit)
         beats = [
             msgspec.structs.replace(
                 last, event=event, error=error, at_us=last.at_us + second * 1_000_000, partitions=()

@@ -353,7 +353,6 @@ class ReferenceMember:
         self._answered("heartbeat")
         self.quiet_at, self.quiet_hole = self.now, 0
         self._maybe_expelled()
-        self._note_accepted("heartbeat", self.life_at)
 
     def _on_commit_sent(self) -> None:
         generation = self.line.generation
