@@ -102,6 +102,7 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
     out: dict[tuple[int, int, int], tuple[str, tuple[int, str]]] = {}
     of_the_group = {entry.connection for entry in entries if entry.kind == "request" and entry.api in GROUP_APIS}
     unsubscribes = False  # it was told to, and has not left yet: when it obeys shows in its LeaveGroup
+    begins_to_close = _begins_to_close(entries)
     for entry in entries:
         event = None
         if entry.kind == "command":
@@ -133,6 +134,21 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
         elif name := _application_event(entry.event):
             event = _event(entry.at_us, name)
         yield event, entry
+        if entry is begins_to_close:
+            yield _event(entry.at_us, "unsubscribed"), entry
+
+
+def _begins_to_close(entries: Sequence[Entry]) -> Entry | None:
+    """The call of close(); or the end of the callback by which close() first hands over what was assigned before it."""
+    asked = next((n for n, entry in enumerate(entries) if isinstance(entry.event, protocol.ShutdownRequested)), None)
+    if asked is None:
+        return None
+    for entry in entries[asked:]:
+        if entry.api == "SyncGroup" or entry.kind in ("partitions_revoked", "partitions_lost"):
+            break
+        if isinstance(entry.event, protocol.CallbackReturned):
+            return entry
+    return entries[asked]
 
 
 def _application_event(event: protocol.AnyEvent | None) -> str:
@@ -142,8 +158,6 @@ def _application_event(event: protocol.AnyEvent | None) -> str:
             return "poll"
         case protocol.CommandDone(command="subscribe"):
             return "subscribed"
-        case protocol.ShutdownRequested():
-            return "unsubscribed"
         case protocol.ShutdownComplete():
             return "closed"
     return ""

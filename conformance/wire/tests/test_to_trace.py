@@ -69,6 +69,25 @@ def test_what_the_application_asks_for_later_goes_before_what_it_asked_for_first
     assert "unsubscribed" not in [event.event for event in trace_events(told(UNSUBSCRIBE, SUBSCRIBE))]
 
 
+def test_C1_what_was_assigned_before_close_is_handed_over_in_it_and_then_given_up() -> None:
+    story = WireRun()
+    story.event(0, protocol.CommandDone(command="subscribe"))
+    story.polls(1, 60)
+    story.lookup(2)
+    story.join(5, -1, member_id="", error="MEMBER_ID_REQUIRED")
+    story.join(8, 1)
+    story.sync(10, 1)
+    story.close(65, 30)
+    story.callback(66, protocol.PartitionsAssigned)
+    story.callback(75, protocol.PartitionsRevoked)
+    story.leave(85)
+    result = result_of(story)
+    names = [event.event for event in trace_events(result)]
+    expected = ["assigned_started", "assigned", "unsubscribed", "revoked_started", "revoked", "leave_sent"]
+    assert [name for name in names if name in expected] == expected
+    assert found_in_trace(result) == []
+
+
 def test_M1_who_has_left_and_looks_its_coordinator_up_carries_no_member_id() -> None:
     """As krafka does: kit and trace have said otherwise."""
     story = expiry()
