@@ -202,7 +202,7 @@ def commit_in_a_callback_cooperative(context: ScenarioContext) -> None:
 
 
 @scenario(
-    rules="D4 J1 S3 H3 P1 P2 C1 M7 O3 W1",
+    rules="D4 J1 S3 H3 P1 P2 C1 M1 M7 O3 W1",
     source="KIP-62; librdkafka #4176, #4256",
     needs="poll_interval pull",
     variants=(Variant(auto_commit=False),),
