@@ -9,7 +9,7 @@ from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import beats_on, held_round, hold, until_asked
+from groupspec.conformance.wire.scenarios.steps import beats_on, held_round, hold, polls_once, until_asked
 from groupspec.impl.broker.actions import CloseConnection, NeverReply
 
 LATE_ANSWER_MS: Final = 300
@@ -200,7 +200,7 @@ def revoked_between_polls(context: ScenarioContext) -> None:
         context.poll()
         context.expect_event("partitions_revoked", rule="K2", since=since, partition=taken)
         again = context.expect_request("JoinGroup", rule="K2", since=since)
-        context.expect_answer("SyncGroup", "NONE", rule="J2", since=again)
+        polls_once(context, context.expect_answer("SyncGroup", "NONE", rule="J2", since=again))
     elif context.variant.point == "unsubscribing":
         asked = context.unsubscribe()
         context.expect_done(protocol.Unsubscribe(), rule="L1", since=asked)

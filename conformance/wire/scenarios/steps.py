@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupspec.conformance.wire.log import Entry, is_request
+from groupspec.conformance.wire.log import Entry, is_event, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.impl.broker.actions import Hold
 from groupspec.impl.broker.log import WireEvent
@@ -26,6 +26,12 @@ def until_asked(context: ScenarioContext, api: str, since: Entry) -> None:
 
 def _is_meant(api: str, request: Entry | WireEvent) -> bool:
     return api != "JoinGroup" or of_member(request)
+
+
+def polls_once(context: ScenarioContext, since: Entry) -> None:
+    """A whole poll: who reads its answers there alone has read what had come. Raises NoOccasion."""
+    begun = context.reached(is_event("poll_started"), "a poll", REACHED_WITHIN_S, since=since)
+    context.reached(is_event("poll_returned"), "its end", REACHED_WITHIN_S, since=begun)
 
 
 def announced_round(context: ScenarioContext) -> Entry:
