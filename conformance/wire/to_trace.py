@@ -146,7 +146,7 @@ def _begins_to_close(entries: Sequence[Entry]) -> Entry | None:
     for entry in entries[asked:]:
         if entry.api == "SyncGroup" or entry.kind in ("partitions_revoked", "partitions_lost"):
             break
-        if isinstance(entry.event, protocol.CallbackReturned):
+        if isinstance(entry.event, protocol.CallbackReturned) and entry.event.callback == "partitions_assigned":
             return entry
     return entries[asked]
 

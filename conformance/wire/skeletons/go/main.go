@@ -61,8 +61,8 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 //	Addresses(), GroupID, ClientID, SessionTimeoutMs, HeartbeatIntervalMs, RequestTimeoutMs, RetryBackoffMs,
 //	MaxPollIntervalMs (also the rebalance timeout in JoinGroup), FetchMaxWaitMs, AutoOffsetReset ("earliest" or
 //	"latest"), AutoCommit (every AutoCommitIntervalMs, before a rebalance takes partitions away, and at close),
-//	More (further settings by the names of Kafka's consumer: PROTOCOL.md says which), Rebalance ("eager": the range assignor; "cooperative":
-//	cooperative-sticky, and no other beside it)
+//	More (further settings by the names of Kafka's consumer: PROTOCOL.md says which), Rebalance ("eager": the range
+//	assignor; "cooperative": cooperative-sticky, and no other beside it)
 //
 // protocol.Milliseconds(n) is a time.Duration. Where making the client already joins, do nothing here but return nil, and
 // make it in subscribe, from h.settings.
@@ -76,8 +76,8 @@ func (h *harness) configure(s *protocol.Command) error {
 //
 // or "partitions_revoked", "partitions_lost"; moved is a map[string][]int32 of topics. Where a callback of one's own
 // replaces the client's commit, commit first if h.settings.AutoCommit. Do not poll yet. The topics are c.Topics; with the
-// feature "pattern" also all that match c.Pattern, where that is not empty. A second call, also while it polls, replaces
-// the first one's.
+// feature "pattern" all that match c.Pattern, where that is not empty. A second call, also while it polls, replaces the
+// first one's.
 func (h *harness) subscribe(c *protocol.Command) error {
 	return protocol.ToFillIn("subscribe to the topics, with a listener")
 }

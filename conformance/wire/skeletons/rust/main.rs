@@ -72,7 +72,7 @@ impl MyHarness {
     /// partitions), or "partitions_revoked", "partitions_lost", with topic and number of each partition; waits for
     /// callback_ms of the settings; and calls protocol::callback_returned with the same name, one callback at a time.
     /// Where a callback of one's own replaces the client's commit, commit first if auto_commit was true. Do not poll
-    /// yet. The topics are command.topics; with the feature "pattern" also all that match command.pattern, where that is
+    /// yet. The topics are command.topics; with the feature "pattern" all that match command.pattern, where that is
     /// not empty. A second call, also while the client is polled, replaces the first one's.
     fn subscribe(&mut self, _command: &Command) -> Outcome {
         Err(to_fill_in("subscribe to the topics, with a listener"))
