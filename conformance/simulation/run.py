@@ -303,15 +303,11 @@ class Run:
         """It is no more; if it is to come again, it does."""
         number = process.plan.number
         self.note(f"m{number}", "", "has ended", process.name)
-        self._gives_up(process)
+        if process.link.has_sent("JoinGroup"):
+            self.ledger.may_be_fenced.add(number)  # it may reach the group yet, after the next process's
         is_needed = process.application.is_fenced and not self._of(number)
         if (after_ms := self._restarting.pop(number, FENCED_REST_MS if is_needed else None)) is not None:
             self.loop.after(after_ms, partial(self._start, number))
-
-    def _gives_up(self, process: Process) -> None:
-        """A JoinGroup that nobody waits for any more may reach the group yet, after the next one."""
-        if process.link.has_sent("JoinGroup"):
-            self.ledger.may_be_fenced.add(process.plan.number)
 
     def _of(self, number: int) -> list[Process]:
         return [process for process in self.alive() if process.plan.number == number]
@@ -394,7 +390,6 @@ class Run:
         if event.event == "sync_answered" and event.error == "NONE":
             self.ledger.check_owners(process)
         elif event.event == "coordinator_lost":
-            self._gives_up(process)
             self.ledger.trouble(process, self.loop.now_ms)
 
     def sent(self, peer: Peer, request: SendRequest, node: int) -> None:

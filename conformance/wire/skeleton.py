@@ -62,16 +62,8 @@ class Skeleton(Record, frozen=True):
         yield PAGE, (WIRE / PAGE).read_text(encoding="utf-8")
         yield STEPS, self._steps().replace(NAME, name)
 
-    def _features(self) -> str:
-        if not self.not_shared:
-            return "then declare the others that the client has."
-        names = ", ".join(f"`{name}`" for name in self.not_shared)
-        return (
-            f"then declare the others of the list that the client has.\n   Not in it, as what is shared does not carry "
-            f"them out in {self.title}: {names}. Rules that need one are UNSUPPORTED."
-        )
-
     def _steps(self) -> str:
+        left_out = ", ".join(f"`{name}`" for name in self.not_shared)
         return (
             (OPEN / STEPS)
             .read_text(encoding="utf-8")
@@ -83,7 +75,7 @@ class Skeleton(Record, frozen=True):
                 build="\n       ".join(self.build),
                 again=" && ".join(self.build),
                 add_client=self.add_client,
-                features=self._features(),
+                left_out=f"\n   Not in it, as what is shared does not carry them out: {left_out}." if left_out else "",
                 start=self.start,
             )
         )

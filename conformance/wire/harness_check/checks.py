@@ -31,7 +31,7 @@ BACKWARDS_US: Final = 100_000
 SLACK_MS: Final = 250
 """Between a stamp and what it is about, on a machine that is busy."""
 REFUSED_FOR_GOOD: Final = "GROUP_AUTHORIZATION_FAILED"
-_COMMANDS_OF_FEATURES: Final = ("wakeup", "seek", "pause", "resume")
+COMMANDS_OF_FEATURES: Final = ("wakeup", "seek", "pause", "resume")
 """Those that come only where a feature was declared."""
 NOT_SO_FAR: Final = "the run ended before that, since a command was not carried out: see command_done, and stderr"
 
@@ -153,7 +153,7 @@ def commands_are_answered(sessions: Sessions) -> Iterator[str]:
         sent = [name for _, name in session.commands() if name != "close"]
         answers = [done.command for done in session.told(protocol.CommandDone)]
         if session.not_offered and not session.did_nothing:
-            refused = [name for name in sent if name in _COMMANDS_OF_FEATURES and name not in answers]
+            refused = [name for name in sent if name in COMMANDS_OF_FEATURES and name not in answers]
             yield from (f"exit code 127 at {name}, whose feature is declared{_stderr(session)}" for name in refused[:1])
             continue
         if session.did_nothing and sent:

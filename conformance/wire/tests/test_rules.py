@@ -550,6 +550,16 @@ def test_J6_the_same_content_in_other_bytes_is_found() -> None:
     assert judge("J6", story.history()).verdict in BROKEN
 
 
+def test_J1_an_outdated_assignment_is_shown_where_it_was_handed_over() -> None:
+    story = WireRun()
+    for at_ms, topic in ((0, "orders"), (70, "payments")):
+        stories_of_leaders.command(story, at_ms, protocol.Subscribe(topics=[topic]))
+        story.event(at_ms + 1, protocol.CommandDone(command="subscribe"))
+    story.callback(328, protocol.PartitionsAssigned)
+    judgement = judge("J1", story.history())
+    assert (judgement.verdict, judgement.at_us) == (Verdict.FAIL, 328_000)
+
+
 def test_J10_the_missing_field_is_named() -> None:
     story = stories.cooperative_rebalance()
     cut_off(story, "JoinGroup")

@@ -88,6 +88,20 @@ def test_C1_what_was_assigned_before_close_is_handed_over_in_it_and_then_given_u
     assert found_in_trace(result) == []
 
 
+@pytest.mark.parametrize("between", ["a callback that had begun", "another round"])
+def test_what_else_comes_in_close_does_not_put_it_off(between: str) -> None:
+    story = WireRun()
+    story.polls(1, 60)
+    story.close(65, 30)
+    if between == "another round":
+        story.sync(66, 2)
+        story.callback(68, protocol.PartitionsAssigned)
+    else:
+        story.callback(64, protocol.PartitionsRevoked)
+    [asked] = [event for event in trace_events(result_of(story)) if event.event == "unsubscribed"]
+    assert asked.at_us == 65_000
+
+
 def test_M1_who_has_left_and_looks_its_coordinator_up_carries_no_member_id() -> None:
     """As krafka does: kit and trace have said otherwise."""
     story = expiry()
