@@ -15,9 +15,10 @@ partition that moves needs two generations. They read on meanwhile, for as long 
 they commit twice (rule M8): before JoinGroup, since they might be put out while they wait; and, when what goes is
 paused, once more. What they own of topics that they no longer subscribe to they give up before JoinGroup (`unwanted`),
 as eager members do with everything: when the application has subscribed to other topics, and when SyncGroup's answer
-does not fit the subscription any more. That assignment is dropped (rule J1): the member is STABLE with what it had, and
-another rebalance is due at once. Where a round is under way, or such a revocation, its answer says what goes. Where the
-new assignment waits for a revocation, another rebalance is due anyway: it takes away what is unwanted by then
+does not fit the subscription any more. If the commit before JoinGroup is out by then (`outdated`), or over, another one
+follows it. An assignment that does not fit is dropped (rule J1): the member is STABLE with what it had, and another
+rebalance is due at once. Where a round is under way, or such a revocation, its answer says what goes. Where the new
+assignment waits for a revocation, another rebalance is due anyway: it takes away what is unwanted by then
 (`unwanted_later`).
 
 This file is what deployed clients do. What the threading refactor proposal, taken to the letter, says instead is in
@@ -91,8 +92,9 @@ VARIABLES: Final = (
              doc="the retry backoff before the next JoinGroup runs"),
     Variable("preparing", NO_YES, False, "state", "rebalance",
              doc="cooperative: the commit before JoinGroup is under way, still in STABLE"),
-    Variable("commit_step", ("none", "out", "backoff", "blocked"), "none", "state", "rebalance",
-             doc="the commit before a rebalance: none; sent; waiting for its backoff; waiting for a coordinator"),
+    Variable("commit_step", ("none", "out", "outdated", "backoff", "blocked"), "none", "state", "rebalance",
+             doc="the commit before a rebalance: none; sent; sent before the application gave a topic up, of which it "
+                 "may have read on; waiting for its backoff; waiting for a coordinator"),
     Variable("lost", NO_YES, False, "state", "rebalance",
              doc="the callback of REVOKING_PARTITION is onPartitionsLost, not onPartitionsRevoked"),
     Variable("callback_running", NO_YES, False, "state", "rebalance",
@@ -155,6 +157,7 @@ EFFECTS: Final = (
     # the commit before a rebalance
     Effect("commit", {"commit_step": "'blocked'"}, ("commit_needed",)),
     Effect("retry_commit", {"commit_step": "'blocked'"}, ("commit_needed",)),
+    Effect("outdate_commit", {"commit_step": "'outdated'"}, doc="another one follows it"),
     Effect("skip_commit", {}, ("revocation_prepared",)),
     Effect("back_off_commit", {"commit_step": "'backoff'"}),
     Effect("end_commit", {"commit_step": "'none'", "preparing": "False"}),
@@ -194,9 +197,11 @@ WAITING_TO_JOIN: Final = Guard("current and identity == 'member' and (join_backo
 """An answer to a heartbeat of a member that waits to join again: heartbeats go on until JoinGroup is sent."""
 COMMIT_IN_FLIGHT: Final = Guard(
     "current and coordinator_known and "
-    "(commit_step == 'out' or commit_step == 'none' and owned and identity == 'member')"
+    "(commit_step == 'out' or commit_step == 'outdated' or commit_step == 'none' and owned and identity == 'member')"
 )
 """An answer to a commit that is waited for: the one before a rebalance, or another of a member that owns something."""
+SENT: Final = Guard("commit_step == 'out' or commit_step == 'outdated'")
+"""The commit before a rebalance has been sent, and is not answered."""
 COMMITS: Final = Guard("owned and auto_commit")
 """A commit comes before the rebalance."""
 
@@ -420,20 +425,31 @@ class Rebalance(StateMachine):
         when="not preparing and cooperative and unwanted and not auto_commit", do=["pause_taken", "skip_commit"])
     row(STABLE, "subscription_changed",            None,                rules="J2 Q4",
         when="not preparing",                                           do=["note_unwanted", "rejoin"])
+    row(STABLE, "subscription_changed",            PREPARE_REVOCATION,  rules="J2 M8 Q4 Q5",
+        when="preparing and owned and revokes_any" & SENT,
+        do=["note_unwanted", "pause_taken", "outdate_commit"])
     row(STABLE, "subscription_changed",            PREPARE_REVOCATION,  rules="J2 Q4 Q5",
-        when="preparing and owned and revokes_any and commit_step != 'none'", do=["note_unwanted", "pause_taken"])
+        when="preparing and owned and revokes_any and (commit_step == 'backoff' or commit_step == 'blocked')",
+        do=["note_unwanted", "pause_taken"])
+    row(STABLE, "subscription_changed",            PREPARE_REVOCATION,  rules="J2 M3 M8 Q4 Q5",
+        when="preparing and owned and revokes_any and commit_step == 'none' and auto_commit",
+        do=["note_unwanted", "pause_taken", "commit"])
     row(STABLE, "subscription_changed",            PREPARE_REVOCATION,  rules="J2 Q4 Q5",
-        when="preparing and owned and revokes_any and commit_step == 'none'",
+        when="preparing and owned and revokes_any and commit_step == 'none' and not auto_commit",
         do=["note_unwanted", "pause_taken", "skip_commit"])
     row(STABLE, ("commit_settled", "commit_rebalance_in_progress"), None, rules="M3 Q4 K1",
-        when=COMMIT_IN_FLIGHT & "preparing and commit_step == 'out'",   do=["finish_commit", "join"])
+        when=COMMIT_IN_FLIGHT & "preparing" & SENT,                     do=["finish_commit", "join"])
     row(STABLE, "commit_deadline_expired",         None,                rules="M3",
         when="preparing and commit_step != 'none'",                     do=["finish_commit", "join"])
 
     # -- PREPARE_REVOCATION: what was consumed is committed ------------------------------------------------------------
     row(PREPARE_REVOCATION, "revocation_prepared",     REVOKING_PARTITION, rules="Q4", do=["send_revoke_partitions"])
-    row(PREPARE_REVOCATION, ("commit_settled", "commit_rebalance_in_progress"), REVOKING_PARTITION, rules="M3 C3 Q4",
+    row(PREPARE_REVOCATION, "commit_settled",          REVOKING_PARTITION, rules="M3 C3 Q4",
         when=COMMIT_IN_FLIGHT & "commit_step == 'out'", do=["end_commit", "send_revoke_partitions"])
+    row(PREPARE_REVOCATION, "commit_settled",          None,               rules="M3 M8",
+        when=COMMIT_IN_FLIGHT & "commit_step == 'outdated'", do=["commit"])
+    row(PREPARE_REVOCATION, "commit_rebalance_in_progress", REVOKING_PARTITION, rules="M3 C3 Q4",
+        when=COMMIT_IN_FLIGHT & SENT,                   do=["end_commit", "send_revoke_partitions"])
     row(PREPARE_REVOCATION, "commit_deadline_expired", REVOKING_PARTITION, rules="M3",
         when="commit_step != 'none'",                   do=["end_commit", "send_revoke_partitions"])
 
@@ -510,7 +526,7 @@ class Rebalance(StateMachine):
     row(PARTITION_REVOKED, "revocation_done",         ASSIGNING_PARTITIONS, rules="Q4 C3 K2",
         when="cooperative and not unwanted",                 do=["want_follow_up", "own_new", "send_assign_partitions"])
     row(PARTITION_REVOKED, ("commit_settled", "commit_rebalance_in_progress"), None, rules="M3",
-        when=COMMIT_IN_FLIGHT & "commit_step == 'out'",      do=["end_commit", "go_on"])
+        when=COMMIT_IN_FLIGHT & SENT,                        do=["end_commit", "go_on"])
     row(PARTITION_REVOKED, "commit_deadline_expired", None,                 rules="M3",
         when="commit_step != 'none'",                        do=["end_commit", "go_on"])
 
@@ -518,15 +534,15 @@ class Rebalance(StateMachine):
     row(COMMITTING, "commit_needed",           None, rules="D4 M1 M3",
         when="commit_step == 'blocked' and coordinator_known", do=["send_offset_commit"])
     row(COMMITTING, "commit_retriable",        None, rules="D3 M3",
-        when=COMMIT_IN_FLIGHT & "commit_step == 'out'",        do=["back_off_commit"])
+        when=COMMIT_IN_FLIGHT & SENT,                          do=["back_off_commit"])
     row(COMMITTING, "commit_coordinator_gone", None, rules="D1 D3 M3",
-        when=COMMIT_IN_FLIGHT & "commit_step == 'out'",        do=["back_off_commit", "report_coordinator_gone"])
+        when=COMMIT_IN_FLIGHT & SENT,                          do=["back_off_commit", "report_coordinator_gone"])
     row(COMMITTING, "commit_coordinator_gone", None, rules="D1",
-        when=COMMIT_IN_FLIGHT & "commit_step != 'out'",        do=["report_coordinator_gone"])
+        when=COMMIT_IN_FLIGHT & ~SENT,                         do=["report_coordinator_gone"])
     row(CALLBACKS,  "commit_coordinator_gone", None, rules="D1",
         when=COMMIT_IN_FLIGHT,                                 do=["report_coordinator_gone"])
     row(COMMITTING, "coordinator_lost",        None, rules="D1 D5 M3",
-        when="commit_step == 'out'",                           do=["back_off_commit"])
+        when=SENT,                                             do=["back_off_commit"])
     row(COMMITTING, "coordinator_found",       None, rules="D1 M3",
         when="commit_step == 'blocked'",                       do=["retry_commit"])
     row(COMMITTING, "commit_backoff_elapsed",  None, rules="D3 M3",
@@ -602,7 +618,7 @@ class Rebalance(StateMachine):
     ignored(STABLE, "join_needed", because="waiting",
         when="not (preparing and commit_step == 'none' and coordinator_known)")
     ignored((*CALLBACKS, COMPLETING_REBALANCE), "coordinator_found", because="nothing_waits")
-    ignored(COMMITTING, "coordinator_lost", because="waiting", when="commit_step != 'out'")
+    ignored(COMMITTING, "coordinator_lost", because="waiting", when=~SENT)
     ignored(PREPARING_REBALANCE, "coordinator_lost", because="waiting", when="not (polled and not join_backoff)")
     ignored((UNJOINED, *CALLBACKS), "coordinator_lost", because="nothing_waits")
     ignored((UNJOINED, PARTITION_REVOKED), "join_needed", because="waiting",
@@ -622,12 +638,12 @@ class Rebalance(StateMachine):
         when="commit_step == 'none'")
     ignored(STABLE, "commit_deadline_expired", because="timer_off", when="not (preparing and commit_step != 'none')")
     ignored((PREPARE_REVOCATION, PARTITION_REVOKED), ("commit_settled", "commit_retriable"), because="nothing_waits",
-        when=COMMIT_IN_FLIGHT & "commit_step != 'out'")
+        when=COMMIT_IN_FLIGHT & ~SENT)
     ignored((PREPARE_REVOCATION, PARTITION_REVOKED), "commit_rebalance_in_progress", because="already",
-        when=COMMIT_IN_FLIGHT & "commit_step != 'out'")
+        when=COMMIT_IN_FLIGHT & ~SENT)
     ignored(STABLE, "commit_settled", because="nothing_waits",
-        when=COMMIT_IN_FLIGHT & "not (preparing and commit_step == 'out')")
-    ignored(STABLE, "commit_retriable", because="nothing_waits", when=COMMIT_IN_FLIGHT & "commit_step != 'out'")
+        when=COMMIT_IN_FLIGHT & ~("preparing" & SENT))
+    ignored(STABLE, "commit_retriable", because="nothing_waits", when=COMMIT_IN_FLIGHT & ~SENT)
     ignored(CALLBACKS, ("commit_settled", "commit_retriable"), because="nothing_waits", when=COMMIT_IN_FLIGHT)
     ignored((PREPARE_REVOCATION, PARTITION_REVOKED), "heartbeat_rebalance_in_progress", because="already",
         when="current")
@@ -652,7 +668,7 @@ class Rebalance(StateMachine):
     ignored((PREPARING_REBALANCE, COMPLETING_REBALANCE), "subscription_changed", because="already", when="follow_up")
     ignored(STABLE, "subscription_changed", because="already", when="preparing and not (owned and revokes_any)")
     ignored(STABLE, "commit_rebalance_in_progress", because="already",
-        when=COMMIT_IN_FLIGHT & "preparing and commit_step != 'out'")
+        when=COMMIT_IN_FLIGHT & "preparing" & ~SENT)
     ignored(UNJOINED, "stopped", because="nothing_waits", when="not subscribed and identity == 'none'")
     ignored(UNJOINED, "leave_requested", because="nothing_waits", when="not subscribed and identity == 'none'")
     ignored(REVOKING_PARTITION, "leave_requested", because="already", when="leaving")

@@ -194,7 +194,10 @@ class Translation:
         if sent.api == "OffsetCommit":
             if is_manual_commit(sent.request):
                 return (sent.member_id, sent.generation) == (before.member_id, before.generation)
-            return sent is self.newest("OffsetCommit") and self.member.value_of(state, "commit_step") == "out"
+            return sent is self.newest("OffsetCommit") and self.member.value_of(state, "commit_step") in (
+                "out",
+                "outdated",
+            )
         if is_asked(sent.request):
             return bool(self.questions and self.member.value_of(state, "coordinator_known"))
         machine, waiting = WAITING[sent.api]

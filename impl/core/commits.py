@@ -63,7 +63,10 @@ PERSISTENT = (Purpose.SYNC, Purpose.REBALANCE, Purpose.CLOSE)
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One commit on its way. Automatic ones take their offsets when they are sent, unless they are `fixed` before."""
+    """One commit on its way. Automatic ones take their offsets when they are sent, unless they are `fixed` before.
+
+    `outdated`: it had been sent when the application gave a topic up, of which it has read on maybe.
+    """
 
     purpose: Purpose
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
@@ -72,6 +75,7 @@ class Operation:
     asked_in: Standing | None = None
     sent: Sent | None = None
     fixed: bool = False
+    outdated: bool = False
     failures: int = 0
 
     @property
@@ -129,6 +133,13 @@ class Commits:
             self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=limit_ms))
         else:
             self._membership.commit_settled()
+
+    def commit_what_goes_now(self) -> None:
+        """In the midst of a rebalance topics were given up: what has been read of them is committed, too (rule M8)."""
+        for operation in (each for each in self._queue if each.purpose is Purpose.REBALANCE):
+            operation.outdated = operation.sent is not None
+        if not self.holds_rebalance():
+            self.commit_before_rebalance()
 
     def commit_before_close(self, deadline_ms: int) -> None:
         """Commit what the application has processed: all that it was given, unless it says otherwise (rules L5, M4).
@@ -270,7 +281,7 @@ class Commits:
     def _send(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         config, identity = self._context.config, self._identity()
         instance_id = config.group_instance_id if identity.is_member else None
-        operation.offsets = offsets
+        operation.offsets, operation.outdated = offsets, False
         operation.sent = self._requests.send(
             OffsetCommitRequest(config.group_id or "", identity.generation, identity.member_id, instance_id, offsets),
             COORDINATOR,
@@ -286,6 +297,7 @@ class Commits:
         """The coordinator has it."""
         operation = self._asked(sent)
         self._positions.set_committed(operation.offsets)
+        self._follow(operation)
         self._finish(operation)
 
     def retriable(self, sent: Sent, code: ErrorCode) -> None:
@@ -325,6 +337,7 @@ class Commits:
 
     def refused(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
         """For good."""
+        self._follow(self._operation(sent))
         self._fail(sent, error_for(code, f"Commit for {', '.join(map(str, partitions)) or 'the group'} refused"))
 
     def late(self, sent: Sent, code: ErrorCode) -> None:
@@ -405,6 +418,11 @@ class Commits:
         if operation is not None:
             self._finish(operation, error)
 
+    def _follow(self, operation: Operation | None) -> None:
+        """Another one commits what was read since of the topics that were given up (rule M8)."""
+        if operation is not None and operation.outdated:
+            self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=operation.deadline_ms))
+
     def _finish(self, operation: Operation, error: KafkaError | None = None) -> None:
         """Every operation ends here, exactly once; what waited for it goes on (rules T3, M5)."""
         self._queue.remove(operation)
@@ -418,7 +436,7 @@ class Commits:
         if operation.future_id is not None:
             result = None if error else operation.offsets
             self._context.emit(CompleteFuture(operation.future_id, result, error))
-        if operation.purpose is Purpose.REBALANCE:
+        if operation.purpose is Purpose.REBALANCE and not self.holds_rebalance():
             # What was asked for meanwhile may go back, or have kept it from covering what was chosen since.
             if error is None and (self._queue or operation.fixed):
                 self._append(Operation(Purpose.REBALANCE, {}, deadline_ms=operation.deadline_ms))

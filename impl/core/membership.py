@@ -147,8 +147,7 @@ class Membership(Rebalance):
         if self.preparing:
             if goes:
                 self._pause(goes)
-                if not self._commits.holds_rebalance():
-                    self.commit_settled()
+                self._commits.commit_what_goes_now()
             return
         self.preparing = True
         if goes or not self._context.config.cooperative:

@@ -53,6 +53,8 @@ MONITOR_VARIABLES: Final = (
     flag("rejoin_due",
          "a rebalance was announced or wanted, or partitions were given up, and no JoinGroup has been sent since"),
     flag("commit_done", "the commit before the rebalance that is due was answered, or has run out of time"),
+    flag("commit_outdated",
+         "since that commit was sent the application has given up a topic, of which it may have read on"),
     flag("commit_rests", "the backoff after a commit that failed runs"),
     flag("leave_asked", "the application wants to leave, and has not left yet"),
     flag("enable_due", "the listener has heard now that partitions have come, and they are not enabled yet"),
@@ -115,7 +117,7 @@ WORD_NOTES: Final[Mapping[str, str]] = {
     "SyncGroup": "rebalance_request = 'SyncGroup'; generation_unused = False",
     "Heartbeat": "heartbeat_out = True; beat_due = False",
     "LeaveGroup": "said_goodbye = True; left = True",
-    "OffsetCommit": "commit_out = True",
+    "OffsetCommit": "commit_out = True; commit_outdated = False",
     "REVOKE_PARTITIONS": "revoke_due = True",
     "ASSIGN_PARTITIONS": "assign_due = True; taken = taken_later != 'none'; stays = taken_later == 'some';"
     " taken_later = 'none'",
@@ -154,6 +156,9 @@ _SUSPECT: Final = "suspect = True"
 _LATER: Final = "heartbeat_out = False; beat_due = False"
 _COMMIT_RESTS: Final = "commit_out = False; commit_rests = commit_rests or commit_out"
 _COMMIT_ENDS: Final = "commit_out = False; commit_done = commit_done or commit_out"
+_COMMIT_SETTLED: Final = f"{_COMMIT_ENDS} and not commit_outdated"
+_GIVES_UP: Final = "rebalance == 'STABLE' and cooperative and has and revokes_any"
+"""From then on what was committed before is not enough: the application has read on."""
 _ANNOUNCED: Final = "rejoin_due = rejoin_due or rebalance_request == 'none'"
 _POLLED: Final = "discovery_rests = 'none' if discovery_rests == 'poll' else discovery_rests"
 _STAYS: Final = "cooperative and has and (retains_any or not revokes_any)"
@@ -208,7 +213,7 @@ EVENT_NOTES: Final[Mapping[str, str]] = {
     "heartbeat_unknown_member": _UNKNOWN,
     "heartbeat_illegal_generation": _STALE,
     "heartbeat_fenced": _FENCED,
-    "commit_settled": _COMMIT_ENDS,
+    "commit_settled": _COMMIT_SETTLED,
     "commit_retriable": _COMMIT_RESTS,
     "commit_coordinator_gone": f"{_COMMIT_RESTS}; {_SUSPECT}",
     "commit_backoff_elapsed": "commit_rests = False",
@@ -229,7 +234,9 @@ EVENT_NOTES: Final[Mapping[str, str]] = {
     "subscription_changed": "rejoin_due = rejoin_due or rebalance != 'UNJOINED';"
     f" taken = cooperative and has and revokes_any if {_RESUBSCRIBES} else taken;"
     f" stays = {_KEEPS} if {_RESUBSCRIBES} else stays;"
-    f" taken_later = {_TAKEN_LATER} if {_WAITS_FOR_REVOCATION} else taken_later",
+    f" taken_later = {_TAKEN_LATER} if {_WAITS_FOR_REVOCATION} else taken_later;"
+    f" commit_done = commit_done and not ({_GIVES_UP});"
+    f" commit_outdated = commit_outdated or commit_out and {_GIVES_UP}",
     "rejoin_requested": "rejoin_due = rejoin_due or rebalance != 'UNJOINED'",
     "leave_requested": f"{_ENDS}; leave_asked = subscribed or given != 'none'; commit_out = False;"
     " commit_rests = False; commit_done = False; join_rests = False; stays = stays and revoke_due;"

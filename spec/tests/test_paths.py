@@ -250,12 +250,22 @@ def test_Q4_deployed_cooperative_gives_up_what_it_no_longer_subscribes_to_before
     assert story.member.value_of(story.state, "owned")
 
 
-def test_Q4_what_is_unsubscribed_from_while_the_commit_is_out_goes_with_it() -> None:
+def test_Q4_M8_what_is_unsubscribed_from_while_the_commit_is_out_goes_after_another_one() -> None:
+    """Simulation 14542: the application has read on since the first one was sent."""
     story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN).from_now_on()
-    story.tell(ANNOUNCED, RESUBSCRIBED, COMMITTED, CALLBACK)
+    story.tell(ANNOUNCED, RESUBSCRIBED, COMMITTED, COMMITTED, CALLBACK)
 
     assert story.path == [STABLE, *GIVES_UP_FIRST]
-    assert [word for word in story.sent if word != "Heartbeat"] == GIVEN_UP_FIRST
+    assert [word for word in story.sent if word != "Heartbeat"] == ["OffsetCommit", *GIVEN_UP_FIRST]
+
+
+def test_Q4_M8_what_is_unsubscribed_from_when_the_commit_is_over_goes_after_another_one() -> None:
+    story = MemberCase("cooperative", "deployed").tell(FIRST_JOIN, ANNOUNCED).from_now_on()
+    story.tell((("commit_coordinator_gone", {"current": True}), ("commit_deadline_expired", {})))
+    story.tell(RESUBSCRIBED, (("discovery_succeeded", {"current": True}),), COMMITTED, CALLBACK)
+
+    assert story.path == [STABLE, *GIVES_UP_FIRST]
+    assert story.sent == ["FindCoordinator", *GIVEN_UP_FIRST]
 
 
 def test_Q4_what_is_unsubscribed_from_in_the_assigned_callback_goes_after_it() -> None:

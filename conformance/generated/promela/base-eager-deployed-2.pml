@@ -30,7 +30,7 @@
 // -o2 is needed: by default SPIN forgets variables that it takes for dead, and reports fewer states. Members
 // and partitions are numbers from 1; an index that is 0 means nobody.
 //
-// Model 2896b259e9391ecf05b5158af4fb09e2d1108bf80eda3759c996cc5c32d114d9
+// Model 1e50558244587de350d278ffb736226e2e8e64aa7c5170992436ec1922e58fcf
 
 #define MEMBERS 2
 #define PARTITIONS 2
@@ -53,41 +53,42 @@
 #define id                              14
 #define member                          15
 #define out                             16
-#define backoff                         17
-#define blocked                         18
-#define Empty                           19
-#define PreparingRebalance              20
-#define CompletingRebalance             21
-#define Stable                          22
-#define Dead                            23
-#define Loading                         24
-#define JoinGroup                       25
-#define JoinGroup_again                 26
-#define SyncGroup                       27
-#define LeaveGroup                      28
-#define awaiting                        29
-#define join_accepted                   30
-#define join_member_id_required         31
-#define join_unknown_member             32
-#define join_coordinator_gone           33
-#define sync_accepted                   34
-#define sync_rebalance_in_progress      35
-#define sync_unknown_member             36
-#define sync_illegal_generation         37
-#define sync_coordinator_gone           38
-#define heartbeat_rebalance_in_progress 39
-#define heartbeat_unknown_member        40
-#define heartbeat_illegal_generation    41
-#define heartbeat_coordinator_gone      42
-#define absent                          43
-#define pending                         44
-#define awaiting_join                   45
-#define unsynced                        46
-#define awaiting_sync                   47
-#define illegal_event                   48
-#define late_changes_nothing            49
-#define unknown                         50
-#define fenced_                         51
+#define outdated                        17
+#define backoff                         18
+#define blocked                         19
+#define Empty                           20
+#define PreparingRebalance              21
+#define CompletingRebalance             22
+#define Stable                          23
+#define Dead                            24
+#define Loading                         25
+#define JoinGroup                       26
+#define JoinGroup_again                 27
+#define SyncGroup                       28
+#define LeaveGroup                      29
+#define awaiting                        30
+#define join_accepted                   31
+#define join_member_id_required         32
+#define join_unknown_member             33
+#define join_coordinator_gone           34
+#define sync_accepted                   35
+#define sync_rebalance_in_progress      36
+#define sync_unknown_member             37
+#define sync_illegal_generation         38
+#define sync_coordinator_gone           39
+#define heartbeat_rebalance_in_progress 40
+#define heartbeat_unknown_member        41
+#define heartbeat_illegal_generation    42
+#define heartbeat_coordinator_gone      43
+#define absent                          44
+#define pending                         45
+#define awaiting_join                   46
+#define unsynced                        47
+#define awaiting_sync                   48
+#define illegal_event                   49
+#define late_changes_nothing            50
+#define unknown                         51
+#define fenced_                         52
 
 // Variables. Arrays begin at 0, members and partitions at 1: what lies at 0 is never used.
 byte timeouts[MEMBERS + 1] = DISABLED;  // state of timeouts
@@ -101,7 +102,7 @@ byte identity[MEMBERS + 1] = none;  // nothing; a member id without a generation
 bool keeps[MEMBERS + 1] = false;  // of what is owned, something stays when the revocation in progress is done
 bool join_backoff[MEMBERS + 1] = false;  // the retry backoff before the next JoinGroup runs
 bool preparing[MEMBERS + 1] = false;  // cooperative: the commit before JoinGroup is under way, still in STABLE
-byte commit_step[MEMBERS + 1] = none;  // the commit before a rebalance: none; sent; waiting for its backoff; waiting for a coordinator
+byte commit_step[MEMBERS + 1] = none;  // the commit before a rebalance: none; sent; sent before the application gave a topic up, of which it may have read on; waiting for its backoff; waiting for a coordinator
 bool lost[MEMBERS + 1] = false;  // the callback of REVOKING_PARTITION is onPartitionsLost, not onPartitionsRevoked
 bool callback_running[MEMBERS + 1] = false;  // the polling thread has taken REVOKE_PARTITIONS: its kind is settled
 bool follow_up[MEMBERS + 1] = false;  // another rebalance is due as soon as this one is done
@@ -381,11 +382,13 @@ c_code { static void timeouts_coordinator_lost(int i) {
 
 // rebalance hears: it is forgotten; requests under way to it are void
 c_code { static void rebalance_coordinator_lost(int i) {
-  if ((now.rebalance[i] == PREPARE_REVOCATION) && (now.commit_step[i] == out)) {
+  if ((now.rebalance[i] == PREPARE_REVOCATION) && ((now.commit_step[i] == out) ||
+      (now.commit_step[i] == outdated))) {
     /* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3] */
     /* back_off_commit */
     now.commit_step[i] = backoff;
-  } else if ((now.rebalance[i] == PARTITION_REVOKED) && (now.commit_step[i] == out)) {
+  } else if ((now.rebalance[i] == PARTITION_REVOKED) && ((now.commit_step[i] == out) ||
+      (now.commit_step[i] == outdated))) {
     /* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3] */
     /* back_off_commit */
     now.commit_step[i] = backoff;
@@ -398,7 +401,8 @@ c_code { static void rebalance_coordinator_lost(int i) {
     now.rebalance[i] = PREPARING_REBALANCE;
     /* back_off_join */
     now.join_backoff[i] = 1;
-  } else if ((now.rebalance[i] == STABLE) && (now.commit_step[i] == out)) {
+  } else if ((now.rebalance[i] == STABLE) && ((now.commit_step[i] == out) ||
+      (now.commit_step[i] == outdated))) {
     /* STABLE.coordinator_lost.1 [D1 D5 M3] */
     /* back_off_commit */
     now.commit_step[i] = backoff;

@@ -27,7 +27,7 @@
 \* after its first statement, and so on. Members and partitions are numbers from 1; an index that is 0 means
 \* nobody.
 \*
-\* Model 2896b259e9391ecf05b5158af4fb09e2d1108bf80eda3759c996cc5c32d114d9
+\* Model 1e50558244587de350d278ffb736226e2e8e64aa7c5170992436ec1922e58fcf
 EXTENDS Naturals, TLC
 
 Members == 1 .. 2
@@ -64,8 +64,9 @@ TypeOK ==
     /\ state.join_backoff \in [Members -> {FALSE, TRUE}]
     \* cooperative: the commit before JoinGroup is under way, still in STABLE
     /\ state.preparing \in [Members -> {FALSE, TRUE}]
-    \* the commit before a rebalance: none; sent; waiting for its backoff; waiting for a coordinator
-    /\ state.commit_step \in [Members -> {"none", "out", "backoff", "blocked"}]
+    \* the commit before a rebalance: none; sent; sent before the application gave a topic up, of which it may
+    \* have read on; waiting for its backoff; waiting for a coordinator
+    /\ state.commit_step \in [Members -> {"none", "out", "outdated", "backoff", "blocked"}]
     \* the callback of REVOKING_PARTITION is onPartitionsLost, not onPartitionsRevoked
     /\ state.lost \in [Members -> {FALSE, TRUE}]
     \* the polling thread has taken REVOKE_PARTITIONS: its kind is settled
@@ -269,13 +270,13 @@ RebalanceCoordinatorLost(s, i) ==
     LET at == s.rebalance[i]
     IN  CASE at = "PREPARE_REVOCATION" ->
                \* PREPARE_REVOCATION.coordinator_lost.1 [D1 D5 M3]
-               IF s.commit_step[i] = "out"
+               IF s.commit_step[i] = "out" \/ s.commit_step[i] = "outdated"
                THEN \* back_off_commit
                     [s EXCEPT !.commit_step[i] = "backoff"]
                ELSE s
           [] at = "PARTITION_REVOKED" ->
                \* PARTITION_REVOKED.coordinator_lost.1 [D1 D5 M3]
-               IF s.commit_step[i] = "out"
+               IF s.commit_step[i] = "out" \/ s.commit_step[i] = "outdated"
                THEN \* back_off_commit
                     [s EXCEPT !.commit_step[i] = "backoff"]
                ELSE s
@@ -292,7 +293,7 @@ RebalanceCoordinatorLost(s, i) ==
                          !.join_backoff[i] = TRUE]
           [] at = "STABLE" ->
                \* STABLE.coordinator_lost.1 [D1 D5 M3]
-               IF s.commit_step[i] = "out"
+               IF s.commit_step[i] = "out" \/ s.commit_step[i] = "outdated"
                THEN \* back_off_commit
                     [s EXCEPT !.commit_step[i] = "backoff"]
                ELSE s

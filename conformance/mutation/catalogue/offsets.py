@@ -172,6 +172,13 @@ def a_cooperative_member_revokes_without_a_commit(original: Method, self: Member
         self.revoke(CallbackKind.REVOKED, partitions)  # type: ignore[arg-type]
 
 
+@mutant("M8-committed-before", "M8", Commits.commit_what_goes_now)
+def what_was_sent_before_is_enough(_: Method, self: Commits) -> None:
+    """A topic that is given up as a rebalance begins goes with the commit that was sent before, or is over."""
+    if not self.holds_rebalance():
+        self._membership.commit_settled()
+
+
 @after("M2-raised-by-poll", "M2", Commits._fail)
 def a_refused_commit_is_raised_by_the_poll(self: Commits, sent: object, error: Exception) -> None:
     """An error of the commit before a rebalance comes out of the next poll."""

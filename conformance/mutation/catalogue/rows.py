@@ -123,6 +123,9 @@ member_rows("Q4-row-commit-left-out", "Q4",
 member_rows("M8-row-committed-once", "M8",
     cell("COMPLETING_REBALANCE", "sync_accepted", guard="revokes_any and auto_commit"), doing("commit", "skip_commit"),
     "A cooperative member revokes after SyncGroup without a commit.")
+member_rows("M8-row-committed-before", "M8",
+    cell("STABLE", "subscription_changed", guard="commit_step == 'out'"), without("outdate_commit"),
+    "A topic that is given up while the commit before a rebalance is out goes when that is answered.")
 member_rows("Q4-row-published", "Q4", cell("REVOKING_PARTITION", "partitions_revoked", guard="published"),
     doing("commit", "go_on"), "A published member does not commit after its revocation callback.")
 member_rows("Q4-row-join-instead", "Q4", cell("PARTITION_REVOKED", "revocation_done", guard="published"),

@@ -21,6 +21,7 @@ from groupspec.impl.core.events import (
     Poll,
     RevokePartitions,
     SendRequest,
+    Subscribe,
     Unsubscribe,
 )
 from groupspec.impl.core.messages import (
@@ -565,6 +566,21 @@ def test_M8_records_with_the_application_hold_the_commit_and_the_callback_back_u
     assert committed(scene) == [(1, 12), (2, 20)]
     scene.answer("OffsetCommit")
     assert scene.describe().rebalance == "REVOKING_PARTITION"
+
+
+def test_M8_what_was_read_since_the_commit_was_sent_is_committed_before_a_topic_is_given_up() -> None:
+    """Simulation 14542: who waits for that commit reads on, and subscribes to something else before the answer."""
+    scene = Scene(partition_assignment_strategy=COOPERATIVE, enable_auto_commit=True).stable(0, 1)
+    scene.subscription.positions.seek(P1, 12)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    hand_out(scene, P1, 12, 20)
+    scene.do(Subscribe(("bills",)))
+    scene.answer("OffsetCommit")
+    assert (scene.describe().rebalance, committed(scene)) == ("PREPARE_REVOCATION", [(1, 12)])
+    scene.poll()
+    scene.answer("OffsetCommit")
+    assert committed(scene) == [(1, 12), (1, 20)]
+    assert scene.seen(RevokePartitions)[-1].partitions == (P0, P1)
 
 
 def test_M8_a_commit_that_fails_for_good_does_not_keep_the_partition() -> None:
