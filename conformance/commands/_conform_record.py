@@ -21,7 +21,7 @@ from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.live.recorder import live
 from groupspec.conformance.wire.live.watching import watch
 from groupspec.conformance.wire.live_cases import REBALANCES, Group
-from groupspec.conformance.wire.planning import is_unsure
+from groupspec.conformance.wire.planning import unsure_of
 from groupspec.conformance.wire.protocol import ONLY_CONSUMER_PROTOCOL
 from groupspec.conformance.wire.results import Campaign
 from groupspec.impl.network.addresses import Address
@@ -205,7 +205,7 @@ def _joins_no_classic_group(result: CaseResult) -> bool:
 def _is_unsure(latest: Sequence[CaseResult], every: Sequence[CaseResult], rules: frozenset[str]) -> bool:
     """Whether another life of a client is due, since one of its members broke a rule, and not for certain yet."""
     of_members = ([each for each in every if (each.client, each.case) == (one.client, one.case)] for one in latest)
-    return any(is_unsure(runs, rules) for runs in of_members)
+    return any(unsure_of(runs, rules) for runs in of_members)
 
 
 def _passers_by(live_at: Live, port: int, report: Path | None, rules: frozenset[str]) -> Campaign:
