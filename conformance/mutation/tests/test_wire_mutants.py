@@ -30,7 +30,7 @@ ONE_EACH = {
     "BUG-26": "rebalance-eager/slow-callback",
     "K2-no-rejoin": "rebalance-cooperative/poll-5",
     "C2-revoked-for-lost": "member-unknown",
-    "BUG-03": "coordinator-moved",
+    "BUG-29": "coordinator-moved",
     "P1-expiry-ignored": "poll-interval-exceeded",
     "BUG-61": "close-while-stable/heartbeat-in-flight",
 }
