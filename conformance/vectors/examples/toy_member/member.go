@@ -8,7 +8,7 @@ package main
 const vocabulary = `
 DOWN/INITIALIZED/COORDINATOR_DISCOVERY/KNOWN lookup_now/lookup_backoff/lookup_at_poll
 UNJOINED/PREPARE_REVOCATION/REVOKING_PARTITION/PARTITION_REVOKED/PREPARING_REBALANCE/COMPLETING_REBALANCE/ASSIGNING_PARTITIONS/STABLE
-STOPPED/DISABLED/IDLE/IN_FLIGHT nobody/id_given/member no_commit/commit_out/commit_backoff/commit_blocked none_later/some_later/all_later
+STOPPED/DISABLED/IDLE/IN_FLIGHT nobody/id_given/member no_commit/commit_out/commit_outdated/commit_backoff/commit_blocked none_later/some_later/all_later
 cooperative auto_commit static subscribed polled fenced wanted asked join_backoff preparing follow_up leaving
 owned will_own unwanted keeps lost callback_running beat_due poll_due current revokes_any retains_any adds_any fits_subscription`
 
@@ -49,7 +49,7 @@ session_expired            | IDLE/IN_FLIGHT                | coordinator_gone()
 *_coordinator_gone offset_fetch_coordinator_gone |         | coordinator_gone()
 coordinator_gone           | KNOWN                         | INITIALIZED heartbeat_lost() commit_lost() join_lost() look_up()
 heartbeat_lost heartbeat_retriable | IN_FLIGHT          | IDLE !beat_due
-commit_lost commit_retriable | commit_out               | commit_backoff
+commit_lost commit_retriable | commit_out/commit_outdated | commit_backoff
 join_lost                  | COMPLETING_REBALANCE/PREPARING_REBALANCE polled | PREPARING_REBALANCE join_backoff
 
 -- joining
@@ -74,7 +74,8 @@ join_fatal sync_fatal      |                               | PREPARING_REBALANCE
 -- a rebalance, and the commit before it
 rejoin_requested           |                               | rebalance()
 subscription_changed       | STABLE !preparing             | note_unwanted() rejoin()
-                           | STABLE revokes_any no_commit  | note_unwanted() revoke()
+                           | STABLE revokes_any no_commit  | note_unwanted() PREPARE_REVOCATION commit_first()
+                           | STABLE revokes_any commit_out | note_unwanted() PREPARE_REVOCATION commit_outdated
                            | STABLE revokes_any            | note_unwanted() PREPARE_REVOCATION
                            | ASSIGNING_PARTITIONS          | note_unwanted() follow_up
                            | PREPARING_REBALANCE/COMPLETING_REBALANCE | follow_up
@@ -98,7 +99,8 @@ commit_backoff_elapsed     | commit_backoff                | commit()
 commit_deadline_expired    | !no_commit                    | committed()
 commit_*                   | UNJOINED/PREPARING_REBALANCE/COMPLETING_REBALANCE/!KNOWN/commit_backoff/commit_blocked | >REFUSED
                            | no_commit !owned/!member      | >REFUSED
-commit_settled commit_rebalance_in_progress | commit_out | committed()
+commit_settled             | commit_outdated               | commit()
+commit_settled commit_rebalance_in_progress | commit_out/commit_outdated | committed()
 commit_rebalance_in_progress |                               | rebalance()
 
 -- callbacks
