@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -72,12 +72,10 @@ class Runs:
         """Whether it has been made."""
         return job.number in self._found[job.client, job.case]
 
-    def often(self, client: Client, times: int) -> Iterator[list[Finished]]:
+    def often(self, client: Client, times: int) -> list[list[Finished]]:
         """Those of each case that the client has run so often."""
-        found = (
-            self.of(who, case) for (who, case), made in self._found.items() if who == client and len(made) >= times
-        )
-        yield from found
+        cases = (case for (who, case), made in self._found.items() if who == client and len(made) >= times)
+        return [self.of(client, case) for case in cases]
 
     def every(self) -> list[Finished]:
         """All of them."""
