@@ -58,7 +58,8 @@ def judge(
         profile: `quick`: the cases that find most for their time; `full`: all, and every answer at every point.
         jobs: Runs at the same time; None: three for each processor.
         repeat: Runs of each case.
-        confirm: Run a case again in which a rule was broken: that is certain then, or flaps.
+        confirm: Run a case again in which a rule was broken: that is certain then, or flaps. Of each rule the quickest
+            cases, until it is certain in five of them (quick: in one), and not what the docket knows to flap.
         seed: Draws the order of the runs, and races.
         races: Instead of the cases themselves so many variants of them, in which answers are late, as the seed draws.
         report: A folder for wire logs and sequence diagrams; None: none are written.
@@ -78,8 +79,9 @@ def judge(
     from groupspec.conformance.wire.campaign import JOBS, run_campaign
     from groupspec.conformance.wire.clients import find_client
     from groupspec.conformance.wire.delays import drawn_races
+    from groupspec.conformance.wire.planning import CERTAIN_CASES, CERTAIN_CASES_OF_QUICK
     from groupspec.conformance.wire.rule_choice import chosen_rules, with_occasion
-    from groupspec.conformance.wire.scenarios import find_cases
+    from groupspec.conformance.wire.scenarios import QUICK, find_cases
 
     judged = [find_client(name) for name in dict.fromkeys([clients] if isinstance(clients, str) else clients)]
     chosen = chosen_rules(rules)
@@ -97,6 +99,7 @@ def judge(
         jobs=jobs,
         repeat=repeat,
         confirm=confirm,
+        certain_cases=CERTAIN_CASES_OF_QUICK if profile == QUICK and not scenarios else CERTAIN_CASES,
         seed=seed,
         report=folder,
         rules=chosen,

@@ -73,9 +73,9 @@ def _rule_names() -> list[str]:
     "--confirm/--no-confirm",
     default=None,
     show_default="confirm; with --record: no-confirm",
-    help="Run a case again in which a rule was broken, five times in all: that is certain then, or flaps. Not for "
-    "what the docket knows to flap, nor for a rule that five cases show to be broken for certain. With --record the "
-    "two members live again, on the cluster.",
+    help="Run a case again in which a rule was broken, five times in all: that is certain then, or flaps. Of each rule "
+    "the quickest cases, until it is certain in five of them (quick: in one), and not what the docket knows to flap. "
+    "With --record the two members live again, on the cluster.",
 )
 @click.option("--seed", type=int, default=0, help="Draws the order of the runs, and the delays of --races.")
 @click.option(

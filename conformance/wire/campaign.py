@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult, run_case
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.gathering import client_result
-from groupspec.conformance.wire.planning import plan_of, runs_left, to_confirm
+from groupspec.conformance.wire.planning import CERTAIN_CASES, plan_of, to_confirm
 from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
 from groupspec.conformance.wire.runs import Job, Runs
@@ -44,6 +45,7 @@ def run_campaign(
     jobs: int,
     repeat: int = 1,
     confirm: bool = False,
+    certain_cases: int = CERTAIN_CASES,
     seed: int = 0,
     report: Path | None = None,
     rules: frozenset[str] = EVERY_RULE,
@@ -59,6 +61,7 @@ def run_campaign(
         jobs: How many runs at the same time.
         repeat: How often each.
         confirm: Run a case again in which a rule was broken: that is certain then, or flaps.
+        certain_cases: How many cases, in each of which a rule is broken for certain, need no other one to confirm them.
         seed: Draws the order of the runs.
         report: A writable folder for logs and diagrams; None: none are written.
         rules: Those that verdicts are asked for.
@@ -75,8 +78,10 @@ def run_campaign(
         saved, before = open_runs(resume, plan, clients, cases)
         for job, kept in before:
             runs.put(job, kept)
-    queue = deque(runs_left(wanted, runs, repeat, rules if confirm else frozenset()))
+    confirming = partial(to_confirm, clients, runs, rules if confirm else frozenset(), certain_cases)
+    queue = deque(job for job in wanted if not runs.has(job))
     random.Random(seed).shuffle(queue)
+    queue.extend(() if queue else confirming(()))
     resumed([each.run for each in runs.every()], len(queue))
     threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case")
     with _heap_not_scanned(), StallClock() as clock, threads as pool:
@@ -91,10 +96,8 @@ def run_campaign(
                     kept = runs.add(job, result)
                     if saved is not None:
                         saved.add(job, kept)
-                    waiting = ((each.client, each.case) for each in (*pending.values(), *queue))
-                    judged = confirm and (job.client, job.case) not in waiting
-                    again = to_confirm(job.client, job.case, runs, rules) if judged else []
-                    queue.extendleft(again)
+                    again = () if queue else confirming(pending.values())
+                    queue.extend(again)
                     finished(result, len(again))
         except KeyboardInterrupt:
             stopped = f"stopped by the user after {runs.count} of at least {len(wanted)} runs: what follows is a part"

@@ -2,14 +2,16 @@
 
 One run that broke a rule may have met a race. A case in which a rule was broken is run again, up to `CERTAIN_RUNS`
 runs in all: if each of them broke it, that is certain; if one kept it, it flaps, and says so. Not so where that would
-tell nothing new: what the docket knows to flap is certain after no number of runs; and of a rule that a client has
-broken for certain in `CERTAIN_CASES` cases, further ones are told as they are, with how many runs showed it. Otherwise
-one defect that shows in every case (kafka-python 3.0.0 has such) makes a campaign three times as long.
+tell nothing new: what the docket knows to flap is certain after no number of runs; and a rule that a client has broken
+for certain in some cases needs no further ones: they are told as they are, with how many runs showed it. Otherwise one
+defect that shows in every case (kafka-python 3.0.0 has such) makes a campaign three times as long. So the runs that
+were asked for come first, and then the quickest cases are confirmed that are enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -24,7 +26,9 @@ from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Verdict, c
 from groupspec.spec.rules import RULES
 
 CERTAIN_CASES: Final = 5
-"""So many cases, in each of which a rule is broken for certain, need no other one to confirm them."""
+"""In so many cases a rule has to be broken for certain: then no other one is confirmed."""
+CERTAIN_CASES_OF_QUICK: Final = 1
+"""The same for the profile that has a minute for each client."""
 
 
 def plan_of(
@@ -49,21 +53,40 @@ def plan_of(
     )
 
 
-def runs_left(wanted: Sequence[Job], runs: Runs, repeat: int, confirmed: frozenset[str]) -> Iterator[Job]:
-    """The runs that are still to be made; `confirmed`: rules that are to be broken for certain, or to flap."""
-    yield from (job for job in wanted if not runs.has(job))
-    for client, cases in runs.cases().items():
-        for case in cases:
-            if len(runs.of(client, case)) >= repeat:
-                yield from to_confirm(client, case, runs, confirmed)
+def to_confirm(
+    clients: Sequence[Client], runs: Runs, rules: frozenset[str], certain_cases: int, under_way: Collection[Job]
+) -> list[Job]:
+    """The runs that are to confirm what the first ones have shown; they can be made at the same time.
+
+    `rules`: those that are to be broken for certain in so many cases, or to flap; `under_way`: what is being run.
+    """
+    busy = {(job.client, job.case) for job in under_way}
+    cases = {
+        client: _cases_to_confirm(client, runs, rules, certain_cases, {case for who, case in busy if who == client})
+        for client in clients
+    }
+    jobs = (Job(client, case, n) for client, again in cases.items() for case in again for n in range(CERTAIN_RUNS))
+    return [job for job in jobs if not runs.has(job)]
 
 
-def to_confirm(client: Client, case: Case, runs: Runs, rules: frozenset[str]) -> list[Job]:
-    """The runs that are to confirm what the first ones of a case have shown: they can be made at the same time."""
-    unsure = unsure_of([each.run for each in runs.of(client, case)], rules)
-    if not any(_certain_cases(client, rule, runs) < CERTAIN_CASES for rule in unsure):
-        return []
-    return [job for number in range(CERTAIN_RUNS) if not runs.has(job := Job(client, case, number))]
+def _cases_to_confirm(
+    client: Client, runs: Runs, rules: frozenset[str], certain_cases: int, under_way: Collection[Case]
+) -> list[Case]:
+    """The quickest that are enough, the longest of them first: it would end last."""
+    cases = runs.cases().get(client, [])
+    unsure = {case: unsure_of([each.run for each in runs.of(client, case)], rules) for case in cases}
+    in_cases = Counter(rule for of_case in unsure.values() for rule in of_case)
+    needed = Counter({rule: certain_cases - _certain_cases(client, rule, runs) for rule in in_cases})
+    for case in unsure.keys() & under_way:
+        needed.subtract(unsure[case])
+    quickest_first = sorted(unsure.keys() - under_way, key=lambda case: _seconds(client, case, runs))
+    chosen: set[Case] = set()
+    for rule in sorted(in_cases, key=lambda rule: (in_cases[rule], rule)):  # the only case of one may do for another
+        for case in quickest_first:
+            if needed[rule] > 0 and rule in unsure[case] and case not in chosen:
+                chosen.add(case)
+                needed.subtract(unsure[case])
+    return [case for case in reversed(quickest_first) if case in chosen]
 
 
 def unsure_of(done: Sequence[CaseResult], rules: frozenset[str]) -> frozenset[str]:
@@ -81,6 +104,12 @@ def _is_broken(rule: str, done: Sequence[CaseResult]) -> bool:
     run = next(each for each in done if each.judgements[rule].verdict in BROKEN)
     known = explanation(run.client.name, run.client_version, rule, run.case.id, run.judgements[rule].verdict.value)
     return known is None or not known.flaps
+
+
+def _seconds(client: Client, case: Case, runs: Runs) -> tuple[float, str]:
+    """How long the runs take that are still to be made."""
+    done = runs.of(client, case)
+    return (CERTAIN_RUNS - len(done)) * done[0].run.seconds, case.id
 
 
 def _certain_cases(client: Client, rule: str, runs: Runs) -> int:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier, Event
 from typing import Any
 
 import pytest
@@ -14,21 +13,17 @@ import pytest
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire import campaign as campaigns
-from groupspec.conformance.wire import planning
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
-from groupspec.conformance.wire.docket import entries
 from groupspec.conformance.wire.judging import judge_run
 from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.results_json import as_json
 from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests.stories import BOTH
 from groupspec.conformance.wire.tests.test_judging import result_of, spoiled
-from groupspec.conformance.wire.verdicts import CERTAIN_RUNS
 
-BOUND_S = 10.0
 CLIENTS = [Client("kept", ()), Client("broken", ())]
 CASES = [case for case in written_cases() if case.scenario.id == "rebalance-eager"]
 KEPT = result_of(spoiled())
@@ -153,37 +148,3 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(
 def test_recorded_runs_are_not_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", "--judge", "somewhere", "--resume", "file"]) == EXIT_USAGE
     assert "--judge runs nothing" in capsys.readouterr().err
-
-
-def test_the_runs_that_confirm_a_breach_are_made_at_the_same_time(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, together = Event(), Barrier(CERTAIN_RUNS - 1)
-
-    def run(client: Client, case: Case, clock: object) -> CaseResult:
-        if first.is_set():
-            together.wait(BOUND_S)  # raises where they do not come together
-        first.set()
-        return made.run(client, case, clock)
-
-    monkeypatch.setattr(campaigns, "run_case", run)
-    found = run_campaign(CLIENTS[1:], CASES[:1], jobs=CERTAIN_RUNS, confirm=True)
-    assert {row.combined.runs for row in found.clients[0].rows} == {CERTAIN_RUNS}
-
-
-@pytest.mark.parametrize(("flaps", "runs"), [(True, 1), (False, CERTAIN_RUNS)])
-def test_what_the_docket_knows_to_flap_is_not_confirmed(
-    flaps: bool, runs: int, made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = next(entry for entry in entries() if entry.flaps is flaps)
-    monkeypatch.setattr(planning, "explanation", lambda *_: known)
-    run_campaign(CLIENTS[1:], CASES[:1], jobs=1, confirm=True)
-    assert made.of.total() == runs
-
-
-def test_a_rule_that_is_broken_for_certain_in_some_cases_needs_no_other_one_to_confirm_it(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(planning, "CERTAIN_CASES", 3)
-    found = run_campaign(CLIENTS[1:], CASES, jobs=1, confirm=True)
-    assert Counter(made.of.values()) == {CERTAIN_RUNS: 3, 1: len(CASES) - 3}
-    certain = {row.case.id for row in found.clients[0].rows if row.combined.certain}
-    assert certain == {case for (_, case), runs in made.of.items() if runs == CERTAIN_RUNS}
