@@ -64,8 +64,8 @@ def wakeup_on_the_way(context: ScenarioContext) -> None:
     needs="wakeup pull",
     variants=(
         Variant("next-poll", point="poll", not_judged="H4"),
-        Variant("rebalancing", point="JoinGroup", poll_ms=LONG_POLL_MS),
-        Variant("committing-before-the-round", point="OffsetCommit", poll_ms=LONG_POLL_MS),
+        Variant("rebalancing", point="JoinGroup", poll_ms=LONG_POLL_MS, not_judged="L5"),
+        Variant("committing-before-the-round", point="OffsetCommit", poll_ms=LONG_POLL_MS, not_judged="L5"),
         Variant("closing", point="closing", not_judged="H4"),
         Variant("committing", point="committing", auto_commit=False, not_judged="H4 L5"),
     ),
