@@ -90,6 +90,7 @@ def of_rule(rule: str) -> tuple[Entry, ...]:
     return tuple(entry for entry in entries() if entry.rule == rule)
 
 
+@cache
 def explanation(client: str, version: str, rule: str, case: str, verdict: str) -> Entry | None:
     """The entry for a verdict, of this case or of the one that it is with other delays; None if there is none."""
     told = (

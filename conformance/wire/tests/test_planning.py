@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from threading import Barrier, Event
+from typing import Any
 
 import pytest
 
+from groupspec.conformance.api import judge
 from groupspec.conformance.wire import campaign as campaigns
 from groupspec.conformance.wire import planning
 from groupspec.conformance.wire.campaign import run_campaign
@@ -98,6 +100,18 @@ def test_runs_are_confirmed_when_all_that_were_asked_for_are_begun(monkeypatch: 
     run_campaign([CLIENT], CASES, jobs=1, confirm=True, certain_cases=1)
     assert len(order) == len(CASES) + CERTAIN_RUNS - 1
     assert {*order[: len(CASES)]} == {*CASES}
+
+
+@pytest.mark.parametrize(
+    ("options", "certain_cases"), [({}, 1), ({"profile": "full"}, 5), ({"scenarios": ["first-join"]}, 5)]
+)
+def test_the_quick_profile_needs_one_certain_case_of_a_rule(
+    options: dict[str, Any], certain_cases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(campaigns, "run_campaign", lambda *_, **asked: given.update(asked))
+    judge("reference", **options)
+    assert given["certain_cases"] == certain_cases
 
 
 def test_the_runs_that_confirm_a_breach_are_made_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
