@@ -174,6 +174,7 @@ def test_a_state_in_a_picture_leads_to_its_rows(files: dict[str, str]) -> None:
     assert f'<a href="{page}"><g class="node">' in drawing
 
 
+@pytest.mark.exhaustive
 def test_the_command_writes_the_site_and_two_builds_are_the_same_byte_for_byte(
     files: dict[str, str], tmp_path: Path
 ) -> None:

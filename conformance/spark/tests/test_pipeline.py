@@ -81,6 +81,7 @@ def test_spark_and_the_local_engine_agree_field_by_field(
     assert layout.read_quarantine(tmp_path / "spark", made) == layout.read_quarantine(tmp_path / "local", same)
 
 
+@pytest.mark.exhaustive
 def test_a_group_larger_than_a_batch_has_the_same_verdict(spark: SparkSession, tmp_path: Path) -> None:
     """One member with more events than a batch holds, and a defect behind the first batch."""
     members = list(fleet.groups("run", 1, members=2, rounds=1, beats=BATCH_ROWS // 4, seed=5))

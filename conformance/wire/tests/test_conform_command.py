@@ -177,6 +177,7 @@ def test_a_harness_that_cannot_begin_is_told_with_what_it_raised(
 
 
 @pytest.mark.realtime
+@pytest.mark.exhaustive
 def test_what_the_client_raised_is_told_beside_what_did_not_come_and_is_a_verdict_on_the_client(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

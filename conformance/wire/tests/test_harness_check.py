@@ -160,6 +160,7 @@ def test_without_a_rebalance_protocol_only_start_and_features_are_judged() -> No
     assert judged(checked) == {"startup": "PASS", "features": "FAIL"}
 
 
+@pytest.mark.exhaustive
 def test_a_commit_that_returns_nothing_is_told_and_not_taken_for_the_one_that_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -215,6 +216,7 @@ def test_a_harness_that_raises_ends_with_its_traceback_and_one_of_no_distributio
     assert ("startup" in wrong(checked)) is bool(said)
 
 
+@pytest.mark.exhaustive
 def test_what_never_happened_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "WITHIN_S", 0.3)
     source = (

@@ -52,6 +52,7 @@ def test_the_busy_processes_end_with_the_block() -> None:
 
 
 @pytest.mark.realtime
+@pytest.mark.exhaustive
 def test_campaigns_that_were_kept_are_not_made_again(tmp_path: Path) -> None:
     told: list[str] = []
     cases = [Case(SCENARIOS["first-join"], PLAIN)]

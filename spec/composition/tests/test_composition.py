@@ -21,6 +21,7 @@ from groupspec.spec.explorer.interpreter import apply, enabled, initial_state
 QUICK = Limits(max_states=1_000_000, max_seconds=120)
 
 
+@pytest.mark.exhaustive
 def test_what_is_known_of_a_model_before_it_is_made_is_so() -> None:
     for name, maker in composition.models().items():
         model = maker()
