@@ -90,6 +90,7 @@ def told_by(pytester: pytest.Pytester, test: str, *options: str) -> str:
 
 
 @pytest.mark.realtime
+@pytest.mark.exhaustive
 def test_a_clients_own_tests_run_the_kit_and_a_broken_rule_fails_them_unless_it_is_allowed(
     pytester: pytest.Pytester,
 ) -> None:

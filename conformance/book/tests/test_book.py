@@ -193,6 +193,7 @@ def test_another_process_with_another_hash_seed_writes_the_same_book(files: dict
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in files} == files
 
 
+@pytest.mark.exhaustive
 def test_explain_names_a_place_of_the_book_for_everything_that_it_explains(pages: dict[str, ReadPage]) -> None:
     told = {each.page for name in names() for each in explain(name) if each.page}
     for address in told:

@@ -106,6 +106,7 @@ def pytest_with_mutants(folder: Path, *arguments: str) -> subprocess.CompletedPr
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.exhaustive
 def test_a_mutant_that_is_broken_itself_is_not_taken_for_one_that_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         """

@@ -50,6 +50,7 @@ def test_every_feasible_transition_and_pair_fires_and_agrees(target: str, rebala
     assert coverage.missing(pair_routes(target, rebalance, design)) == []
 
 
+@pytest.mark.exhaustive
 @MOST_QUICKLY
 def test_what_is_committed_as_feasible_is_what_a_search_finds(target: str, rebalance: str) -> None:
     file = ROOT / "conformance" / f"generated/feasible/{target}.{rebalance}.deployed.json"
