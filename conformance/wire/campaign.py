@@ -78,7 +78,7 @@ def run_campaign(
         saved, before = open_runs(resume, plan, clients, cases)
         for job, kept in before:
             runs.put(job, kept)
-    confirming = partial(to_confirm, clients, runs, rules if confirm else frozenset(), certain_cases)
+    confirming = partial(to_confirm, runs, rules if confirm else frozenset(), certain_cases)
     queue = deque(job for job in wanted if not runs.has(job))
     random.Random(seed).shuffle(queue)
     queue.extend(() if queue else confirming(()))

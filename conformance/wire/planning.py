@@ -53,19 +53,19 @@ def plan_of(
     )
 
 
-def to_confirm(
-    clients: Sequence[Client], runs: Runs, rules: frozenset[str], certain_cases: int, under_way: Collection[Job]
-) -> list[Job]:
+def to_confirm(runs: Runs, rules: frozenset[str], certain_cases: int, under_way: Collection[Job]) -> list[Job]:
     """The runs that are to confirm what the first ones have shown; they can be made at the same time.
 
     `rules`: those that are to be broken for certain in so many cases, or to flap; `under_way`: what is being run.
     """
-    busy = {(job.client, job.case) for job in under_way}
-    cases = {
-        client: _cases_to_confirm(client, runs, rules, certain_cases, {case for who, case in busy if who == client})
-        for client in clients
-    }
-    jobs = (Job(client, case, n) for client, again in cases.items() for case in again for n in range(CERTAIN_RUNS))
+    jobs = (
+        Job(client, case, number)
+        for client in runs.cases()
+        for case in _cases_to_confirm(
+            client, runs, rules, certain_cases, {job.case for job in under_way if job.client == client}
+        )
+        for number in range(CERTAIN_RUNS)
+    )
     return [job for job in jobs if not runs.has(job)]
 
 
@@ -73,13 +73,13 @@ def _cases_to_confirm(
     client: Client, runs: Runs, rules: frozenset[str], certain_cases: int, under_way: Collection[Case]
 ) -> list[Case]:
     """The quickest that are enough, the longest of them first: it would end last."""
-    cases = runs.cases().get(client, [])
-    unsure = {case: unsure_of([each.run for each in runs.of(client, case)], rules) for case in cases}
+    unsure = {case: unsure_of([each.run for each in runs.of(client, case)], rules) for case in runs.cases()[client]}
     in_cases = Counter(rule for of_case in unsure.values() for rule in of_case)
-    needed = Counter({rule: certain_cases - _certain_cases(client, rule, runs) for rule in in_cases})
+    needed = Counter(dict.fromkeys(in_cases, certain_cases))
+    needed.subtract(_certain_cases(client, runs))
     for case in unsure.keys() & under_way:
         needed.subtract(unsure[case])
-    quickest_first = sorted(unsure.keys() - under_way, key=lambda case: _seconds(client, case, runs))
+    quickest_first = sorted(unsure.keys() - under_way, key=lambda case: (_seconds_left(client, case, runs), case.id))
     chosen: set[Case] = set()
     for rule in sorted(in_cases, key=lambda rule: (in_cases[rule], rule)):  # the only case of one may do for another
         for case in quickest_first:
@@ -106,14 +106,17 @@ def _is_broken(rule: str, done: Sequence[CaseResult]) -> bool:
     return known is None or not known.flaps
 
 
-def _seconds(client: Client, case: Case, runs: Runs) -> tuple[float, str]:
-    """How long the runs take that are still to be made."""
+def _seconds_left(client: Client, case: Case, runs: Runs) -> float:
+    """How long the runs take that would confirm it."""
     done = runs.of(client, case)
-    return (CERTAIN_RUNS - len(done)) * done[0].run.seconds, case.id
+    return (CERTAIN_RUNS - len(done)) * done[0].run.seconds
 
 
-def _certain_cases(client: Client, rule: str, runs: Runs) -> int:
-    """In how many of its cases the rule is broken for certain by now."""
-    judged = (done for done in runs.often(client, CERTAIN_RUNS) if rule in done[0].run.judgements)
-    combined = (combine([each.run.judgements[rule] for each in done]) for done in judged)
-    return sum(each.certain and each.judgement.verdict in BROKEN for each in combined)
+def _certain_cases(client: Client, runs: Runs) -> Counter[str]:
+    """In how many cases each rule is broken for certain by now."""
+    combined = (
+        (rule, combine([each.run.judgements[rule] for each in done]))
+        for done in runs.often(client, CERTAIN_RUNS)
+        for rule in done[0].run.judgements
+    )
+    return Counter(rule for rule, each in combined if each.certain and each.judgement.verdict in BROKEN)

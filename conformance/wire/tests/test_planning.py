@@ -17,26 +17,20 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.docket import entries
-from groupspec.conformance.wire.judging import judge_run
 from groupspec.conformance.wire.planning import to_confirm
 from groupspec.conformance.wire.rule_choice import EVERY_RULE
 from groupspec.conformance.wire.runs import Finished, Job, Runs
-from groupspec.conformance.wire.scenarios import written_cases
-from groupspec.conformance.wire.tests.stories import BOTH
-from groupspec.conformance.wire.tests.test_judging import result_of, spoiled
+from groupspec.conformance.wire.tests.test_resume import CASES, CLIENTS, Made
 from groupspec.conformance.wire.verdicts import CERTAIN_RUNS, Judgement, Verdict
 
 BOUND_S = 10.0
-CLIENT = Client("broken", ())
-CASES = [case for case in written_cases() if case.scenario.id == "rebalance-eager"]
+_, CLIENT = CLIENTS
 SLOW, QUICK, QUICKER = CASES[:3]
 SECONDS = {SLOW: 9.0, QUICK: 2.0, QUICKER: 1.0}
-BROKEN = result_of(spoiled(lambda story: story.commit(1_500, 1, {BOTH[0]: 6})))
 
 
 def broken_run(case: Case) -> CaseResult:
-    judged = judge_run(case.rules, BROKEN.history, BROKEN.outcome)
-    return replace(BROKEN, client=CLIENT, case=case, judgements=judged)
+    return Made().run(CLIENT, case, None)
 
 
 def runs_that_broke(rules: Mapping[Case, str]) -> Runs:
@@ -55,7 +49,7 @@ def add(runs: Runs, case: Case, number: int, verdicts: Mapping[str, Verdict]) ->
 
 def confirmed(runs: Runs, certain_cases: int = 1, under_way: Collection[Case] = ()) -> list[Case]:
     """The cases that are confirmed, in that order: each is run until there are enough runs of it."""
-    jobs = to_confirm([CLIENT], runs, EVERY_RULE, certain_cases, [Job(CLIENT, case, 0) for case in under_way])
+    jobs = to_confirm(runs, EVERY_RULE, certain_cases, [Job(CLIENT, case, 0) for case in under_way])
     cases = list(dict.fromkeys(job.case for job in jobs))
     assert jobs == [
         Job(CLIENT, case, number) for case in cases for number in range(len(runs.of(CLIENT, case)), CERTAIN_RUNS)
