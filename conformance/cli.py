@@ -4,7 +4,7 @@ Each subcommand is one module of `conformance/commands/`, named as the command i
 command is asked for, because some pull in Spark or a Kafka client, and `groupspec --help` must not pay for those.
 
 Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 internal error, 4 inconclusive;
-141 (128 + SIGPIPE) whoever read the results has gone.
+141 (128 + SIGPIPE) whoever read the results has gone; 143 (128 + SIGTERM) terminated, with nothing to tell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,15 @@ import click
 from click.shell_completion import shell_complete
 
 from groupspec.conformance.endings import as_problem, chain
-from groupspec.conformance.errors import EXIT_INTERNAL, EXIT_NOBODY_READS, EXIT_OK, EXIT_USAGE, Problem, UsageProblem
+from groupspec.conformance.errors import (
+    EXIT_INTERNAL,
+    EXIT_NOBODY_READS,
+    EXIT_OK,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+    Problem,
+    UsageProblem,
+)
 from groupspec.conformance.missing import ONLY_IN_A_CHECKOUT, in_checkout, outdated_install, require_checkout_for
 from groupspec.spec.problems import SpecError
 
@@ -135,9 +143,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except Exception as problem:
         return _failed(problem)
-    except KeyboardInterrupt:
-        _say("groupspec: stopped by the user")
-        return EXIT_USAGE
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
+
+
+def _stopped(stop: BaseException) -> int:
+    """Says who stopped the command; the exit code for that."""
+    _say(f"groupspec: stopped by {stop if isinstance(stop, Terminated) else 'the user'}")
+    return EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_USAGE
 
 
 def _failed(problem: Exception) -> int:
@@ -150,10 +163,10 @@ def _failed(problem: Exception) -> int:
     if isinstance(problem, click.ClickException):
         problem.show()
         return EXIT_USAGE
-    if any(isinstance(each, KeyboardInterrupt | click.Abort) for each in chain(problem)):
+    stops = (each for each in chain(problem) if isinstance(each, KeyboardInterrupt | click.Abort))
+    if (stop := next(stops, None)) is not None:
         # A library that was interrupted may fail at something else on its way out.
-        _say("groupspec: stopped by the user")
-        return EXIT_USAGE
+        return _stopped(stop)
     if isinstance(problem, SpecError):
         # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
         _say(f"groupspec: {problem}")
@@ -234,9 +247,13 @@ def _run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else EXIT_OK
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: what a Ctrl-C stops, this stops as well, and what is known by then is told all the same."""
+
+
 def _terminated(number: int, frame: FrameType | None) -> None:
-    """On SIGTERM: ends as at an error, so that programs that were started are ended, and their folders removed."""
-    sys.exit(128 + number)
+    """On SIGTERM, which a build server sends when a job's time is up."""
+    raise Terminated("SIGTERM")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ EXIT_INTERNAL = 3
 EXIT_INCONCLUSIVE = 4
 EXIT_NOBODY_READS = 141
 """As of other programs in a shell whose reader (`| head`) has gone: 128 + SIGPIPE."""
+EXIT_TERMINATED = 143
+"""As of other programs: 128 + SIGTERM. A command that tells what it knew by then ends with the code for that."""
 
 
 class Problem(Exception):

@@ -1,6 +1,6 @@
 """What every subcommand shares: names that are checked, `--json`, results on stdout, remarks and progress on stderr.
 
-Progress is written to a terminal only, so that a command can be piped; with `--json -` stdout is for the JSON alone,
+Progress is a bar on a terminal, and elsewhere a line on stderr now and then, for the log of a build; with `--json -` stdout is for the JSON alone,
 and what is for people goes to stderr. The machine-readable result is checked against its JSON Schema before a byte is
 written: a file that breaks the schema is a defect of ours, and no consumer of the file should have to find it.
 """
@@ -26,6 +26,8 @@ STDOUT = Path("-")
 JSON_FILE = "groupspec: where --json points"
 """Key of click's `Context.meta`."""
 WIDTH_OF_A_FILE = 1000
+PROGRESS_EVERY_S = 30.0
+"""How often a line tells the progress where no bar can be drawn."""
 _CHECKED_ANYWAY = 1 << 20
 """So long a result, in characters, is held against its schema where it is not written, too."""
 
@@ -177,7 +179,7 @@ def remark(line: str) -> None:
 class Steps(Progress):
     """The bar of one long piece of work, on stderr, in a `with` block; nothing of it is left at the end.
 
-    On anything but a terminal it is silent. `total` is None where the amount is not known.
+    On anything but a terminal a line each half minute says how far it is. `total` is None where the amount is not known.
     """
 
     def __init__(self, what: str, total: int | None = None) -> None:
@@ -186,14 +188,21 @@ class Steps(Progress):
         to_come = () if total is None else (TextColumn("left"), TimeRemainingColumn())
         super().__init__(*until_now, *to_come, console=console, transient=True, disable=not console.is_terminal)
         self._task = self.add_task(what, total=total)
+        self._told_at_s = self.get_time()
 
     def done(self, count: int = 1) -> None:
         """Says that `count` more units are done."""
         self.advance(self._task, count)
+        if self.disable and self.get_time() - self._told_at_s >= PROGRESS_EVERY_S:
+            self._told_at_s = self.get_time()
+            task = self.tasks[0]
+            of = f" of {task.total:.0f}" if task.total else ""
+            self.say(f"groupspec: {task.description}: {task.completed:.0f}{of}, {task.elapsed:.0f} s")
 
     def before(self, count: int, left: int) -> None:
         """Says that `count` units were done before this began, and that so many are left."""
         self.reset(self._task, completed=count, total=count + left)
+        self._told_at_s = self.get_time()
 
     def more(self, count: int) -> None:
         """Says that there are `count` more units than was thought."""

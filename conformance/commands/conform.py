@@ -91,7 +91,9 @@ def _rule_names() -> list[str]:
     metavar="DIR",
     help="Write an HTML report there, each run's wire log, sequence diagram and trace, JUnit XML, and a badge.",
 )
-@click.option("--sarif", type=_FILE, callback=_tried, metavar="FILE", help="Write the verdicts as SARIF 2.1.0, too.")
+@click.option(
+    "--sarif", type=_FILE, callback=_tried, metavar="FILE", help="With --report: the verdicts as SARIF 2.1.0."
+)
 @click.option("--github", is_flag=True, help="Print the verdicts as annotations for GitHub Actions, too.")
 @click.option(
     "--judge",
@@ -193,6 +195,13 @@ def command(
             next_step="leave --confirm out"
             + ("" if again else ", and record again: a breach that repeats is none of chance"),
         )
+    if sarif is not None and report is None:
+        raise UsageProblem(
+            "each result of a SARIF file leads to a line of a log, and without --report there is no log: code-scanning "
+            "pages would refuse the whole file",
+            where="--sarif",
+            next_step="add --report DIR, and keep DIR as long as the file",
+        )
     if not clients and live is None:
         raise UsageProblem(
             "no client to judge",
@@ -235,7 +244,7 @@ def command(
         write_json("conform", result, report / "conform.json")
         write_badges(campaign, report)
         write_readmes(report)
-    if sarif is not None:
+    if sarif is not None and report is not None:
         from groupspec.conformance.reports.sarif import sarif_text
 
         write_text(sarif, sarif_text(campaign, report))

@@ -28,6 +28,7 @@ from groupspec.conformance.reports.traces import by_kind, time_of_day
 from groupspec.conformance.reports.verdicts import (
     SYMBOLS,
     TOLD,
+    by_own_names,
     client_totals,
     findings,
     matrix,
@@ -104,8 +105,8 @@ def report_html(results: Results) -> str:
 
 def conform_page(folder: Path) -> str:
     """The page of one `groupspec conform --report FOLDER`, which has written its results there."""
-    conform = read(folder / "conform.json", Conform)
-    names = " and ".join(client.name for client in conform.clients)
+    conform = by_own_names(read(folder / "conform.json", Conform))
+    names = " and ".join(f"{client.name} {client.version}".strip() for client in conform.clients)
     return report_html(
         Results(f"Conformance of {names or 'no client'}", conform=conform, runs_folder=folder, page_folder=folder)
     )

@@ -2,8 +2,9 @@
 
 One run of the tool for all clients, since a scanning page takes one run of a tool at a time. A broken rule of one case
 is a result; what is allowed or no worse than a baseline is suppressed, which such pages know; what was kept or not
-judged is no result. Each result leads to the line of the log, if a report was written, and to the command that runs the
-case again.
+judged is no result. Each result leads to the line of the log, and to the command that runs the case again. A scanning
+page refuses a whole file of which one result names no file, so there is none without a report; a run that left no log
+leads to the report's `conform.json`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 
 from groupspec.conformance.explain.sources import source
 from groupspec.conformance.reports.consequences import consequences
-from groupspec.conformance.reports.log_place import log_place
+from groupspec.conformance.reports.log_place import LogPlace, log_place
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.spec.rules import RULES, Rule
@@ -27,7 +28,7 @@ LEVELS: Final = {Verdict.FAIL: "error", Verdict.DEVIATION: "warning"}
 """What is a result; INCONCLUSIVE says nothing about a client, and is told as a notification of the tool."""
 
 
-def sarif_text(campaign: Campaign, report: Path | None = None) -> str:
+def sarif_text(campaign: Campaign, report: Path) -> str:
     """The whole document. `report`: where the runs' folders lie."""
     rules = [rule for rule in RULES if any(row.rule == rule for each in campaign.clients for row in each.rows)]
     results = [
@@ -70,19 +71,15 @@ def _rule(rule: Rule) -> dict[str, object]:
 
 
 def _result(
-    campaign: Campaign, client: ClientResult, row: Row, rules: Sequence[str], report: Path | None
+    campaign: Campaign, client: ClientResult, row: Row, rules: Sequence[str], report: Path
 ) -> dict[str, object]:
     who = f"{client.name} {client.version}".strip()
     reason = f"{row.judgement.reason} ({row.combined.how_sure})"
-    place = log_place(row, report)
+    place = log_place(row, report) or LogPlace(report / "conform.json", 1)
     location: dict[str, object] = {
-        "logicalLocations": [{"fullyQualifiedName": f"{client.name}/{row.case.id}", "kind": "resource"}]
+        "logicalLocations": [{"fullyQualifiedName": f"{client.name}/{row.case.id}", "kind": "resource"}],
+        "physicalLocation": {"artifactLocation": {"uri": place.uri}, "region": {"startLine": place.line}},
     }
-    if place is not None:
-        location["physicalLocation"] = {
-            "artifactLocation": {"uri": place.uri},
-            "region": {"startLine": place.line},
-        }
     result: dict[str, object] = {
         "ruleId": row.rule,
         "ruleIndex": rules.index(row.rule),
@@ -96,7 +93,7 @@ def _result(
             "version": client.version,
             "case": row.case.id,
             "runs": row.combined.how_sure,
-            "log": str(place.file) if place is not None else "",
+            "log": str(place.file),
             "replay": row.replay,
         },
     }

@@ -8,9 +8,12 @@ symptom of another rule's breach (one stall of a client breaks several) stands i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from groupspec.conformance.reports.consequences import Consequence, consequences
 from groupspec.conformance.reports.inputs import ClientVerdicts, Conform, VerdictRow
@@ -20,6 +23,8 @@ from groupspec.spec.rules import RULES, Rule
 
 WORST_FIRST: Final = tuple(verdict.value for verdict in verdicts.WORST_FIRST)
 """What a cell shows. A rule that was kept wherever it could be judged is a PASS."""
+
+_COUNTED: Final = frozenset(verdict.value for verdict in (*verdicts.JUDGED, verdicts.Verdict.INCONCLUSIVE))
 
 TOLD: Final = ("FAIL", "DEVIATION", "INCONCLUSIVE")
 """Verdicts that open to a finding with evidence."""
@@ -36,7 +41,11 @@ SYMBOLS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One rule and one client: the worst verdict, in `count` of `total` cases."""
+    """One rule and one client: the worst verdict, in `count` of the `total` cases that it was judged in.
+
+    A case in which the machine or the kit failed counts as judged: it could have been. Of a rule that was judged in none
+    all cases count.
+    """
 
     client: str
     rule: str
@@ -203,7 +212,22 @@ def cell(client: ClientVerdicts, rule: str) -> Cell | None:
     if not rows:
         return None
     worst = min((row.verdict for row in rows), key=WORST_FIRST.index)
-    return Cell(client.name, rule, worst, sum(row.verdict == worst for row in rows), len(rows), rows)
+    total = sum(row.verdict in _COUNTED for row in rows) or len(rows)
+    return Cell(client.name, rule, worst, sum(row.verdict == worst for row in rows), total, rows)
+
+
+def by_own_names(conform: Conform) -> Conform:
+    """Clients that a command line started by the names that their harnesses give, unless two have the same."""
+    own = Counter(client.client for client in conform.clients)
+    return msgspec.structs.replace(
+        conform,
+        clients=tuple(
+            msgspec.structs.replace(client, name=client.client)
+            if client.name.startswith("cmd:") and own[client.client] == 1 and client.client
+            else client
+            for client in conform.clients
+        ),
+    )
 
 
 def totals(conform: Conform) -> dict[str, int]:

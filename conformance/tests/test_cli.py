@@ -196,12 +196,18 @@ def test_a_folder_is_made_when_it_can_be(tmp_path: Path) -> None:
     assert writable_folder(tmp_path / "a" / "b").is_dir()
 
 
-def test_progress_is_silent_when_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with Steps("joining", total=2) as steps:
+def test_progress_where_nobody_watches_is_a_line_each_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now_s = 0.0
+    with Steps("joining", total=4) as steps:
+        steps.get_time = lambda: now_s
+        steps.before(0, left=4)
         steps.done()
-        steps.now("synchronising")
-        steps.done()
-    assert capsys.readouterr() == ("", "")
+        assert capsys.readouterr() == ("", "")
+        for now_s in (31.0, 32.0, 62.0):
+            steps.now("synchronising")
+            steps.done()
+    told = re.sub(r"\d+ s$", "N s", capsys.readouterr().err, flags=re.MULTILINE)
+    assert told == "groupspec: synchronising: 2 of 4, N s\ngroupspec: synchronising: 4 of 4, N s\n"
 
 
 def test_on_a_terminal_progress_is_one_line_with_what_is_done_and_left(

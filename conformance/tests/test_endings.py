@@ -12,6 +12,7 @@ import os
 import resource
 import runpy
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -31,6 +32,17 @@ THREAD_WITHOUT_MEMORY = f"""
 from groupspec.conformance.wire import harness_process
 def no_memory(*_): raise MemoryError
 harness_process.HarnessProcess._read = no_memory
+{RUN}"""
+TERMINATED_AFTER_A_RUN = f"""
+import os, signal
+from groupspec.conformance.wire import campaign
+run_case, begun = campaign.run_case, []
+def terminated_in_the_second(*of):
+    begun.append(of)
+    if len(begun) == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return run_case(*of)
+campaign.run_case = terminated_in_the_second
 {RUN}"""
 Plant = Callable[[Callable[[], int | None]], None]
 
@@ -228,6 +240,26 @@ def test_a_thread_without_memory_ends_the_command() -> None:
     assert code == 4
     assert "there is not enough memory" in err
     assert "Traceback" not in err
+
+
+def test_a_campaign_that_is_terminated_tells_what_it_knew_as_after_ctrl_c(tmp_path: Path) -> None:
+    arguments = ("conform", "reference", "--scenario", "first-join", "--jobs", "1", "--report", str(tmp_path))
+    code, out, err = groupspec(*arguments, run=TERMINATED_AFTER_A_RUN)
+    assert code == 4, err
+    assert "stopped by SIGTERM after 1 of at least" in out
+    assert "stopped by SIGTERM" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_command_that_has_nothing_to_tell_ends_as_terminated_programs_do(
+    plant: Plant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.signal(signal.SIGTERM, cli._terminated)
+    plant(lambda: signal.raise_signal(signal.SIGTERM))
+    try:
+        assert cli.main(["planted"]) == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert capsys.readouterr().err == "groupspec: stopped by SIGTERM\n"
 
 
 @pytest.mark.parametrize("text", ["STATES = (UNJOINDE,)\n", "STATES = (\n", "import nonesuch\n"])

@@ -99,8 +99,8 @@ def run_campaign(
                     again = () if queue else confirming(pending.values())
                     queue.extend(again)
                     finished(result, len(again))
-        except KeyboardInterrupt:
-            stopped = f"stopped by the user after {runs.count} of at least {len(wanted)} runs: what follows is a part"
+        except KeyboardInterrupt as stop:
+            stopped = f"stopped by {stop or 'the user'} after {runs.count} of at least {len(wanted)} runs: what follows is a part"
             stopped += f"; the same command goes on from {resume}" if resume is not None else ""
         finally:
             _end(pool, pending)

@@ -92,6 +92,7 @@ SARIF = {
                 "locations": {
                     "minItems": 1,
                     "items": {
+                        "required": ["physicalLocation"],
                         "properties": {
                             "physicalLocation": {
                                 "required": ["artifactLocation", "region"],
@@ -103,7 +104,7 @@ SARIF = {
                                     "region": {"properties": {"startLine": {"type": "integer", "minimum": 1}}},
                                 },
                             }
-                        }
+                        },
                     },
                 },
             },
@@ -116,7 +117,7 @@ def campaign_of(report: Path | None) -> Campaign:
     return judged_again([judge_recording(load(RECORDING), RECORDING)], report)
 
 
-def written(campaign: Campaign, report: Path | None = None) -> dict[str, Any]:
+def written(campaign: Campaign, report: Path) -> dict[str, Any]:
     """The run of a SARIF document, which is as it has to be."""
     document = json.loads(sarif_text(campaign, report))
     jsonschema.Draft202012Validator(SARIF, format_checker=jsonschema.FormatChecker()).validate(document)
@@ -147,14 +148,16 @@ def test_every_rule_that_was_judged_has_its_statement_its_sources_and_what_it_me
         assert all(source in each["help"]["text"] for source in rule.sources)
 
 
-def test_what_does_not_count_is_suppressed_and_without_a_report_no_file_is_named() -> None:
+def test_what_does_not_count_is_suppressed_and_a_run_without_a_log_names_the_report(tmp_path: Path) -> None:
     campaign = replace(campaign_of(None), allowed=frozenset({"M1"}))
     campaign = campaign.against({("aiokafka", "member-unknown", "C2")})
-    why = {each["ruleId"]: each.get("suppressions") for each in written(campaign)["results"]}
+    results = written(campaign, tmp_path)["results"]
+    why = {each["ruleId"]: each.get("suppressions") for each in results}
     assert why["M1"] == [{"kind": "external", "justification": "allowed by --allow"}]
     assert why["C2"] == [{"kind": "external", "justification": "no worse than the baseline"}]
     assert why["M7"] is None
-    assert "physicalLocation" not in sarif_text(campaign)
+    named = {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results}
+    assert named == {(tmp_path / "conform.json").as_uri()}
 
 
 NASTY = "50% done: a, b\r\n::error::not a command"
@@ -219,3 +222,6 @@ def test_the_command_writes_them_all(tmp_path: Path, capsys: pytest.CaptureFixtu
     for folder in (report, report / "aiokafka"):
         assert "14 of 18 rules" in (folder / "badge.svg").read_text(encoding="utf-8")
     assert main([*arguments[:-2], str(tmp_path)]) == EXIT_USAGE
+    capsys.readouterr()
+    assert main(["conform", "reference", "--sarif", str(file)]) == EXIT_USAGE
+    assert "add --report DIR" in capsys.readouterr().err

@@ -6,6 +6,7 @@ Everything in one file, everything that failed opens, and nothing that a client 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from groupspec.conformance.reports.pictures import embedded, lanes_apart
 from groupspec.conformance.reports.position import position, rows_of
 from groupspec.conformance.reports.templating import template_text
 from groupspec.conformance.reports.tests import samples
-from groupspec.conformance.reports.verdicts import cell, findings, matrix
+from groupspec.conformance.reports.verdicts import by_own_names, cell, findings, matrix
 from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.recording import judge_recording, load
 from groupspec.conformance.wire.rules import CHECKERS
@@ -222,11 +223,27 @@ def test_runs_that_several_rules_share_are_embedded_once(text: str) -> None:
     assert text.count('data-run="run-kafka-python-rebalance-eager"') == 4
 
 
-def test_a_pass_where_the_rule_could_be_judged_outweighs_the_rest() -> None:
-    rows = (samples.row("J1", "UNTESTABLE"), samples.row("J1", "PASS"))
-    client = ClientVerdicts("aiokafka", "0.14", rows)
+@pytest.mark.parametrize(
+    ("verdicts", "shown"),
+    [
+        (("UNTESTABLE", "PASS"), ("PASS", 1, 1)),
+        (("FAIL", "PASS", "INCONCLUSIVE", "UNSUPPORTED"), ("FAIL", 1, 3)),
+        (("UNTESTABLE", "UNTESTABLE", "UNSUPPORTED"), ("UNTESTABLE", 2, 3)),
+    ],
+)
+def test_a_cell_counts_the_cases_that_judged_the_rule(verdicts: Sequence[str], shown: object) -> None:
+    client = ClientVerdicts("aiokafka", "0.14", tuple(samples.row("J1", verdict) for verdict in verdicts))
     assert (found := cell(client, "J1"))
-    assert (found.verdict, found.count, found.total) == ("PASS", 1, 2)
+    assert (found.verdict, found.count, found.total) == shown
+
+
+def test_a_client_started_by_a_command_line_is_told_by_its_own_name_unless_two_have_it() -> None:
+    rows = (samples.row("J1", "PASS"),)
+    first = ClientVerdicts("cmd:node a.js", "1", rows, client="acme")
+    second = ClientVerdicts("cmd:node b.js", "2", rows, client="acme")
+    old = ClientVerdicts("java@3.9.1", "3.9.1", rows, client="java")
+    assert [each.name for each in by_own_names(Conform((first, old), 0.0)).clients] == ["acme", "java@3.9.1"]
+    assert [each.name for each in by_own_names(Conform((first, second), 0.0)).clients] == [first.name, second.name]
 
 
 def test_a_rule_without_a_case_for_a_client_has_an_empty_cell() -> None:
