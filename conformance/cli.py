@@ -133,7 +133,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code; `arguments` defaults to the process's own."""
     if arguments is None:
-        signal.signal(signal.SIGTERM, _terminated)
+        signal.signal(signal.SIGTERM, terminated)
         threading.excepthook = _thread_failed
         _open_what_is_closed()
         # bash, zsh and fish ask so, after: eval "$(_GROUPSPEC_COMPLETE=bash_source groupspec)"
@@ -251,7 +251,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM: what a Ctrl-C stops, this stops as well, and what is known by then is told all the same."""
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def terminated(number: int, frame: FrameType | None) -> None:
     """On SIGTERM, which a build server sends when a job's time is up."""
     raise Terminated("SIGTERM")
 

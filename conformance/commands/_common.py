@@ -1,8 +1,9 @@
 """What every subcommand shares: names that are checked, `--json`, results on stdout, remarks and progress on stderr.
 
-Progress is a bar on a terminal, and elsewhere a line on stderr now and then, for the log of a build; with `--json -` stdout is for the JSON alone,
-and what is for people goes to stderr. The machine-readable result is checked against its JSON Schema before a byte is
-written: a file that breaks the schema is a defect of ours, and no consumer of the file should have to find it.
+Progress is a bar on a terminal, and elsewhere a line on stderr now and then, for the log of a build; with `--json -`
+stdout is for the JSON alone, and what is for people goes to stderr. The machine-readable result is checked against its
+JSON Schema before a byte is written: a file that breaks the schema is a defect of ours, and no consumer of the file
+should have to find it.
 """
 
 from __future__ import annotations
@@ -179,7 +180,8 @@ def remark(line: str) -> None:
 class Steps(Progress):
     """The bar of one long piece of work, on stderr, in a `with` block; nothing of it is left at the end.
 
-    On anything but a terminal a line each half minute says how far it is. `total` is None where the amount is not known.
+    On anything but a terminal a line each half minute says how far it is. `total` is None where the amount is not
+    known.
     """
 
     def __init__(self, what: str, total: int | None = None) -> None:

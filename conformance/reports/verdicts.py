@@ -43,8 +43,8 @@ SYMBOLS: Final[Mapping[str, str]] = {
 class Cell:
     """One rule and one client: the worst verdict, in `count` of the `total` cases that it was judged in.
 
-    A case in which the machine or the kit failed counts as judged: it could have been. Of a rule that was judged in none
-    all cases count.
+    A case in which the machine or the kit failed counts as judged: it could have been. Of a rule that was judged in
+    none, all cases count.
     """
 
     client: str

@@ -197,13 +197,14 @@ def test_a_folder_is_made_when_it_can_be(tmp_path: Path) -> None:
 
 
 def test_progress_where_nobody_watches_is_a_line_each_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    now_s = 0.0
+    clock_s = [0.0]
     with Steps("joining", total=4) as steps:
-        steps.get_time = lambda: now_s
+        steps.get_time = lambda: clock_s[-1]
         steps.before(0, left=4)
         steps.done()
         assert capsys.readouterr() == ("", "")
         for now_s in (31.0, 32.0, 62.0):
+            clock_s.append(now_s)
             steps.now("synchronising")
             steps.done()
     told = re.sub(r"\d+ s$", "N s", capsys.readouterr().err, flags=re.MULTILINE)

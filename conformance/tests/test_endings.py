@@ -253,7 +253,7 @@ def test_a_campaign_that_is_terminated_tells_what_it_knew_as_after_ctrl_c(tmp_pa
 def test_a_command_that_has_nothing_to_tell_ends_as_terminated_programs_do(
     plant: Plant, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = signal.signal(signal.SIGTERM, cli._terminated)
+    before = signal.signal(signal.SIGTERM, cli.terminated)
     plant(lambda: signal.raise_signal(signal.SIGTERM))
     try:
         assert cli.main(["planted"]) == 143

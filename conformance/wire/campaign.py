@@ -100,7 +100,8 @@ def run_campaign(
                     queue.extend(again)
                     finished(result, len(again))
         except KeyboardInterrupt as stop:
-            stopped = f"stopped by {stop or 'the user'} after {runs.count} of at least {len(wanted)} runs: what follows is a part"
+            stopped = f"stopped by {str(stop) or 'the user'} after {runs.count} of at least {len(wanted)} runs"
+            stopped += ": what follows is a part"
             stopped += f"; the same command goes on from {resume}" if resume is not None else ""
         finally:
             _end(pool, pending)

@@ -25,6 +25,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +113,12 @@ def serve(run: Run, node: int, connection: socket.socket) -> None:
     """Reads requests as they come; another thread answers them in order."""
     waiting: queue.Queue[tuple[float, bytes, Exchange | None]] = queue.Queue()
     threading.Thread(target=answer, args=(run, node, connection, waiting), daemon=True).start()
-    while len(head := read(connection, 4)) == 4:
-        frame = read(connection, struct.unpack(">i", head)[0])
-        if len(frame) < 10:
-            return
-        waiting.put((time.monotonic(), frame[4:8], run.take(node, frame)))
+    with suppress(ConnectionError):  # the client has gone
+        while len(head := read(connection, 4)) == 4:
+            frame = read(connection, struct.unpack(">i", head)[0])
+            if len(frame) < 10:
+                return
+            waiting.put((time.monotonic(), frame[4:8], run.take(node, frame)))
 
 
 def answer(run: Run, node: int, connection: socket.socket, waiting: queue.Queue[Any]) -> None:
@@ -132,7 +134,10 @@ def answer(run: Run, node: int, connection: socket.socket, waiting: queue.Queue[
             return
         run.answered(node, exchange)
         body = correlation_id + run.with_ports(base64.b64decode(exchange["answer"]))
-        connection.sendall(struct.pack(">i", len(body)) + body)
+        try:
+            connection.sendall(struct.pack(">i", len(body)) + body)
+        except ConnectionError:
+            return  # the client has gone
 
 
 def accept(run: Run, node: int, listener: socket.socket) -> None:
@@ -151,8 +156,11 @@ def drive(run: Run, harness: subprocess.Popen[bytes]) -> None:
         time.sleep(command.pop("after_ms") / 1000)
         if command["command"] == "configure":
             command["bootstrap"] = ",".join(f"127.0.0.1:{port}" for port in run.ports.values())
-        harness.stdin.write(json.dumps(command).encode() + b"\n")
-        harness.stdin.flush()
+        try:
+            harness.stdin.write(json.dumps(command).encode() + b"\n")
+            harness.stdin.flush()
+        except BrokenPipeError:
+            break  # it has ended; what it said last is read
     for _ in harness.stdout:
         pass
     run.ended.set()

@@ -543,7 +543,7 @@ def _needs(sessions: Sessions, feature: str) -> None:
 
 def _offered(sessions: Sessions, story: str) -> Session:
     if sessions[story].not_offered:
-        raise NotOffered(f"the harness ends with exit code 127 at {story}: no scenario needs it yet")
+        raise NotOffered(f"the harness ends with exit code 127 at {story}: scenarios that need it are UNSUPPORTED")
     return sessions[story]
 
 

@@ -162,6 +162,15 @@ def test_the_player_serves_over_tcp_and_ends_when_the_request_came_again(tmp_pat
 
 
 @pytest.mark.realtime
+def test_a_harness_that_has_ended_is_told_nothing_more_and_ends_the_player(tmp_path: Path, two_ports: int) -> None:
+    written(tmp_path)
+    crashes = [sys.executable, "-c", "import os; os.close(0); print('\"startup_complete\"', flush=True)"]
+    player = [sys.executable, "-I", str(tmp_path / "repro" / "play.py"), str(two_ports), *crashes]
+    run = subprocess.run(player, capture_output=True, text=True, timeout=AT_MOST_S, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.realtime
 @pytest.mark.exhaustive
 def test_a_mutant_that_fails_in_the_kit_sends_the_same_forbidden_request_to_the_player(
     tmp_path: Path, two_ports: int

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tomllib
@@ -234,3 +235,33 @@ def test_callbacks_of_javascript_that_are_called_at_once_come_one_after_the_othe
     assert names == ["partitions_revoked", "callback_returned", "partitions_assigned", "callback_returned"]
     times_us = [event.at_us or 0 for event in events]
     assert times_us[1] - times_us[0] >= 29_000
+
+
+HANGS_AT_ITS_END = """
+import { run } from "./protocol.js";
+process.on("exit", () => { for (;;); });  // as a native client whose threads wait for a broker
+await run("acme", "acme", ["eager"], {});
+"""
+
+
+@pytest.mark.tools
+@pytest.mark.realtime
+def test_a_client_of_javascript_that_hangs_at_its_end_does_not_outlive_the_kit() -> None:
+    run = ["node", "--input-type=module", "--eval", HANGS_AT_ITS_END]
+    ended = subprocess.run(run, cwd=SOURCES / "node", stdin=subprocess.DEVNULL, timeout=60, check=False, stdout=-1)
+    assert ended.returncode == -signal.SIGKILL
+
+
+CRASHES = """
+import "./protocol.js";
+const deep = (n) => { if (n === 0) { throw new RangeError("no such broker"); } deep(n - 1); };
+setTimeout(() => deep(9));
+"""
+
+
+@pytest.mark.tools
+def test_a_crash_of_javascript_ends_with_the_error() -> None:
+    run = ["node", "--input-type=module", "--eval", CRASHES]
+    ended = subprocess.run(run, cwd=SOURCES / "node", capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == "harness: crashed: RangeError: no such broker"

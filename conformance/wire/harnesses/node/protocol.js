@@ -1,14 +1,23 @@
 // What the harnesses in JavaScript share: commands from stdin, events to stdout, one JSON object a line, as PROTOCOL.md
-// says. When stdin ends the kit is gone, and so is this process.
+// says. When stdin ends the kit is gone, and so is this process: by a signal, since exit() waits for the threads of a
+// client in native code, which may wait for a broker for ever.
 
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
+const EXIT_CRASHED = 1;
 const EXIT_UNSUPPORTED = 127;
 const GRACE_MS = 5_000;
 
 // stdout belongs to the protocol.
 console.log = console.info = console.debug = console.error;
+
+// What ends the process comes last on stderr, of which the kit shows the end: Node itself would write it above the stack.
+process.on("uncaughtException", (problem) => {
+  console.error(problem);
+  console.error(`harness: crashed: ${problem?.name ?? "Error"}: ${problem?.message ?? problem}`);
+  process.exit(EXIT_CRASHED);
+});
 
 /** Write one event, stamped by the kit's clock. */
 export function say(name, fields = {}) {
@@ -84,7 +93,7 @@ export class Positions {
  */
 export async function run(name, client, features, harness) {
   // The main loop may wait for the client for ever; the process must not outlive the kit.
-  process.stdin.once("end", () => setTimeout(() => process.exit(1), GRACE_MS));
+  process.stdin.once("end", () => setTimeout(end, GRACE_MS));
   say("startup_complete", { client: name, version: versionOf(client), features, protocol: 1 });
   for await (const line of createInterface({ input: process.stdin })) {
     const { command, ...settings } = JSON.parse(line);
@@ -102,7 +111,11 @@ export async function run(name, client, features, harness) {
     }
     say("command_done", { command });
   }
-  process.exit(1);
+  end();
+}
+
+function end() {
+  process.kill(process.pid, "SIGKILL");
 }
 
 function versionOf(client) {

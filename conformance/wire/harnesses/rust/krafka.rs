@@ -7,7 +7,7 @@ use krafka::Kafka;
 use krafka::consumer::{
     AutoOffsetReset, Consumer, ConsumerRebalanceListener, PartitionAssignmentStrategy, TopicPartition,
 };
-use protocol::{Command, Failure, Harness, Outcome};
+use harness_protocol::{Command, Failure, Harness, Outcome};
 use tokio::runtime::Runtime;
 
 const FEATURES: &[&str] = &[
@@ -28,7 +28,7 @@ struct Listener {
 fn main() {
     let runtime = Runtime::new().expect("threads for the client");
     let mut harness = Krafka { runtime, consumer: None };
-    protocol::run("krafka", protocol::pinned("krafka"), FEATURES, &mut harness);
+    harness_protocol::run("krafka", harness_protocol::pinned("krafka"), FEATURES, &mut harness);
 }
 
 // Commands ------------------------------------------------------------------------------------------------------------
@@ -38,9 +38,9 @@ impl Harness for Krafka {
         match command.command.as_str() {
             "configure" => self.consumer = Some(self.runtime.block_on(consumer(command))?),
             "subscribe" => self.runtime.block_on(self.consumer()?.subscribe(&command.topics))?,
-            "commit" => protocol::committed(self.runtime.block_on(commit(self.consumer()?))),
+            "commit" => harness_protocol::committed(self.runtime.block_on(commit(self.consumer()?))),
             "unsubscribe" => self.runtime.block_on(self.consumer()?.unsubscribe())?,
-            other => protocol::unsupported(&format!("the command {other}")),
+            other => harness_protocol::unsupported(&format!("the command {other}")),
         }
         Ok(())
     }
@@ -131,8 +131,8 @@ impl ConsumerRebalanceListener for Listener {
 impl Listener {
     async fn called(&self, name: &str, partitions: &[TopicPartition]) {
         let plain: Vec<_> = partitions.iter().map(|each| (each.topic.clone(), each.partition)).collect();
-        protocol::callback(name, &plain);
+        harness_protocol::callback(name, &plain);
         tokio::time::sleep(self.callback).await;
-        protocol::callback_returned(name);
+        harness_protocol::callback_returned(name);
     }
 }

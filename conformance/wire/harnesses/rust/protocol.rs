@@ -270,9 +270,15 @@ pub fn committed(outcome: Result<Vec<(String, i32, i64)>, Failure>) {
     }
 }
 
-/// The version of a client, which cannot tell it itself: as Cargo.toml, which the harness carries, pins it.
+/// The version of a client, which cannot tell it itself: as Cargo.toml, which the harness carries, names it in the line
+/// of the client's package (`acme = "1.2"`, `acme = { version = "=1.2", ... }`); of a checkout by path "unknown".
 pub fn pinned(client: &str) -> &'static str {
-    let mut lines = include_str!("Cargo.toml").lines().filter(|line| line.starts_with(client));
-    let version = |line: &'static str| line.split("\"=").nth(1)?.split('"').next();
-    lines.find_map(version).expect("Cargo.toml pins the client's version")
+    let lines = include_str!("Cargo.toml").lines().filter_map(|line| line.split_once('='));
+    let mut of_client = lines.filter(|(name, _)| name.trim() == client).map(|(_, value)| value.trim());
+    let quoted = of_client.find_map(|value| match value.split_once("version") {
+        Some((_, rest)) => rest.split('"').nth(1),
+        None if value.starts_with('"') => value.split('"').nth(1),
+        None => None, // a feature of that name, or a path
+    });
+    quoted.map_or("unknown", |version| version.trim_start_matches(['=', '^', '~', ' ']))
 }

@@ -7,7 +7,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::{Command, Failure, Harness, Outcome};
+use harness_protocol::{Command, Failure, Harness, Outcome};
 use rdkafka::client::ClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
@@ -31,8 +31,8 @@ struct Listener {
 }
 
 fn main() {
-    let version = format!("{} (librdkafka {})", protocol::pinned("rdkafka"), get_rdkafka_version().1);
-    protocol::run("rdkafka", &version, FEATURES, &mut Rdkafka { consumer: None });
+    let version = format!("{} (librdkafka {})", harness_protocol::pinned("rdkafka"), get_rdkafka_version().1);
+    harness_protocol::run("rdkafka", &version, FEATURES, &mut Rdkafka { consumer: None });
 }
 
 // Commands ------------------------------------------------------------------------------------------------------------
@@ -45,9 +45,9 @@ impl Harness for Rdkafka {
                 let topics: Vec<&str> = command.topics.iter().map(String::as_str).collect();
                 self.consumer()?.subscribe(&topics)?;
             }
-            "commit" => protocol::committed(commit(self.consumer()?)),
+            "commit" => harness_protocol::committed(commit(self.consumer()?)),
             "unsubscribe" => unsubscribe(self.consumer()?)?,
-            other => protocol::unsupported(&format!("the command {other}")),
+            other => harness_protocol::unsupported(&format!("the command {other}")),
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Rdkafka {
 
 fn consumer(settings: &Command) -> Result<BaseConsumer<Listener>, Failure> {
     if settings.max_poll_interval_ms < settings.session_timeout_ms {
-        protocol::unsupported("max.poll.interval.ms below session.timeout.ms");
+        harness_protocol::unsupported("max.poll.interval.ms below session.timeout.ms");
     }
     let cooperative = settings.rebalance == "cooperative";
     let mut config = ClientConfig::new();
@@ -128,7 +128,7 @@ fn unsubscribe(consumer: &BaseConsumer<Listener>) -> Outcome {
 impl ClientContext for Listener {
     fn error(&self, error: KafkaError, reason: &str) {
         let failure = Failure { message: format!("{error}: {reason}"), ..Failure::from(error) };
-        protocol::error(failure, "");
+        harness_protocol::error(failure, "");
     }
 }
 
@@ -138,7 +138,7 @@ impl ConsumerContext for Listener {
             Rebalance::Assign(partitions) => self.called("partitions_assigned", partitions),
             Rebalance::Revoke(partitions) if consumer.assignment_lost() => self.called("partitions_lost", partitions),
             Rebalance::Revoke(partitions) => self.called("partitions_revoked", partitions),
-            Rebalance::Error(problem) => protocol::error(Failure::from(problem), ""),
+            Rebalance::Error(problem) => harness_protocol::error(Failure::from(problem), ""),
         }
     }
 }
@@ -147,8 +147,8 @@ impl Listener {
     fn called(&self, name: &str, partitions: &TopicPartitionList) {
         let plain: Vec<_> =
             partitions.elements().iter().map(|each| (each.topic().to_string(), each.partition())).collect();
-        protocol::callback(name, &plain);
+        harness_protocol::callback(name, &plain);
         thread::sleep(self.callback);
-        protocol::callback_returned(name);
+        harness_protocol::callback_returned(name);
     }
 }

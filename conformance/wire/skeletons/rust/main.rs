@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use protocol::{Command, Failure, Harness, Outcome, to_fill_in};
+use harness_protocol::{Command, Failure, Harness, Outcome, to_fill_in};
 
 /// What the client's documentation promises: a rule that needs more than is declared is UNSUPPORTED, not failed.
 const FEATURES: &[&str] = &[
@@ -28,7 +28,8 @@ const FEATURES: &[&str] = &[
 struct MyHarness {}
 
 fn main() {
-    protocol::run("my-client", "unknown", FEATURES, &mut MyHarness {}); // the second is the client's version
+    let version = harness_protocol::pinned("my-client"); // the name of its package in Cargo.toml
+    harness_protocol::run("my-client", version, FEATURES, &mut MyHarness {});
 }
 
 impl Harness for MyHarness {
@@ -40,7 +41,7 @@ impl Harness for MyHarness {
             "commit" => self.commit(),
             "unsubscribe" => self.unsubscribe(),
             // also for what the client does not offer
-            other => protocol::unsupported(&format!("the command {other}")),
+            other => harness_protocol::unsupported(&format!("the command {other}")),
         }
     }
 
@@ -68,9 +69,9 @@ impl MyHarness {
         Err(to_fill_in("make the client with these settings"))
     }
 
-    /// Give the client a listener, if it has one. Each callback calls protocol::callback("partitions_assigned",
+    /// Give the client a listener, if it has one. Each callback calls harness_protocol::callback("partitions_assigned",
     /// partitions), or "partitions_revoked", "partitions_lost", with topic and number of each partition; waits for
-    /// callback_ms of the settings; and calls protocol::callback_returned with the same name, one callback at a time.
+    /// callback_ms of the settings; and calls harness_protocol::callback_returned with the same name, one callback at a time.
     /// Where a callback of one's own replaces the client's commit, commit first if auto_commit was true. Do not poll
     /// yet. The topics are command.topics; with the feature "pattern" all that match command.pattern, where that is
     /// not empty. A second call, also while the client is polled, replaces the first one's.
@@ -78,7 +79,7 @@ impl MyHarness {
         Err(to_fill_in("subscribe to the topics, with a listener"))
     }
 
-    /// Commit what poll has returned, wait until it is done, and tell how it ended, by protocol::committed: topic,
+    /// Commit what poll has returned, wait until it is done, and tell how it ended, by harness_protocol::committed: topic,
     /// partition and offset of the next record, or the failure.
     fn commit(&mut self) -> Outcome {
         Err(to_fill_in("commit the positions, wait, and tell the outcome"))
