@@ -258,8 +258,9 @@ class Consumer(ChoiceCalls):
         limit_ms = self._limit_ms(timeout_ms, "commit()")
         with self._call_guard.use("commit()"):
             deadline_ms = self._runtime.now_ms() + limit_ms
+            as_of = self._positions.recreations()
             chosen = self._positions.returned_positions() if given is None else given
-            self._await("commit()", lambda number: self._ask_for(chosen, number, deadline_ms), deadline_ms)
+            self._await("commit()", lambda number: self._ask_for(chosen, as_of, number, deadline_ms), deadline_ms)
 
     def commit_async(self, offsets: Offsets | None = None, callback: CommitCallback | None = None) -> None:
         """The same without waiting: tried once; `callback(offsets, error)` runs in a later poll, commit or close."""
@@ -267,13 +268,19 @@ class Consumer(ChoiceCalls):
         arguments.callback(callback, "commit_async()")
         with self._call_guard.use("commit_async()"):
             self._need_background()
+            as_of = self._positions.recreations()
             chosen = self._positions.returned_positions() if given is None else given
-            self._callbacks.expect(chosen, self._driver.call(lambda number: self._ask_for(chosen, number)), callback)
+            asked = self._driver.call(lambda number: self._ask_for(chosen, as_of, number))
+            self._callbacks.expect(chosen, asked, callback)
 
     def _ask_for(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], number: int, deadline_ms: int | None = None
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        recreations: int,
+        number: int,
+        deadline_ms: int | None = None,
     ) -> events.Commit:
-        self._positions.ask_for_commit()
+        self._positions.ask_for_commit(recreations)
         return events.Commit(offsets, number, deadline_ms)
 
     def committed(

@@ -48,6 +48,7 @@ class ScriptedCoordinator:
         epoch_end: Where every leader epoch ends, as OffsetForLeaderEpoch answers.
         records: What Fetch brings.
         leads: The broker that leads all partitions; 0: both brokers, by turns.
+        topic_ids: The id of each topic that has one.
     """
 
     def __init__(self, topics: Mapping[str, int] | None = None, leader: str = "", partitions: int = 64) -> None:
@@ -61,6 +62,7 @@ class ScriptedCoordinator:
         self.epoch_end = 0
         self.records = b"records, which the core does not look into"
         self.leads = 1
+        self.topic_ids: dict[str, bytes] = {}
 
     def answer(
         self, request: Request, error: ErrorCode = ErrorCode.NONE, assigned: Iterable[TopicPartition] = ()
@@ -136,7 +138,10 @@ class ScriptedCoordinator:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         numbers = range(0 if error else self.partitions if self.topics is None else self.topics[topic])
         return messages.TopicMetadata(
-            topic, tuple(messages.PartitionMetadata(n, self.leads or 1 + n % 2) for n in numbers), error
+            topic,
+            tuple(messages.PartitionMetadata(n, self.leads or 1 + n % 2) for n in numbers),
+            error,
+            self.topic_ids.get(topic, messages.NO_TOPIC_ID),
         )
 
 

@@ -41,6 +41,7 @@ from groupspec.impl.core.messages import (
     OffsetCommitRequest,
     TopicPartition,
 )
+from groupspec.impl.core.partition_state import CommitAsked
 from groupspec.impl.core.rebalance import IN_A_ROUND, Rebalance, RebalanceState
 from groupspec.impl.core.requests import Requests, Sent
 
@@ -65,7 +66,8 @@ PERSISTENT = (Purpose.SYNC, Purpose.REBALANCE, Purpose.CLOSE)
 class Operation:
     """One commit on its way. Automatic ones take their offsets when they are sent, unless they are `fixed` before.
 
-    `outdated`: it had been sent when the application gave a topic up, of which it has read on maybe.
+    `outdated`: it had been sent when the application gave a topic up, of which it has read on maybe. `recreations`: how
+    many topics had been made anew when its offsets were chosen; of one that was later they say nothing (rule O7).
     """
 
     purpose: Purpose
@@ -77,6 +79,7 @@ class Operation:
     fixed: bool = False
     outdated: bool = False
     failures: int = 0
+    recreations: int = 0
 
     @property
     def is_automatic(self) -> bool:
@@ -116,9 +119,10 @@ class Commits:
     def commit(self, event: Commit) -> None:
         """The application wants one: with a deadline it waits for the outcome, without one it is tried once."""
         self._connection.asked()
-        self._fix_what_goes_before(self._positions.take_commit_asked())
+        asked = self._positions.take_commit_asked()
+        self._fix_what_goes_before(asked)
         purpose = Purpose.ASYNC if event.deadline_ms is None else Purpose.SYNC
-        self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms))
+        self._append(Operation(purpose, dict(event.offsets), event.future_id, event.deadline_ms), asked.recreations)
 
     def commit_before_rebalance(self) -> None:
         """Commit what was processed, then let the rebalance go on; at once if there is nothing to commit (rule M3).
@@ -175,18 +179,20 @@ class Commits:
     def _has_automatic(self) -> bool:
         return any(operation.is_automatic for operation in self._queue)
 
-    def _append(self, operation: Operation) -> None:
+    def _append(self, operation: Operation, recreations: int | None = None) -> None:
         """Behind the others; but before one that awaits a poll, which lets it pass (rule M4), and comes later (M6)."""
         operation.asked_in = self._standing()
+        operation.recreations = self._positions.recreations() if recreations is None else recreations
         passed = (place for place, other in enumerate(self._queue) if other.sent is None and self._awaits_poll(other))
         self._queue.insert(next(passed, len(self._queue)), operation)
         self._watch_deadlines()
 
-    def _fix_what_goes_before(self, covered: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    def _fix_what_goes_before(self, asked: CommitAsked) -> None:
         """From now on the commits under way cover no more than this: they must not rewind the next one (rule M6)."""
         for operation in self._queue:
             if operation.is_automatic and not operation.fixed and not self._awaits_poll(operation):
-                operation.offsets = covered if operation.sent is None else operation.offsets
+                operation.offsets = asked.processed if operation.sent is None else operation.offsets
+                operation.recreations = min(operation.recreations, asked.recreations)
                 operation.fixed = True
 
     # Sending ---------------------------------------------------------------------------------------------------------
@@ -230,7 +236,16 @@ class Commits:
         if not operation.is_automatic:
             return operation.offsets
         left = self._positions.to_commit()
-        return {tp: operation.offsets[tp] for tp in left if tp in operation.offsets} if operation.fixed else left
+        if not operation.fixed:
+            return left
+        fixed = self._of_present_topics(operation)
+        return {tp: fixed[tp] for tp in left if tp in fixed}
+
+    def _of_present_topics(self, operation: Operation) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        """Its offsets but those of topics that were made anew since they were chosen (rule O7)."""
+        if not (recreated := self._positions.recreated_since(operation.recreations)):
+            return operation.offsets
+        return {tp: offset for tp, offset in operation.offsets.items() if tp.topic not in recreated}
 
     def _refusal(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> KafkaError | None:
         """Why this commit must not be sent now; None if it may."""
@@ -243,6 +258,14 @@ class Commits:
             )
         if not offsets:
             return None
+        if not operation.is_automatic and (
+            of_old := sorted(offsets.keys() - self._of_present_topics(operation).keys())
+        ):
+            return CommitFailedError(
+                f"Commit for {', '.join(map(str, of_old))}: the topic was deleted and made anew since; these offsets "
+                "are of the old one. poll() reads the new one, then commit again",
+                ErrorCode.UNKNOWN_TOPIC_ID,
+            )
         refusal = None if self._is_standalone() else self._refusal_of_subscriber()
         if refusal is None and operation.asked_in != self._standing():
             return CommitFailedError(
@@ -296,7 +319,7 @@ class Commits:
     def accepted(self, sent: Sent) -> None:
         """The coordinator has it."""
         operation = self._asked(sent)
-        self._positions.set_committed(operation.offsets)
+        self._positions.set_committed(self._of_present_topics(operation))
         self._follow(operation)
         self._finish(operation)
 

@@ -56,6 +56,8 @@ class ErrorCode(IntEnum):
     GROUP_MAX_SIZE_REACHED = 81
     FENCED_INSTANCE_ID = 82
     UNSTABLE_OFFSET_COMMIT = 88
+    UNKNOWN_TOPIC_ID = 100
+    INCONSISTENT_TOPIC_ID = 103
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode:
@@ -212,6 +214,9 @@ class FetchRequest(Struct, frozen=True):
     leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
+NO_TOPIC_ID = bytes(16)
+"""Of a topic whose id the broker does not name: one before Kafka 2.8 (Metadata 10, KIP-516) names none."""
+
 # Answers -------------------------------------------------------------------------------------------------------------
 
 
@@ -238,7 +243,7 @@ class TopicMetadata(Struct, frozen=True):
     topic: str
     partitions: tuple[PartitionMetadata, ...]
     error: ErrorCode = ErrorCode.NONE
-    topic_id: bytes = b"\0" * 16
+    topic_id: bytes = NO_TOPIC_ID
     is_internal: bool = False
 
 

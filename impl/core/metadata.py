@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Protocol
+from uuid import UUID
 
 from groupspec.impl.core.context import Context
 from groupspec.impl.core.errors import error_for
 from groupspec.impl.core.events import ANY_NODE
-from groupspec.impl.core.messages import ErrorCode, MetadataRequest, MetadataResponse, TopicMetadata, TopicPartition
+from groupspec.impl.core.messages import (
+    NO_TOPIC_ID,
+    ErrorCode,
+    MetadataRequest,
+    MetadataResponse,
+    TopicMetadata,
+    TopicPartition,
+)
 from groupspec.impl.core.partition_state import LeaderAndEpoch
 from groupspec.impl.core.requests import Requests, Sent
 
@@ -43,13 +51,15 @@ class Metadata:
     def __init__(self, context: Context, requests: Requests) -> None:
         self._context = context
         self._subscription = context.subscription
+        self._positions = context.positions
         self._requests = requests
         self._wanted: set[str] = set()
         self._asked: set[str] = set()  # of the last request: only other topics are asked for before the backoff is over
         self._leaders: dict[str, dict[int, int]] = {}  # of topics that exist: partition -> leading node
         self._epochs: dict[TopicPartition, int] = {}  # the how-manieth leader that is, as far as brokers say
         self._heard_of: dict[TopicPartition, int] = {}  # later ones, of which something else has told
-        self._ids: dict[str, bytes] = {}  # of topics: one that was created anew has another
+        self._ids: dict[str, bytes] = {}  # of topics, as far as brokers name them: one that was made anew has another
+        self._past_ids: set[bytes] = set()  # of topics that are gone
         self._missing: set[str] = set()  # topics that the cluster said it does not have
         self._told: set[str] = set()  # topics of whose refusal the application was told since it last polled
         self._wants_all = False  # a pattern is matched with all topics
@@ -172,14 +182,17 @@ class Metadata:
 
         (As Java's Metadata.updateLatestMetadata.)
         """
+        if topic.topic_id in self._past_ids:  # of a topic that this broker does not know to be gone
+            self._look_again()
+            return
+        if topic.topic_id != NO_TOPIC_ID:
+            self._identify(topic.topic, topic.topic_id)
         before = self._leaders.get(topic.topic, {})
-        anew = topic.topic_id != self._ids.get(topic.topic, topic.topic_id)
-        self._ids[topic.topic] = topic.topic_id
         leaders: dict[int, int] = {}
         for p in topic.partitions:
             place = TopicPartition(topic.topic, p.partition)
             heard_of = self._heard_of.get(place, -1)
-            is_past = not anew and 0 <= p.leader_epoch < max(self._epochs.get(place, -1), heard_of)
+            is_past = 0 <= p.leader_epoch < max(self._epochs.get(place, -1), heard_of)
             if is_past and p.partition in before:
                 leaders[p.partition] = before[p.partition]
                 continue
@@ -187,6 +200,26 @@ class Metadata:
             self._epochs[place] = p.leader_epoch
             self._heard_of.pop(place, None)
         self._leaders[topic.topic] = leaders
+
+    def _identify(self, topic: str, topic_id: bytes) -> None:
+        """The topic of this name has this id: if it had another one, that topic is gone (rule O7, KIP-516)."""
+        before = self._ids.get(topic, topic_id)
+        self._ids[topic] = topic_id
+        if topic_id == before:
+            return
+        self._past_ids.add(before)
+        self._leaders.pop(topic, None)
+        for known in (self._epochs, self._heard_of):
+            for place in [place for place in known if place.topic == topic]:
+                del known[place]
+        if ended := self._positions.topic_recreated(topic):
+            self._context.journal.seldom(
+                __name__,
+                f"Topic {topic} was deleted and made anew (its id was {_shown(before)}, and is {_shown(topic_id)}): "
+                f"what was kept of {', '.join(map(str, ended))} ends, positions as well; reading begins where "
+                "auto_offset_reset says, or at what was committed since",
+                self._context.now_ms,
+            )
 
     def _list(self, response: MetadataResponse) -> None:
         """All topics: those that match a pattern are subscribed to; what is not among them does not exist."""
@@ -244,3 +277,7 @@ class Metadata:
         soon_ms = self._context.now_ms + max(MISSING_TOPIC_RETRY_MS, self._context.config.retry_backoff_ms)
         if deadline_ms is None or deadline_ms > soon_ms:
             self._context.timers.arm("metadata", soon_ms)
+
+
+def _shown(topic_id: bytes) -> str:
+    return str(UUID(bytes=topic_id))

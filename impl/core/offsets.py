@@ -117,11 +117,11 @@ class Offsets:
         if not missing:
             return
         if self._context.config.group_id is not None:
-            chosen = self._positions.resets()
-            committed = {partition: epoch for partition, epoch in missing.items() if partition not in chosen}
+            elsewhere = {*self._positions.resets(), *self._positions.of_recreated_topics()}
+            committed = {partition: epoch for partition, epoch in missing.items() if partition not in elsewhere}
             if committed:
                 self._questions.append(Question(tuple(committed), epochs=committed))
-            missing = {partition: epoch for partition, epoch in missing.items() if partition in chosen}
+            missing = {partition: epoch for partition, epoch in missing.items() if partition in elsewhere}
         self._to_reset.update(missing)
 
     def _is_being_looked_up(self, partition: TopicPartition, epoch: int) -> bool:
@@ -190,9 +190,11 @@ class Offsets:
         missing = sorted(set(self._to_reset) - set(self._positions.resets()))
         if missing and self._may_report and not self._refused:
             self._refused = True
+            recreated = ", ".join(map(str, sorted({*missing} & {*self._positions.of_recreated_topics()})))
+            why = f" (deleted and made anew, so that nothing read before counts: {recreated})" if recreated else ""
             self._context.report(
                 NoOffsetForPartitionError(
-                    f"No committed offset for {', '.join(map(str, missing))}, and auto_offset_reset is "
+                    f"No committed offset for {', '.join(map(str, missing))}{why}, and auto_offset_reset is "
                     "'none': seek(), or choose 'earliest' or 'latest'"
                 )
             )

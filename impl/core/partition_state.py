@@ -55,6 +55,13 @@ class PendingCallback:
     started: bool = False
 
 
+class CommitAsked(NamedTuple):
+    """The application asked for a commit: what was processed then, and how many topics had been made anew."""
+
+    processed: dict[TopicPartition, OffsetAndMetadata]
+    recreations: int
+
+
 @dataclass(slots=True)
 class PartitionState:
     """One assigned partition; who writes which field stands in `positions`."""
@@ -68,6 +75,7 @@ class PartitionState:
     committed: int | None = None
     paused: bool = False
     reset_to: int | None = None  # the timestamp at which to begin, instead of the committed offset (-2 first, -1 end)
+    recreated: bool = False  # its topic: it begins where the reset policy says, instead of at the committed offset
     end_offset: int | None = None  # as the last answer said
     high_watermark: int | None = None
     wanted: bool = False  # the application asked for the position although the assigned callback still runs
@@ -82,8 +90,19 @@ class PartitionState:
         self.epoch = epoch
         self.position = self.safe_position = offset
         self.leader_epoch = self.safe_leader_epoch = leader_epoch
-        self.read_from, self.reset_to = None, reset_to
+        self.read_from, self.reset_to, self.recreated = None, reset_to, False
         self.buffered, self.fetch_in_flight = None, False
+
+    def topic_recreated(self, epoch: int) -> None:
+        """It is of another topic now, of which nothing is known (rule O7).
+
+        What is committed by name may be of either. Who has read of the old topic has owned the partition since, so that
+        it can only be of that one; who has not asks for it once more.
+        """
+        has_read = self.end_offset is not None
+        self.begin_anew(epoch, None, reset_to=self.reset_to)
+        self.recreated = has_read
+        self.committed = self.end_offset = self.high_watermark = None
 
     def lag(self) -> int | None:
         """How many offsets are between position and end; None if one is not known."""
@@ -117,7 +136,9 @@ class Shared:
     next_epoch: int = 1
     quiet_poll_ms: int | None = None
     commit_awaits_poll: bool = False
-    commits_asked: deque[dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=deque)
+    commits_asked: deque[CommitAsked] = field(default_factory=deque)
+    recreations: int = 0  # how often a topic was made anew
+    recreated: dict[str, int] = field(default_factory=dict)  # topic -> the how-manieth of these was its last one
 
     def assigned(self, partition: TopicPartition) -> PartitionState:
         """The partition. IllegalStateError if it is not assigned."""

@@ -12,6 +12,7 @@ Who writes each field of a partition, always under the lock:
     committed, fetch_in_flight     the core; cleared with a new epoch
     buffered, unreadable           put by the core, cleared by the polling thread when the last record is returned
     reset_to                       the polling thread; cleared with the position that follows from it
+    recreated                      the core; cleared in the same way
     end_offset, high_watermark     the core
 
 Check-then-act steps (may these records be returned?) are one method each, so that nothing can change in between.
@@ -26,7 +27,7 @@ from contextlib import AbstractContextManager
 
 from groupspec.impl.core.events import PartitionDescription
 from groupspec.impl.core.messages import OffsetAndMetadata, TopicPartition
-from groupspec.impl.core.partition_state import Buffered, LeaderAndEpoch, Position, Shared
+from groupspec.impl.core.partition_state import Buffered, CommitAsked, LeaderAndEpoch, Position, Shared
 
 
 class Positions:
@@ -183,10 +184,19 @@ class Positions:
         with self._lock:
             self._shared.assigned(partition).wanted = True
 
-    def ask_for_commit(self) -> None:
-        """The application asks the core for a commit: keep what was processed until then (rule M6)."""
+    def recreations(self) -> int:
+        """How often a topic was made anew so far: offsets that were read before another time may be the old one's."""
         with self._lock:
-            self._shared.commits_asked.append(self._to_commit())
+            return self._shared.recreations
+
+    def ask_for_commit(self, recreations: int | None = None) -> None:
+        """The application asks the core for a commit: keep what was processed until then (rule M6).
+
+        `recreations`: when its offsets were chosen, if that is not now.
+        """
+        with self._lock:
+            as_of = self._shared.recreations if recreations is None else recreations
+            self._shared.commits_asked.append(CommitAsked(self._to_commit(), as_of))
 
     def does_commit_await_poll(self) -> bool:
         """Whether the core has to hear of a poll() before that returns more: else a commit would wait for ever."""
@@ -210,6 +220,11 @@ class Positions:
         with self._lock:
             return {tp: p.reset_to for tp, p in self._shared.partitions.items() if p.reset_to is not None}
 
+    def of_recreated_topics(self) -> tuple[TopicPartition, ...]:
+        """Partitions that begin where the reset policy says, whatever is committed: their topics were made anew."""
+        with self._lock:
+            return tuple(tp for tp, p in self._shared.partitions.items() if p.recreated)
+
     def set_position(
         self, partition: TopicPartition, epoch: int, offset: int, committed: bool, leader_epoch: int = -1
     ) -> bool:
@@ -232,6 +247,21 @@ class Positions:
             p.begin_anew(self._shared.new_epoch(), None)
             p.committed = None
             return p.epoch
+
+    def topic_recreated(self, topic: str) -> tuple[TopicPartition, ...]:
+        """Another topic has this name: what is kept of the old one ends (rule O7). Returns the partitions of it."""
+        with self._lock:
+            self._shared.recreations += 1
+            self._shared.recreated[topic] = self._shared.recreations
+            concerned = sorted(tp for tp in self._shared.partitions if tp.topic == topic)
+            for tp in concerned:
+                self._shared.partitions[tp].topic_recreated(self._shared.new_epoch())
+            return tuple(concerned)
+
+    def recreated_since(self, recreations: int) -> set[str]:
+        """The topics that were made anew since there had been so many."""
+        with self._lock:
+            return {topic for topic, at in self._shared.recreated.items() if at > recreations}
 
     def is_current(self, partition: TopicPartition, epoch: int) -> bool:
         """Whether the partition is still assigned and in this epoch."""
@@ -331,10 +361,12 @@ class Positions:
         with self._lock:
             return bool(self._shared.commits_asked)
 
-    def take_commit_asked(self) -> dict[TopicPartition, OffsetAndMetadata]:
+    def take_commit_asked(self) -> CommitAsked:
         """It has come: what an automatic commit covered when it was asked for. Without threads that is now."""
         with self._lock:
-            return self._shared.commits_asked.popleft() if self._shared.commits_asked else self._to_commit()
+            if self._shared.commits_asked:
+                return self._shared.commits_asked.popleft()
+            return CommitAsked(self._to_commit(), self._shared.recreations)
 
     def has_unprocessed(self, partitions: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the last poll() returned records of these partitions, or of any: only the next poll settles them."""

@@ -22,7 +22,8 @@ from groupspec.impl.core.context import Identity
 from groupspec.impl.core.events import CallbackKind, Commit, CompleteFuture, Fetch
 from groupspec.impl.core.fetching import Fetching
 from groupspec.impl.core.membership import Membership
-from groupspec.impl.core.messages import OffsetCommitRequest, TopicPartition
+from groupspec.impl.core.messages import OffsetCommitRequest, TopicMetadata, TopicPartition
+from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.offsets import TIMESTAMPS, Offsets
 from groupspec.impl.core.partition_state import Buffered, PartitionState, Position, Shared
 from groupspec.impl.core.parts import Parts
@@ -53,7 +54,39 @@ instead("M1-any-membership", "M1", Commits._standing, lambda _, self: (False, 0)
     "What has waited until its member had left is sent as nobody, or in the next membership.")
 instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self._to_reset.clear(),
     "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
+instead("O7-name-is-all", "O7", Metadata._identify, lambda _, self, topic, id_: self._ids.update({topic: id_}),
+    "A topic that was made anew is read on where the old one was left.")
+instead("O7-committed-first", "O7", Positions.of_recreated_topics, lambda *_: (),
+    "Who has read of the old topic begins in the new one at what is committed, which may be of the old one.")
+instead("O7-late-commits", "O7", Positions.recreated_since, lambda *_: set(),
+    "A commit that waited while its topic was made anew is sent all the same.")
 # fmt: on
+
+
+@before("O7-old-broker", "O7", Metadata._take)
+def no_id_is_taken_for_one(self: Metadata, topic: TopicMetadata) -> None:
+    """A broker that names no ids is taken for one whose topics were made anew."""
+    self._identify(topic.topic, topic.topic_id)
+
+
+@after("O7-back-and-forth", "O7", Metadata._identify)
+def a_broker_that_is_behind_brings_the_old_topic_back(self: Metadata, topic: str, topic_id: bytes) -> None:
+    """The id of a topic that is gone is taken for the next one's."""
+    self._past_ids.clear()
+
+
+@after("O7-any-topic", "O7", Positions.topic_recreated)
+def all_topics_end_with_one(self: Positions, topic: str) -> None:
+    """Where one topic was made anew all partitions begin anew."""
+    for partition in self._shared.partitions.values():
+        partition.topic_recreated(self._shared.new_epoch())
+
+
+@mutant("O7-batch-in-hand", "O7", PartitionState.topic_recreated)
+def a_batch_in_hand_is_returned_first(original: Method, self: PartitionState, epoch: int) -> None:
+    """What was fetched of a topic that was made anew since is returned all the same, and read on behind it."""
+    if self.buffered is None:
+        original(self, epoch)
 
 
 @mutant("BUG-49", "M1", Commits._identity, scenarios="commit-in-a-callback")
