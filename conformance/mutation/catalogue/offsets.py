@@ -54,7 +54,8 @@ instead("M1-any-membership", "M1", Commits._standing, lambda _, self: (False, 0)
     "What has waited until its member had left is sent as nobody, or in the next membership.")
 instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self._to_reset.clear(),
     "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
-instead("O7-name-is-all", "O7", Metadata._identify, lambda _, self, topic, id_: self._ids.update({topic: id_}),
+instead("O7-name-is-all", "O7", Metadata._identify,
+    lambda _, self, topic, topic_id: self._ids.update({topic: topic_id}),
     "A topic that was made anew is read on where the old one was left.")
 instead("O7-committed-first", "O7", Positions.of_recreated_topics, lambda *_: (),
     "Who has read of the old topic begins in the new one at what is committed, which may be of the old one.")
