@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from groupspec.conformance.commands._common import json_option, say, write_json
+from groupspec.conformance.commands._common import json_option, remark, say, write_json
 from groupspec.conformance.errors import EXIT_OK
 from groupspec.conformance.outputs import writable_folder, write_text
 from groupspec.conformance.reports.matrix_page import matrix_html
@@ -35,6 +35,12 @@ def command(results: Sequence[Path], out: Path) -> int:
     versions = together(results, writable_folder(out))
     page = out / "index.html"
     write_text(page, matrix_html(versions))
+    for column in versions.columns:
+        if column.replaced:
+            remark(
+                f"groupspec: several results have {column.name}, which is one column: {column.replaced} verdicts are "
+                "those of the last; `groupspec compare OLD NEW` tells what changed"
+            )
     turns = [turn for turned in versions.turns.values() for turn in turned]
     say(*(f"{turn.client}: {turn.rule} {turn}" for turn in turns))
     say(f"columns: {len(versions.columns)}, rules: {len(versions.lines)}, page: {page}")

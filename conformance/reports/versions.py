@@ -32,6 +32,13 @@ class Column:
     client: str
     version: str
     rows: dict[tuple[str, str], VerdictRow] = field(default_factory=dict)
+    replaced: int = 0
+    """How many verdicts of an earlier result have been replaced by a later one's."""
+
+    def add(self, rows: dict[tuple[str, str], VerdictRow]) -> None:
+        """One result more."""
+        self.replaced += len(self.rows.keys() & rows.keys())
+        self.rows |= rows
 
     @property
     def name(self) -> str:
@@ -90,7 +97,7 @@ def together(files: Sequence[Path], out: Path) -> Versions:
         for client in read(file, Conform).clients:
             of_client = groups.setdefault(_name(client), {})
             column = of_client.setdefault(client.version, Column(_name(client), client.version))
-            column.rows |= {(row.case, row.rule): _at_home(row, file.parent, out) for row in client.results}
+            column.add({(row.case, row.rule): _at_home(row, file.parent, out) for row in client.results})
     ordered = {name: sorted(groups[name].values(), key=lambda each: _in_order(each.version)) for name in sorted(groups)}
     judged = [
         ClientVerdicts(column.name, column.version, tuple(column.rows.values()))

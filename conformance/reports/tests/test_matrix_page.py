@@ -106,5 +106,16 @@ def test_the_command_writes_the_page_and_tells_the_history(tmp_path: Path, capsy
         {"client": "java", "rule": "J1", "version": "2", "became": "fixed"}
     ]
     assert "fixed in 2" in (out / "index.html").read_text(encoding="utf-8")
+    assert "several results" not in capsys.readouterr().err
     assert main(["matrix", str(tmp_path / "none.json"), "--out", str(out)]) == EXIT_USAGE
     assert main(["matrix", "--out", str(out)]) == EXIT_USAGE
+
+
+def test_two_results_of_one_version_are_one_column_and_the_command_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = saved(tmp_path / "before.json", "1", samples.row("J1", "FAIL"), samples.row("J2", "PASS"))
+    now = saved(tmp_path / "now.json", "1", samples.row("J1", "PASS"))
+    assert main(["matrix", str(before), str(now), "--out", str(tmp_path / "out")]) == EXIT_OK
+    told = capsys.readouterr().err
+    assert "several results have java 1, which is one column: 1 verdicts are those of the last" in told
