@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 EntryKind: TypeAlias = Literal[
@@ -70,8 +71,8 @@ _ROW = 34.0
 _NOTE = 14.0  # what a second line of text adds to a row
 _SILENCE = 30.0
 _SILENCE_FROM_MS = 500.0
-_MIN_LANE = 170.0
-_MAX_LANE = 460.0
+_MIN_GAP = 150.0  # between two lanes; from the outer ones to the borders of the picture it is half as far
+_MAX_GAP = 380.0
 _LABEL = 7.1  # width of a character of a label, in pixels, a little more than most fonts need
 _SMALL = 6.1
 _STYLE = (
@@ -110,9 +111,9 @@ class _Picture:
 
     def __init__(self, lanes: list[str], entries: list[Entry], title: str, has_clock: bool) -> None:
         self.lanes, self.entries, self.title, self.has_clock = lanes, entries, title, has_clock
-        self.lane_width = self._lane_width()
-        self.x = {lane: _GUTTER + self.lane_width * (0.5 + i) for i, lane in enumerate(lanes)}
-        self.right = _GUTTER + self.lane_width * len(lanes)
+        places = accumulate(self._gaps(), initial=_GUTTER + self._border(lanes[0]))
+        self.x = dict(zip(lanes, places, strict=True))
+        self.right = self.x[lanes[-1]] + self._border(lanes[-1])
         self.parts: list[str] = []
 
     def text(self) -> str:
@@ -146,18 +147,33 @@ class _Picture:
     def _clock(self, entry: Entry) -> str:
         return _clock(entry.at_ms) if self.has_clock else f"{entry.at_ms:.0f}"
 
-    def _lane_width(self) -> float:
-        """Wide enough for most labels between neighbours; a long one is cut, and whole in its tooltip."""
+    def _gaps(self) -> list[float]:
+        """Between neighbours: wide enough for most labels there; a long one is cut, and whole in its tooltip.
+
+        Each gap by itself, so that the picture of a run fits a window: between two brokers nothing is written.
+        """
+        gaps = [max(_MIN_GAP, 9.0 * max(len(a), len(b)) + 30.0) for a, b in pairwise(self.lanes)]
         place = {lane: i for i, lane in enumerate(self.lanes)}
-        needed = [9.0 * len(lane) + 30.0 for lane in self.lanes]
         for entry in self.entries:
-            distance = abs(place.get(entry.target, place[entry.source]) - place[entry.source]) or 1
-            needed.append((len(entry.label) * _LABEL + 40.0) / distance)
-            needed.append(min(len(entry.note), 56) * _SMALL / distance + 36.0)
-        return min(max([_MIN_LANE, *needed]), _MAX_LANE)
+            first, last = sorted((place[entry.source], place.get(entry.target, place[entry.source])))
+            needed = max(len(entry.label) * _LABEL + 40.0, min(len(entry.note), 56) * _SMALL + 36.0)
+            for gap in range(first, last):
+                gaps[gap] = max(gaps[gap], needed / (last - first))
+        return [min(gap, _MAX_GAP) for gap in gaps]
+
+    def _border(self, lane: str) -> float:
+        """From an outer lane to the border: half of the widest box on it, within bounds."""
+        boxes = [len(each.label) * _LABEL for each in self.entries if each.source == lane == (each.target or lane)]
+        return min(max([_MIN_GAP, *(box + 36.0 for box in boxes)]), _MAX_GAP) / 2
+
+    def _room(self, lane: str) -> float:
+        """How wide a box may be that stands on a lane: it may cover the lines of others, which go on below it."""
+        return 2 * min(self.x[lane] - _GUTTER, self.right - self.x[lane]) - 16.0
 
     def _lane(self, lane: str, top: float, bottom: float) -> str:
-        x, half = self.x[lane], self.lane_width / 2 - 12.0
+        x = self.x[lane]
+        others = (abs(x - other) for name, other in self.x.items() if name != lane)
+        half = min([*others, 2 * (self.right - x), 2 * (x - _GUTTER)]) / 2 - 12.0
         return (
             f'<line class="l" x1="{x:.1f}" y1="{top + 28:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
             f'<rect class="b" x="{x - half:.1f}" y="{top:.1f}" width="{2 * half:.1f}" height="28" rx="6"/>'
@@ -195,7 +211,7 @@ class _Picture:
 
     def _on_lane(self, line: float, entry: Entry) -> Iterator[str]:
         x, colour = self.x[entry.source], COLOURS[entry.kind]
-        room = self.lane_width - 16.0
+        room = self._room(entry.source)
         label = _cut(entry.label, room - 16.0, _LABEL)
         half = min(len(label) * _LABEL / 2 + 10.0, room / 2)
         radius = 11 if entry.kind == "timer" else 4
@@ -211,7 +227,7 @@ class _Picture:
         colour = COLOURS[entry.kind]
         start = self.x[entry.source]
         arrives = entry.target in self.x
-        end = self.x[entry.target] if arrives else start + self.lane_width * 0.42
+        end = self.x[entry.target] if arrives else start + _MIN_GAP * 0.42
         sign = 1.0 if end > start else -1.0
         dashes = ' stroke-dasharray="6 4"' if entry.kind in ("response", "error") else ""
         yield (
@@ -232,9 +248,10 @@ class _Picture:
         if arrives:
             room, middle, anchor = abs(end - start) - 24.0, (start + end) / 2, "middle"
         else:  # the arrow is short: its label begins with it and may be longer
-            room, middle, anchor = self.lane_width - 20.0, start + 10.0, "start"
+            room, middle, anchor = self.right - start - 20.0, start + 10.0, "start"
         label = _cut(entry.label, room, _LABEL)
-        if room > self.lane_width and entry.kind != "violation":
+        crosses = any(min(start, end) < x < max(start, end) for x in self.x.values())
+        if crosses and entry.kind != "violation":
             yield _background(middle, line - 18, len(label) * _LABEL, 15)
             yield _background(middle, line + 3, min(len(entry.note) * _SMALL, room), 15)
         yield (

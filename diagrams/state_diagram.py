@@ -166,7 +166,7 @@ class _Picture:
             level.attr(rank="same")
             level.node(name, label=label, shape="plain", style="", tooltip=f"where {state} can lead besides")
             for port, rows, _ in cells:
-                level.edge(state, f"{name}:{port}:w", **self._stroke(rows, on_path=False), weight="1")
+                level.edge(f"{state}:e", f"{name}:{port}:w", **self._stroke(rows, on_path=False), weight="1")
 
     # -- edges ---------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -44,18 +45,33 @@ def test_paths_are_made_of_transitions(table: Table) -> None:
     assert set(pairwise(path(*table.key))) <= steps(*table.key)
 
 
+def outlines(table: Table, kind: str) -> Iterator[tuple[str, list[float], list[float]]]:
+    """Each node or edge of a picture, with the x and y of what is drawn: of an edge from its beginning on."""
+    for group in ElementTree.fromstring(picture(table, "svg")).iter(f"{SVG}g"):
+        drawn = next(group.iter(f"{SVG}path"), None)
+        if group.get("class") == kind and drawn is not None:
+            numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", drawn.get("d", ""))]
+            yield group.findtext(f"{SVG}title", ""), numbers[0::2], numbers[1::2]
+
+
+@pytest.mark.parametrize("table", REBALANCES, ids=lambda table: table.label)
+def test_arrows_to_flags_begin_at_the_border_of_their_state(table: Table) -> None:
+    right = {name: max(xs) for name, xs, _ in outlines(table, "node")}
+    flagged = [(name.partition(":")[0], xs) for name, xs, _ in outlines(table, "edge") if "->flags of" in name]
+    assert flagged
+    for state, xs in flagged:
+        assert xs[0] == pytest.approx(right[state], abs=3), f"inside {state}"
+        assert xs[-1] - xs[0] > 10, "an arrow has a line"
+
+
 @pytest.mark.parametrize("table", REBALANCES, ids=lambda table: table.label)
 def test_the_states_of_the_path_stand_in_one_line_in_its_order(table: Table) -> None:
-    root = ElementTree.fromstring(picture(table, "svg"))
     line = list(dict.fromkeys(path(*table.key)))
-    places: dict[str, tuple[float, float]] = {}
-    for group in root.iter(f"{SVG}g"):
-        name = group.findtext(f"{SVG}title", "")
-        outline = next(group.iter(f"{SVG}path"), None)
-        if group.get("class") == "node" and name in line and outline is not None:
-            numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", outline.get("d", ""))]
-            xs, ys = numbers[0::2], numbers[1::2]
-            places[name] = ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
+    places = {
+        name: ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
+        for name, xs, ys in outlines(table, "node")
+        if name in line
+    }
     middles = [places[state][0] for state in line]
     assert max(middles) - min(middles) <= 2.0, f"the line bends: {places}"
     heights = [places[state][1] for state in line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
 
@@ -70,3 +71,23 @@ def test_an_unknown_lane_is_named() -> None:
 
 def test_no_entries_say_so() -> None:
     assert "nothing happened" in _texts(sequence_svg(LANES, [], "empty"))
+
+
+def test_lanes_are_as_far_apart_as_what_is_written_between_them_and_boxes_stay_in_the_picture() -> None:
+    """Four lanes once were 1,952 pixels, of which a window showed two thirds."""
+    lanes = (*LANES, "node 2")
+    entries = [
+        Entry(0.0, "node 2", "", "the next Heartbeat is answered UNKNOWN_MEMBER_ID, and so on", "note"),
+        Entry(1.0, "client", "application", "partitions_assigned: orders-0, orders-1, orders-2, orders-3", "callback"),
+        Entry(2.0, "client", "node 1", "OffsetFetch", "request", "x" * 200),
+    ]
+    root = ElementTree.fromstring(sequence_svg(lanes, entries, "apart"))
+    lines = [float(line.get("x1", "")) for line in root.iter("{http://www.w3.org/2000/svg}line")][: len(lanes)]
+    gaps = [right - left for left, right in pairwise(lines)]
+    assert (gaps[0] > 300, gaps[1] > 300, gaps[2] < 200) == (True, True, True)
+    width = float(root.get("width", ""))
+    assert width < 1_300
+    boxes = [
+        (float(box.get("x", 0)), float(box.get("width", ""))) for box in root.iter("{http://www.w3.org/2000/svg}rect")
+    ]
+    assert all(x >= 0 and x + wide <= width for x, wide in boxes)
