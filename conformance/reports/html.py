@@ -95,6 +95,7 @@ def report_html(results: Results) -> str:
             runs=runs(lines, partial(_evidence, results.runs_folder)),
             position=partial(_position, results.runs_folder),
             reproduction=partial(_reproduction, results),
+            beside=partial(_beside, results),
             pictures=machine_pictures(results.generated),
             traces=by_kind(results.trace_check) if results.trace_check else {},
             css=Markup(template_text("base.css", "report.css")),
@@ -140,10 +141,15 @@ def _position(folder: Path, row: VerdictRow) -> Position | None:
 
 def _reproduction(results: Results, row: VerdictRow) -> str:
     """The address, from the page, of what runs a FAIL again without the kit; "" if that was not written."""
-    place = results.runs_folder / row.folder / REPRODUCTION
-    if row.verdict != Verdict.FAIL.value or not row.folder or results.page_folder is None or not place.is_dir():
+    return _beside(results, row, REPRODUCTION) if row.verdict == Verdict.FAIL.value else ""
+
+
+def _beside(results: Results, row: VerdictRow, name: str) -> str:
+    """The address, from the page, of what a run left; "" if the page has no place, or it was not written."""
+    place = results.runs_folder / row.folder / name
+    if not row.folder or results.page_folder is None or not place.exists():
         return ""
-    return f"{quote(Path(os.path.relpath(place, results.page_folder)).as_posix())}/"
+    return quote(Path(os.path.relpath(place, results.page_folder)).as_posix()) + ("/" if place.is_dir() else "")
 
 
 def _environment() -> Environment:

@@ -39,6 +39,10 @@ SYMBOLS: Final[Mapping[str, str]] = {
 }
 
 
+SHOWN_CASES: Final = 3
+"""Of a finding: as many of its cases have their picture and log in the page, the others links to the files."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One rule and one client: the worst verdict, in `count` of the `total` cases that it was judged in.
@@ -63,6 +67,11 @@ class Cell:
     def told(self) -> tuple[VerdictRow, ...]:
         """The rows that have the cell's verdict."""
         return tuple(row for row in self.rows if row.verdict == self.verdict)
+
+    @property
+    def surest_first(self) -> tuple[VerdictRow, ...]:
+        """The same, those first that are no symptom of another finding's, and of them the surest."""
+        return tuple(sorted(self.told, key=lambda row: (bool(row.symptom_of), row.flaps)))
 
     @property
     def others(self) -> dict[str, list[VerdictRow]]:
@@ -114,8 +123,8 @@ class Finding:
 
     @property
     def own(self) -> tuple[VerdictRow, ...]:
-        """The rows to tell: first those that are no symptom of another finding's, and the surest."""
-        return tuple(sorted(self.cell.told, key=lambda row: (bool(row.symptom_of), row.flaps)))
+        """The rows to tell."""
+        return self.cell.surest_first
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -243,14 +252,15 @@ def client_totals(client: ClientVerdicts) -> dict[str, int]:
 
 
 def runs(lines: Sequence[MatrixLine], load: Callable[[VerdictRow], tuple[str, str] | None]) -> dict[str, JudgedRun]:
-    """The evidence behind all findings, by folder; several rules broken in one run share it.
+    """The evidence behind all findings, by folder: of each cell the first cases; rules broken in one run share it.
 
     Args:
         lines: The matrix.
         load: Gives a row's sequence diagram and log, or None when the run left nothing behind.
     """
     found: dict[str, JudgedRun] = {}
-    told = [(each, row) for line in lines for each in line.cells if each and each.opens for row in each.told]
+    cells = [each for line in lines for each in line.cells if each and each.opens]
+    told = [(each, row) for each in cells for row in each.surest_first[:SHOWN_CASES]]
     for each, row in told:
         if row.folder and row.folder not in found and (evidence := load(row)):
             found[row.folder] = JudgedRun(row.folder, each.client, row.case, *evidence)

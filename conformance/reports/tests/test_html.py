@@ -350,3 +350,21 @@ def luminance(colour: str) -> float:
     parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_finding_of_many_cases_shows_three_of_them_and_links_the_others(tmp_path: Path) -> None:
+    """A full report once had 15 MB of pictures in its page."""
+    rows = []
+    for number in range(5):
+        row = msgspec.structs.replace(samples.row("J1", "FAIL"), variant=str(number), folder=f"acme/{number}")
+        (tmp_path / row.folder).mkdir(parents=True)
+        (tmp_path / row.folder / "sequence.svg").write_text("<svg><text>drawn</text></svg>")
+        (tmp_path / row.folder / "wire.txt").write_text("JoinGroup")
+        rows.append(row)
+    (tmp_path / "conform.json").write_bytes(
+        msgspec.json.encode(Conform((ClientVerdicts("acme", "1", tuple(rows)),), 0.0))
+    )
+    page = Page(conform_page(tmp_path))
+    assert [name for name in page.ids if name.startswith("run-acme")] == ["run-acme-0", "run-acme-1", "run-acme-2"]
+    linked = [link for link in page.links if link.endswith(("sequence.svg", "wire.txt"))]
+    assert linked == [f"acme/{number}/{file}" for number in (3, 4) for file in ("sequence.svg", "wire.txt")]
