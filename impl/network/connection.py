@@ -162,8 +162,7 @@ class Connection:
             if expected.request is None:
                 raise
             correlation_id = problem.correlation_id
-            code = ErrorCode.UNKNOWN_SERVER_ERROR if problem.code is None else ErrorCode(problem.code)
-            response = answer_with_error(expected.request.request, code)
+            response = answer_with_error(expected.request.request, ErrorCode(problem.code))
         if correlation_id != expected.correlation_id:
             raise MalformedMessage(
                 f"an answer with correlation id {correlation_id}; the next one here is {expected.correlation_id}"

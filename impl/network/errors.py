@@ -40,9 +40,8 @@ class MalformedMessage(CodecError):
 class UnknownErrorCode(MalformedMessage):
     """An answer with an error code that no version of the protocol has. Its header was fine."""
 
-    def __init__(self, api: str, correlation_id: int, code: int | None) -> None:
-        what = "an unknown error code" if code is None else f"error code {code}, which is unknown"
-        super().__init__(f"{api}: the answer to request {correlation_id} has {what}")
+    def __init__(self, api: str, correlation_id: int, code: int) -> None:
+        super().__init__(f"{api}: the answer to request {correlation_id} has error code {code}, which is unknown")
         self.correlation_id = correlation_id
         self.code = code
 

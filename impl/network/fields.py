@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from types import UnionType
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -149,7 +148,7 @@ def duration(name: str, otherwise: str) -> Field:
     """A time, of which the attribute has the milliseconds; in versions without it that of the field `otherwise`."""
 
     def read(struct: Struct, context: Context) -> object:
-        return round(struct.get(name if name in struct else otherwise) / timedelta(milliseconds=1))
+        return struct.get(name if name in struct else otherwise)
 
     return Field(name, f"{name}_ms", read)
 

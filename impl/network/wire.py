@@ -1,4 +1,4 @@
-"""The only door to kio, which knows every message of the protocol in every version, one class each.
+"""The door to kio, which knows every message of the protocol in every version, one class each.
 
 Here such a class becomes something that no longer depends on the version. Writing: plain dicts with every field that
 any version has, from which `encode` picks those of the version at hand. Reading: a `Struct`, whose fields are asked for
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import re
 import struct
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -17,10 +16,11 @@ from functools import cache
 from typing import Any, get_args, get_origin
 
 from kio import index
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_writer
 from kio.serial.errors import SerialError
 
 from groupspec.impl.network.errors import MalformedMessage, UnencodableMessage
+from groupspec.impl.network.reading import Cursor, ErrorCodeNotListed, Unreadable, reader_of
 
 Fields = Mapping[str, object]
 """Field names (kio's) and values: numbers, strings, bytes, milliseconds for durations, error codes, lists of Fields."""
@@ -33,7 +33,6 @@ load_response_schema = cache(index.load_response_schema)
 
 Plan = tuple[tuple[str, Callable[[Any], object], bool], ...]
 _PLANS: dict[EntityType, Plan] = {}
-_NOT_IN_ENUM = re.compile(r"(-?\d+) is not a valid ErrorCode")
 
 
 LACKING = object()
@@ -43,16 +42,16 @@ LACKING = object()
 class Struct:
     """A struct that was read. What it lacks is looked for in the struct `around` it, if that is given."""
 
-    def __init__(self, entity: object, around: Struct | None = None) -> None:
-        self._entity = entity
+    def __init__(self, fields: Fields, around: Struct | None = None) -> None:
+        self._fields = fields
         self._around = around
 
     def __contains__(self, field: str) -> bool:
         return self.get(field, LACKING) is not LACKING
 
     def get(self, field: str, default: object = None) -> Any:
-        """The field's value, as kio has it; the default if the version has no such field."""
-        value = getattr(self._entity, field, LACKING)
+        """The field's value; the default if the version has no such field."""
+        value = self._fields.get(field, LACKING)
         if value is LACKING:
             return default if self._around is None else self._around.get(field, default)
         return value
@@ -90,18 +89,18 @@ def decode_request(api_key: int, version: int, data: bytes) -> Struct:
     """
     payload = load_request_schema(api_key, version)
     _, start = _decode(payload.__header_schema__, data, 0)
-    return _decode(payload, data, start)[0]
+    return Struct(_decode(payload, data, start)[0])
 
 
 def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int, int]:
     """The correlation id of an answer, and where its body begins. Raises MalformedMessage."""
     header, end = _decode(load_response_schema(api_key, version).__header_schema__, data, 0)
-    return header.get("correlation_id"), end
+    return int(str(header["correlation_id"])), end
 
 
 def decode_response_body(api_key: int, version: int, data: bytes, start: int) -> Struct:
     """The body of an answer, which must end where the bytes end. Raises MalformedMessage."""
-    return _decode_to_end(load_response_schema(api_key, version), data, start)
+    return Struct(_decode_to_end(load_response_schema(api_key, version), data, start))
 
 
 def change_response(api_key: int, version: int, data: bytes, change: Callable[[Struct], Fields]) -> bytes:
@@ -112,15 +111,15 @@ def change_response(api_key: int, version: int, data: bytes, change: Callable[[S
     """
     payload = load_response_schema(api_key, version)
     _, start = _decode(payload.__header_schema__, data, 0)
-    entity = _decode_to_end(payload, data, start)._entity
-    changed = _changed(entity, change)
-    return data if changed is entity else data[:start] + _encoded(payload, changed)
+    fields = _decode_to_end(payload, data, start)
+    changed = _changed(fields, change)
+    return data if changed is fields else data[:start] + _encode(payload, changed)
 
 
 class ErrorCodeNotKnown(MalformedMessage):
-    """kio met an error code that is not in its list; `code` is None if its message does not say which."""
+    """An error code that is not in Kafka's list."""
 
-    def __init__(self, code: int | None) -> None:
+    def __init__(self, code: int) -> None:
         super().__init__(f"error code {code} is unknown")
         self.code = code
 
@@ -129,33 +128,24 @@ class ErrorCodeNotKnown(MalformedMessage):
 
 
 def _encode(entity_type: EntityType, body: Fields) -> bytes:
-    try:
-        return _encoded(entity_type, _build(entity_type, body))
-    except (ValueError, TypeError, OverflowError, AttributeError) as problem:
-        name, version = entity_type.__name__, entity_type.__version__
-        raise UnencodableMessage(f"{name} version {version} can't hold {dict(body)!r}: {problem}") from problem
-
-
-def _encoded(entity_type: EntityType, entity: object) -> bytes:
     buffer = io.BytesIO()
     try:
-        entity_writer(entity_type)(buffer, entity)
+        entity_writer(entity_type)(buffer, _build(entity_type, body))
     except (SerialError, ValueError, TypeError, OverflowError, struct.error, AttributeError) as problem:
         name, version = entity_type.__name__, entity_type.__version__
-        raise UnencodableMessage(f"{name} version {version} can't hold {entity!r}: {problem}") from problem
+        raise UnencodableMessage(f"{name} version {version} can't hold {dict(body)!r}: {problem}") from problem
     return buffer.getvalue()
 
 
-def _changed(entity: Any, change: Callable[[Struct], Fields]) -> Any:
-    """The entity itself if nothing in it changes."""
-    fields = dict(change(Struct(entity)))
-    for field in dataclasses.fields(entity):
-        value = getattr(entity, field.name)
-        if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+def _changed(fields: Fields, change: Callable[[Struct], Fields]) -> Fields:
+    """The same object if nothing in it changes."""
+    changes = dict(change(Struct(fields)))
+    for name, value in fields.items():
+        if isinstance(value, tuple) and value and isinstance(value[0], Mapping):
             inside = tuple(_changed(each, change) for each in value)
             if any(new is not old for new, old in zip(inside, value, strict=True)):
-                fields[field.name] = inside
-    return dataclasses.replace(entity, **fields) if fields else entity
+                changes[name] = inside
+    return {**fields, **changes} if changes else fields
 
 
 def _build(entity_type: EntityType, body: Fields) -> object:
@@ -196,22 +186,20 @@ def _converter(field_type: object) -> Callable[[Any], object]:
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
-def _decode(entity_type: EntityType, data: bytes, start: int) -> tuple[Struct, int]:
+def _decode(entity_type: EntityType, data: bytes, start: int) -> tuple[Fields, int]:
+    cursor = Cursor(data, start)
     try:
-        entity, size = entity_reader(entity_type)(data, start)
-    except (SerialError, ValueError, TypeError, OverflowError, MemoryError, KeyError) as problem:
-        # KeyError: a tagged field that kio has no name for. KIP-482 wants such fields skipped; kio can't.
-        unknown = _NOT_IN_ENUM.search(str(problem))
-        if unknown or "ErrorCode" in str(problem):
-            raise ErrorCodeNotKnown(int(unknown[1]) if unknown else None) from problem
+        return reader_of(entity_type)(cursor), cursor.at
+    except ErrorCodeNotListed as problem:
+        raise ErrorCodeNotKnown(problem.code) from problem
+    except (Unreadable, ValueError, IndexError, struct.error) as problem:
         what = f"{entity_type.__name__} version {entity_type.__version__}, {len(data)} bytes"
-        raise MalformedMessage(f"{what}: {type(problem).__name__} {problem}".rstrip()) from problem
-    return Struct(entity), start + size
+        raise MalformedMessage(f"{what}: {problem}") from problem
 
 
-def _decode_to_end(entity_type: EntityType, data: bytes, start: int) -> Struct:
-    node, end = _decode(entity_type, data, start)
+def _decode_to_end(entity_type: EntityType, data: bytes, start: int) -> Fields:
+    fields, end = _decode(entity_type, data, start)
     if end != len(data):
         name, version = entity_type.__name__, entity_type.__version__
         raise MalformedMessage(f"{name} version {version} ends at byte {end}, but {len(data)} bytes came")
-    return node
+    return fields

@@ -267,8 +267,18 @@ def test_a_client_that_does_nothing_fails_the_rule_that_waited_for_it(monkeypatc
         "(10).to_bytes(4, 'big') + (999).to_bytes(2, 'big') + bytes(8)",
         "(100).to_bytes(4, 'big') + b'half'",
         "(-1).to_bytes(4, 'big', signed=True)",
+        "b'\\0\\0\\0\\x11' + bytes.fromhex('000300090000000200016d00ffffffff0f')",
+        "b'\\0\\0\\0\\x16' + bytes.fromhex('000800080000000200016d000267ffffffff026d0000')",
     ],
-    ids=["not-kafka", "2-GB-prefix", "unknown-api", "half-a-frame", "negative-length"],
+    ids=[
+        "not-kafka",
+        "2-GB-prefix",
+        "unknown-api",
+        "half-a-frame",
+        "negative-length",
+        "four-thousand-million-topics",
+        "null-where-none-may-be",
+    ],
 )
 def test_garbage_on_the_wire_ends_in_a_verdict(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fake.wait_in_vain(monkeypatch, 700)
@@ -278,3 +288,4 @@ def test_garbage_on_the_wire_ends_in_a_verdict(data: str, monkeypatch: pytest.Mo
     result = run(fake.python(fake.GREETING + ON_CONFIGURE.format(act=act)))
     assert result.judgements["J2"].verdict is Verdict.FAIL
     assert [entry.kind for entry in result.entries if entry.kind == "garbage"] == ["garbage"]
+    assert result.judgements["W1"].verdict is (Verdict.UNTESTABLE if half else Verdict.FAIL)
