@@ -49,7 +49,7 @@ CLAIMS = (b"\xff\xff\xff\xff\x0f", b"\x7f\xff\xff\xff", b"\x7f\xff", b"\xff" * 1
         ("000800080000000200016d000267ffffffff026d0000", "topics is null, and must not be"),
     ],
 )
-def test_W1_a_frame_that_contradicts_its_message_is_refused(frame: str, why: str) -> None:
+def test_a_frame_that_contradicts_its_message_is_refused(frame: str, why: str) -> None:
     with pytest.raises(MalformedMessage, match=why):
         decode_request(bytes.fromhex(frame))
 
