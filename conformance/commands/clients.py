@@ -11,7 +11,7 @@ from rich.table import Table
 
 from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, write_json
 from groupspec.conformance.errors import UsageProblem
-from groupspec.conformance.wire.client_builds import BUILDS
+from groupspec.conformance.wire.client_builds import BUILDS, build_of
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON, no_such_client
 
 WITH_PIP = "pip install '.[clients]'"
@@ -41,17 +41,20 @@ def list_clients() -> None:
 def install(names: Sequence[str]) -> None:
     """Build a client's harness into the user's cache; what is there already is kept.
 
-    Example: groupspec clients install java kgo java@3.9.1
+    NAME@VERSION is any version that the client's own tool finds (Maven, pip, npm, Go, Cargo) and that the harness
+    compiles with; kafkajs@2.1 is the last 2.1, in Go, Node and Rust.
+
+    Example: groupspec clients install java kgo java@3.9.1 kgo@1.18.1
 
     Exit code 0 when all are installed, 2 when a tool or the network is missing, or a build fails.
     """
-    if unknown := [name for name in names if name not in BUILT_IN]:
+    if unknown := [name for name in names if name not in BUILT_IN and build_of(name) is None]:
         raise no_such_client(unknown[0], advice="`groupspec clients list` says what each takes")
     for name in dict.fromkeys(names):
-        if name in BUILDS:
+        if (build := build_of(name)) is not None:
             with Steps(f"building the harness of {name}"):
-                folder = BUILDS[name].install()
-            remark(f"{name} {BUILDS[name].version}: {folder}")
+                folder = build.install()
+            remark(f"{name} {build.version}: {folder}")
         elif not IN_PYTHON[name].installed:
             raise UsageProblem(f"{name} is a package of Python", next_step=WITH_PIP)
     _tell()

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +48,7 @@ class Build(Record, frozen=True):
         folder: Where the sources are, below `harnesses`.
         sources: The files there that the build reads.
         command: The tool, found on the PATH, and its arguments; `{version}` and `{python}` stand for what they say.
+        takes_version: What makes the sources ask for another version than theirs, before `command`; () if that does.
         environment: What it needs besides.
         remedy: How to get the tool.
         harness: What the kit starts when it is built.
@@ -61,6 +62,7 @@ class Build(Record, frozen=True):
     command: tuple[str, ...]
     remedy: str
     harness: str
+    takes_version: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     folder: str = ""
     sources: tuple[str, ...] = ()
@@ -77,7 +79,8 @@ class Registered(Record, frozen=True):
         package: Of a client in Python: the package that it is imported as.
         distribution: What pip calls it, if not by the client's name.
         build: Of any other client: how its harness is built.
-        other_versions: Versions that the same harness drives as well; each is a client called `<name>@<version>`.
+        other_versions: Versions that the same harness drives as well, and that are tried; each is a client called
+            `<name>@<version>`.
     """
 
     name: str
@@ -99,8 +102,8 @@ REGISTRY: Final = read_entries(Path(__file__).with_name("clients.toml"), Registe
 class ClientBuild:
     """A client whose harness has to be built, as `clients.toml` has it."""
 
-    def __init__(self, name: str, how: Build) -> None:
-        self.name, self.version, self.needs = name, how.version, how.needs
+    def __init__(self, name: str, how: Build, version: str = "") -> None:
+        self.name, self.version, self.needs = name, version or how.version, how.needs
         self._how = how
 
     @property
@@ -110,7 +113,7 @@ class ClientBuild:
     @property
     def folder(self) -> Path:
         """Where it is built to."""
-        digest = hashlib.sha256(repr(self._how).encode())
+        digest = hashlib.sha256(repr((self.version, self._how)).encode())
         for name in self._how.sources:
             digest.update(name.encode() + b"\0" + (self._sources / name).read_bytes())
         return cache_folder() / "clients" / f"{self.name}-{digest.hexdigest()[:12]}"
@@ -164,10 +167,12 @@ class ClientBuild:
 
     def _build(self, folder: Path) -> None:
         """Build in `folder`, which holds a copy of the sources, and leave there what running takes."""
-        tool, *arguments = (part.format(version=self.version, python=sys.executable) for part in self._how.command)
-        self._run([self._tool(tool), *arguments], folder)
+        other = self._how.takes_version if self.version != self._how.version else ()
+        for words in filter(None, (other, self._how.command)):
+            tool, *arguments = (part.format(version=self.version, python=sys.executable) for part in words)
+            self._run([self._tool(tool), *arguments], folder)
         if not (folder / self._how.harness).exists():
-            raise self._not_built(f"{tool} made no {self._how.harness}")
+            raise self._not_built(f"{self._how.command[0]} made no {self._how.harness}")
         for name in self._how.leftovers:
             shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -303,19 +308,35 @@ def _what_went_wrong(output: str) -> str:
     return " / ".join(errors[:MOST_LINES] or lines[-MOST_LINES:])[:900]
 
 
-def _builds(entry: Registered) -> Iterator[ClientBuild]:
-    if entry.build is not None:
-        kind = Java if entry.build.folder == "java" else ClientBuild
-        yield kind(entry.name, entry.build)
-        for version in entry.other_versions:
-            yield kind(f"{entry.name}@{version}", msgspec.structs.replace(entry.build, version=version))
-    else:
-        for version in entry.other_versions:
-            yield OtherInPython(entry, version)
+def _build(entry: Registered, version: str = "") -> ClientBuild:
+    """How one version is built; "": of a client that is not in Python, the one that its build file pins."""
+    if entry.build is None:
+        return OtherInPython(entry, version)
+    kind = Java if entry.build.folder == "java" else ClientBuild
+    return kind(f"{entry.name}@{version}" if version else entry.name, entry.build, version)
 
 
-BUILDS: Final = {build.name: build for entry in REGISTRY.values() for build in _builds(entry)}
-"""By the client's name."""
+BUILDS: Final = {
+    build.name: build
+    for entry in REGISTRY.values()
+    for build in (_build(entry, version) for version in ([""] if entry.build else []) + [*entry.other_versions])
+}
+"""By the client's name: those that are tried."""
+OF_OURS: Final = ("reference", "reference-heartbeat")
+_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
+
+
+def build_of(name: str) -> ClientBuild | None:
+    """How a client is built that is in no extra of ours; None if it needs no building, or nobody knows it.
+
+    `NAME@VERSION` is any version for which the client's own tool finds a package: whether the harness compiles with it
+    and drives it is tried by building it, and by `groupspec harness check`.
+    """
+    client, _, version = name.partition("@")
+    entry = REGISTRY.get(client)
+    if name in BUILDS or entry is None or client in OF_OURS or not _VERSION.fullmatch(version):
+        return BUILDS.get(name)
+    return _build(entry, version)
 
 
 def _one_run(command: Sequence[str]) -> None:

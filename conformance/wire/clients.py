@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
-from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered
+from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered, build_of
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def find_client(argument: str) -> Client:
     """
     if argument.startswith("cmd:"):
         return _by_command(argument)
-    if argument in BUILDS:
-        return Client(argument, BUILDS[argument].command())
+    if (build := build_of(argument)) is not None:
+        return Client(argument, build.command())
     client = IN_PYTHON.get(argument)
     if client is None:
         page = "`groupspec init` writes a harness for another"
@@ -80,7 +80,11 @@ def no_such_client(name: str, besides: str = "", advice: str = "") -> UsageProbl
     """The message for a client without a harness of ours; `besides`: what else was allowed."""
     client = name.partition("@")[0]
     versions = [f"{each} ({BUILDS[each].version})" for each in BUILDS if each.partition("@")[0] == client]
-    meant = f"of {client} there is {', '.join(versions)}" if versions else did_you_mean(name, BUILT_IN)
+    meant = (
+        f"of {client} there is {', '.join(versions)}, and any other as {client}@VERSION"
+        if versions
+        else did_you_mean(name, BUILT_IN)
+    )
     allowed = [*BUILT_IN, *filter(None, [besides])]
     return UsageProblem(
         f"there is no client {name!r}", allowed=allowed, next_step="; ".join(filter(None, [meant, advice]))

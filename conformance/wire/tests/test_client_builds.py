@@ -14,7 +14,7 @@ from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import PLAIN, Case
-from groupspec.conformance.wire.client_builds import BUILDS, SOURCES
+from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, SOURCES, build_of
 from groupspec.conformance.wire.clients import find_client
 from groupspec.conformance.wire.scenarios import SCENARIOS
 from groupspec.conformance.wire.tests.building import BUILT_FIRST
@@ -74,7 +74,9 @@ def test_a_missing_tool_is_named_and_how_to_get_it(
     ("name", "meant"),
     [
         ("acme", "`groupspec clients list`"),
-        ("java@0.8", "of java there is java (4.3.1), java@3.9.1 (3.9.1)"),
+        ("java@latest", "of java there is java (4.3.1), java@3.9.1 (3.9.1), and any other as java@VERSION"),
+        ("sarama@1; touch x", "of sarama there is sarama (1.61.1)"),
+        ("reference@0.0.1", "groupspec"),
         ("kg", "did you mean 'kgo'?"),
     ],
 )
@@ -169,6 +171,26 @@ def test_another_version_is_another_client_of_the_same_harness() -> None:
     one, other = BUILDS["java"], BUILDS["java@3.9.1"]
     assert (one.version, other.version) == ("4.3.1", "3.9.1")
     assert one.folder != other.folder
+
+
+def test_any_version_that_the_tool_finds_is_built_after_the_sources_ask_for_it(empty: Path, tmp_path: Path) -> None:
+    tool(empty, "go", f'#!/bin/sh\necho "$*" >> {tmp_path / "log"}\n> harness\n')
+    build = build_of("sarama@1.47")
+    assert build is not None
+    build.install()
+    assert (tmp_path / "log").read_text(encoding="utf-8").splitlines() == [
+        "get github.com/IBM/sarama@v1.47",
+        "build -trimpath -o harness ./sarama",
+    ]
+    assert find_client("sarama@1.47").command == (str(build.folder / "harness"),)
+    assert build.folder != BUILDS["sarama"].folder
+
+
+@pytest.mark.parametrize("name", [name for name, each in BUILDS.items() if "@" not in name])
+def test_each_client_knows_how_its_sources_take_another_version(name: str) -> None:
+    how = REGISTRY[name].build
+    assert how is not None
+    assert any("{version}" in part for part in (*how.takes_version, *how.command))
 
 
 ALONE = "kafka-go"
