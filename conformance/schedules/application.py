@@ -271,13 +271,16 @@ class Application:
                 self._outcomes.raises(error)
 
     def _call(self, consumer: Consumer, name: str, partitions: list[TopicPartition] | None = None) -> None:
-        if name.startswith(("poll", "work")):
-            self._spend_time(consumer, name)
-        else:
-            with self._outcomes.of(name, self._requests):
-                self._ask(consumer, name, sorted(self.ledger.owned) if partitions is None else partitions)
-        lost = self.ledger.owned - consumer.assignment()
-        assert not lost or self._scenario.is_closed_by_others, f"after {name} {lost} are gone without a callback (C1)"
+        try:
+            if name.startswith(("poll", "work")):
+                self._spend_time(consumer, name)
+            else:
+                with self._outcomes.of(name, self._requests):
+                    self._ask(consumer, name, sorted(self.ledger.owned) if partitions is None else partitions)
+        finally:
+            if not self._scenario.is_closed_by_others:
+                lost = self.ledger.owned - consumer.assignment()
+                assert not lost, f"after {name} {lost} are gone without a callback (C1)"
 
     def _spend_time(self, consumer: Consumer, name: str) -> None:
         match name:

@@ -76,7 +76,8 @@ class RacingTransport(MemoryTransport):
             assert not self.closed, "the network is asked for answers after it was closed (rule L4)"
             self._requests.turned(self._runtime.now_ms())
         answers = super().poll(timeout_ms)
-        self._requests.answered(answers, self._runtime.now_ms())
+        with self._told:
+            self._requests.answered(answers, self._runtime.now_ms())
         return answers
 
     def send(self, request: SendRequest, now_ms: int) -> None:

@@ -115,15 +115,16 @@ class Outcomes:
         began_ms = self._runtime.now_ms()
         try:
             yield
-            took_ms = self._runtime.now_ms() - began_ms
-            waits = call in WAITS_FOR_ANSWERS or races
-            assert waits or not took_ms, f"{call} takes {took_ms} ms, and has nothing to wait for (rule P4)"
         except KafkaError as error:
             chooses = self._scenario.reset == "none" and isinstance(error, NoOffsetForPartitionError)
             leaves = requests.leaving and isinstance(error, KafkaTimeoutError)  # an unsubscribe() that goes on
             if not (isinstance(error, MAY_RAISE[call]) or chooses or leaves or self._is_told(error, requests)):
                 raise AssertionError(f"{call} raises {error!r} (rule T2)") from error
             raise
+        finally:
+            took_ms = self._runtime.now_ms() - began_ms
+            waits = call in WAITS_FOR_ANSWERS or races
+            assert waits or not took_ms, f"{call} takes {took_ms} ms, and has nothing to wait for (rule P4)"
 
     def expect_of_poll(self, error: KafkaError, idle: bool, requests: Requests) -> None:
         """Whatever the group answers here is for the consumer to get over, refusals apart."""

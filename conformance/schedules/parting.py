@@ -112,9 +112,15 @@ class Parting:
         commits = self._may_commit()
         self._requests.ends_with_commit, self._requests.closes_ms = self._has_to_commit(), began_ms
         self._group.closes()
-        with self._questions.limited("close()", limit_ms), self._leaving("close()"):
-            endings[ending]()
-        self._expect_nothing_waited_for(began_ms, self._questions.in_callbacks_ms - in_callbacks_ms, commits)
+        try:
+            with self._questions.limited("close()", limit_ms), self._leaving("close()"):
+                endings[ending]()
+        finally:  # whatever it raises comes when all is done
+            self._expect_nothing_waited_for(began_ms, self._questions.in_callbacks_ms - in_callbacks_ms, commits)
+            self._expect_committed(wanted, joins)
+
+    def _expect_committed(self, wanted: dict[TopicPartition, int], joins: int) -> None:
+        """Of a close() that began after so many JoinGroups."""
         for partition, offset in wanted.items():
             found = self._group.committed.get(partition)
             kept = self._requests.rounds.joins > joins  # in a round nothing can be committed (rule M7)
@@ -175,8 +181,12 @@ class Parting:
     def _leaving(self, call: str) -> Iterator[None]:
         """A call that ends the membership: of who is no static member, where it is known whom to tell."""
         name, known, began_ms = self._requests.named, self._requests.finding.knows, self._runtime.now_ms()
-        yield
         scenario = self._scenario
         kept = bool(scenario.breaks) or scenario.static or scenario.timers_race or scenario.is_closed_by_others
-        kept |= not (known and self._requests.finding.knows) or self._requests.disowned_ms >= began_ms
-        assert kept or not name or self._requests.named != name, f"{call} has not taken {name} out of the group (L1)"
+        try:
+            yield
+        finally:  # also if it raises what a callback has raised, or poll() would have
+            kept |= not (known and self._requests.finding.knows) or self._requests.disowned_ms >= began_ms
+            assert kept or not name or self._requests.named != name, (
+                f"{call} has not taken {name} out of the group (L1)"
+            )

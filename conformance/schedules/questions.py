@@ -9,7 +9,7 @@ T4   A wakeup interrupts whatever waits at once, but for unsubscribe() and close
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -132,9 +132,12 @@ class Questions:
 
     def _commit_async(self, consumer: Consumer, raises: bool) -> None:
         number = self._outcomes.commits
-        consumer.commit_async(
-            callback=lambda offsets, error: self._outcomes.commit_ended(number, offsets, error, raises)
-        )
+
+        def ended(offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None) -> None:
+            with self._runtime.application("the callback of commit_async()"):
+                self._outcomes.commit_ended(number, offsets, error, raises)
+
+        consumer.commit_async(callback=ended)
         self._outcomes.commits += 1
 
     def _ask_who_it_is(self, consumer: Consumer) -> None:

@@ -48,10 +48,28 @@ def expect(condition: bool, promise: str, text: str) -> None:
         raise Broken(promise, text)
 
 
+class Kept:
+    """What is found wrong in a consumer's own thread, which may keep to itself whatever is raised there.
+
+    To be entered around that; a class instead of a generator, for speed. `first`: the first thing that was found.
+    """
+
+    def __init__(self) -> None:
+        self.first: AssertionError | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, wrong: BaseException | None, trace: object) -> None:
+        if isinstance(wrong, AssertionError) and self.first is None:
+            self.first = wrong
+
+
 class Ledger(Books[Member, TopicPartition]):
     """The books, and what must hold by them.
 
     Attributes:
+        kept: What is found wrong in consumers' own threads.
         committed: Partition -> the offset that the coordinator has.
         may_be_fenced: Members, by number, whose instance id may have another member id than the one that their process
             has: another JoinGroup has reached the group.
@@ -66,6 +84,7 @@ class Ledger(Books[Member, TopicPartition]):
         super().__init__()
         self._logs = logs
         self._cut: dict[TopicPartition, tuple[int, int]] = {}  # how far back readers may go, what they had processed
+        self.kept = Kept()
         self.may_be_fenced: set[int] = set()
         self._is_member = is_member
         self._has_forgotten = has_forgotten

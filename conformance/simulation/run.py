@@ -137,24 +137,20 @@ class Run:
 
     def execute(self) -> Outcome:
         """From the first start to the end."""
-        promise, error = "", ""
-        broken_ms: int | None = None
+        wrong: Exception | None = None
         began_ms = self.loop.now_ms
         try:
             self._live()
             check_traces(self.processes, self.cluster.undone)
-        except Broken as broken:
-            promise, error, broken_ms = broken.promise, str(broken), broken.at_ms
-        except Livelock as livelock:
-            promise, error = "livelock", str(livelock)
         except Exception as raised:  # whatever the core or the coordinator raises is what the run has found
-            promise, error = f"{type(raised).__name__} raised", "".join(traceback.format_exception(raised))
+            wrong = raised
         finally:
             for process in self.alive():
                 process.unwind()
+        wrong = self.ledger.kept.first or wrong
+        broken_ms = wrong.at_ms if isinstance(wrong, Broken) else None
         return Outcome(
-            promise,
-            error,
+            *_promise(wrong),
             self.loop.now_ms - began_ms,
             self.loop.now_ms if broken_ms is None else broken_ms,
             self.watch.seen,
@@ -388,7 +384,8 @@ class Run:
         """A core has told something."""
         self.watch.told(process, event)
         if event.event == "sync_answered" and event.error == "NONE":
-            self.ledger.check_owners(process)
+            with self.ledger.kept:
+                self.ledger.check_owners(process)
         elif event.event == "coordinator_lost":
             self.ledger.trouble(process, self.loop.now_ms)
 
@@ -399,7 +396,9 @@ class Run:
         window = (process.name, self.loop.now_ms // WINDOW_MS)
         self._requests[window] += 1
         if self._requests[window] > MOST_REQUESTS:
-            raise Broken("requests", f"{process.name} sends more than {MOST_REQUESTS} requests in {WINDOW_MS} ms (D3)")
+            with self.ledger.kept:
+                text = f"{process.name} sends more than {MOST_REQUESTS} requests in {WINDOW_MS} ms (D3)"
+                raise Broken("requests", text)
         if self.steps is not None:
             self.note(f"m{process.plan.number}", f"broker {node}", api_of(request.request), in_words(request.request))
 
@@ -436,6 +435,18 @@ class Run:
         if self.steps is not None:
             text = f"{api_of(request.request)} {error.name if error else 'ok'}"
             self.note("brokers", f"m{process.plan.number}", text, in_words(response))
+
+
+def _promise(wrong: Exception | None) -> tuple[str, str]:
+    """Which one is broken, and how."""
+    match wrong:
+        case None:
+            return "", ""
+        case Broken(promise=promise):
+            return promise, str(wrong)
+        case Livelock():
+            return "livelock", str(wrong)
+    return f"{type(wrong).__name__} raised", "".join(traceback.format_exception(wrong))
 
 
 def _state(name: str, described: Description) -> str:

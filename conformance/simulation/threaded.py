@@ -161,7 +161,8 @@ class ThreadedApplication(Application):
 
     def on_partitions_assigned(self, partitions: list[TopicPartition]) -> None:
         """See RebalanceListener."""
-        self.assigned(partitions)
+        with self._ledger.kept:
+            self.assigned(partitions)
         if self._callback():
             raise CallbackError("assigned")
 
@@ -174,7 +175,8 @@ class ThreadedApplication(Application):
         self._release(partitions, is_lost=True)
 
     def _release(self, partitions: list[TopicPartition], is_lost: bool) -> None:
-        self._ledger.release_begins(self._process, partitions, is_lost)
+        with self._ledger.kept:
+            self._ledger.release_begins(self._process, partitions, is_lost)
         raises = self._callback()
         self.released(partitions)
         if raises:

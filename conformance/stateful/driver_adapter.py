@@ -10,7 +10,7 @@ the background thread) is not offered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,6 +27,7 @@ from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import events as impl
 from groupspec.impl.core.config import Settings
 from groupspec.impl.core.core import Core
+from groupspec.impl.core.errors import KafkaError
 from groupspec.impl.core.events import Description
 from groupspec.impl.core.messages import Request, Response
 from groupspec.impl.core.transport import Transport
@@ -76,6 +77,7 @@ class ProbedConsumer(DrivenConsumer):
 
     def __init__(self, record: list[Observation], settings: Settings, design: Design) -> None:
         self._record = record
+        self._calls: list[Call[Any]] = []
         super().__init__(driver=design, **settings)
         self.standstill = Standstill(self.driver, self.runtime)
         self._always_polling = self.driver.polling()
@@ -86,16 +88,26 @@ class ProbedConsumer(DrivenConsumer):
         self.runtime.run_until_idle()
         self.driver.attend(in_call=False)
         self.runtime.run_until_idle()
+        for call in self._calls:
+            known = call.error is None or isinstance(call.error, KafkaError)
+            assert known, f"a call of the application's raises {call.error!r}"
 
     def begin(self, work: Callable[[Consumer], T]) -> Call[T]:
         """The application makes a call, and does not stand still in it."""
         self.standstill.end()
-        return super().begin(work)
+        return self._begin(work)
+
+    def _begin(self, work: Callable[[Consumer], T]) -> Call[T]:
+        self._calls = [call for call in self._calls if not call.done]
+        call = self._application.begin(lambda: work(self.consumer))
+        self._calls.append(call)
+        self.settle()
+        return call
 
     def stand_in_poll(self) -> None:
         """The application begins a poll(), and stands still in it."""
         self.standstill.begin()
-        super().begin(lambda consumer: consumer.poll(STANDING_MS))
+        self._begin(lambda consumer: consumer.poll(STANDING_MS))
 
     def go_on(self) -> None:
         """The application's thread, which stands still, goes on to the end of the poll(), or until it stands again."""

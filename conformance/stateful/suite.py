@@ -119,11 +119,11 @@ def cover(target: str, rebalance: str, start: Start, coverage: Coverage, design:
     for route, variant in tries():
         try:
             run, _ = walk(route, target, rebalance, start, variant)
+            run.end()
         except AssertionError as divergence:
             yield f"{rebalance} {target}, route to {' then '.join(route.goal[1:])}: {divergence}"
             left.pop(route.goal)
             continue
-        run.end()
         coverage.note(run)
         coverage.steps += len(route.offers)
 

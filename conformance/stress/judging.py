@@ -143,6 +143,9 @@ class Judge:
                 self._findings += self._in_the_way(ends, unstable_us)
                 unstable_us, ends = 0, {}
             self._take(one)
+        if unstable_us:  # and nothing has happened since
+            self._findings += self._in_the_way(ends, unstable_us)
+            ends = {}
         self._findings += self._never_processed(ends)
         found = tuple(sorted(self._findings, key=lambda finding: finding.at_us))
         return Verdict(found, self._processed, self._excused, self._longest_overlap_us // 1000)

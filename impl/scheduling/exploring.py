@@ -78,7 +78,7 @@ def run(work: Work, strategy: Strategy, timers_race: bool = True) -> Outcome:
             work(runtime)
         except Exception as raised:
             error = raised
-    outcome = Outcome(tuple(runtime.made), error, tuple(runtime.trace))
+    outcome = Outcome(tuple(runtime.made), runtime.wrong or error, tuple(runtime.trace))
     # For speed: threads and runtime hold each other, and the garbage collector would look through all that they have.
     runtime.made.clear()
     runtime.trace.clear()

@@ -51,6 +51,7 @@ class ScheduledRuntime(RunToIdleRuntime):
         timers_race: May be changed in mid-run: what must happen within a time can't be promised to a thread that is
             held up.
         made: The choices so far, each with the fields of a `Choice`.
+        wrong: The first thing that the application's code has found wrong: whoever calls it may keep that to itself.
         trace: Every step: who did what.
     """
 
@@ -60,6 +61,7 @@ class ScheduledRuntime(RunToIdleRuntime):
         self.timers_race = timers_race
         self._locks: list[_Lock] = []
         self._early_timers = 0
+        self.wrong: Exception | None = None
         self._names: list[str] = []  # of those that could go on, as long as the same thread runs and nobody is woken
         self._named_ready, self._named_race = -1, False  # when these were named: how many were ready, `timers_race`
         self.made: list[tuple[int, bool, int]] = []
@@ -98,11 +100,15 @@ class ScheduledRuntime(RunToIdleRuntime):
     def application(self, what: str) -> Iterator[None]:
         """The application's code runs: the library must hold no lock. Raises LockHeld."""
         held = [lock for lock in self._locks if lock.holder is self._current]
-        if held:
-            raise LockHeld(
-                f"{what} runs in {self._current.name} while it holds {', '.join(repr(lock.name) for lock in held)}"
-            )
-        yield
+        try:
+            if held:
+                raise LockHeld(
+                    f"{what} runs in {self._current.name} while it holds {', '.join(repr(lock.name) for lock in held)}"
+                )
+            yield
+        except (AssertionError, LockHeld) as wrong:
+            self.wrong = self.wrong or wrong
+            raise
 
     def minor_point(self, what: str) -> None:
         """Another thread may go on here, too."""

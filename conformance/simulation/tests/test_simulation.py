@@ -27,6 +27,7 @@ from groupspec.conformance.simulation.plan import KINDS, Fault, Plan, draw
 from groupspec.conformance.simulation.run import Run
 from groupspec.conformance.simulation.shrinking import failure
 from groupspec.conformance.simulation.situations import _ENDED, _FAILED, _TOLD, SITUATIONS
+from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.core.context import Identity
 from groupspec.impl.core.messages import (
     ErrorCode,
@@ -390,3 +391,16 @@ def test_a_campaign_tells_of_a_failure_as_soon_as_it_has_it(
     monkeypatch.setattr(simulate, "failure", lambda seed, *_, **__: told.append(capsys.readouterr().err))
     assert cli.main(["simulate", "--seeds", "1", "--seed", "4", "--jobs", "1"]) == 1
     assert told == ["BROKEN seed 4: stable\n"]
+
+
+def test_what_a_consumer_keeps_to_itself_is_told_all_the_same() -> None:
+    """A promise that is broken in a callback, and a consumer that raises nothing of what callbacks raise."""
+    with Seam() as seam:
+        seam.replace(Callbacks.add, lambda *_: None)
+        seam.replace(Ledger.assigned, _finds_them_twice)
+        outcome = Run(campaign.planned(8, driver="background"), driver="background").execute()
+    assert (outcome.promise, outcome.error) == ("callbacks", "callbacks: assigned twice (C1)")
+
+
+def _finds_them_twice(*_: object) -> None:
+    raise Broken("callbacks", "assigned twice (C1)")

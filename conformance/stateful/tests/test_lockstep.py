@@ -7,7 +7,7 @@ import pytest
 from groupspec.conformance.generate import ROOT
 from groupspec.conformance.stateful.campaign import DRIVERS, design_of
 from groupspec.conformance.stateful.feasible import feasible_text
-from groupspec.conformance.stateful.lockstep import LockstepRun
+from groupspec.conformance.stateful.lockstep import Lockstep, LockstepRun
 from groupspec.conformance.stateful.routes import MEMBER, member_of, pair_routes, transition_routes
 from groupspec.conformance.stateful.suite import (
     REBALANCES,
@@ -21,6 +21,7 @@ from groupspec.conformance.stateful.suite import (
     start_core,
     start_heartbeat,
 )
+from groupspec.impl.consumer import Consumer
 from groupspec.impl.core import dispatch
 from groupspec.spec.compiler.member import Offer
 
@@ -128,3 +129,30 @@ def test_a_failure_is_a_short_story_that_names_both_sides(monkeypatch: pytest.Mo
     assert "the specification says:" in story
     assert "the implementation says:" in story
     assert "heartbeat_rebalance_in_progress" in story
+
+
+@pytest.mark.parametrize("driver", ["background", "heartbeat"])
+def test_what_a_call_raises_that_is_no_error_of_the_api_is_a_divergence(
+    monkeypatch: pytest.MonkeyPatch, driver: str
+) -> None:
+    """Nobody asks the call for its outcome, and the core knows nothing of it."""
+    member = member_of(MEMBER, "eager")
+
+    def raises(*_: object) -> None:
+        raise LookupError("no such partition")
+
+    run = DRIVERS[driver](MEMBER, member, member.initial())
+    run.offer(Offer("started"))
+    monkeypatch.setattr(Consumer, "subscribe", raises)
+    with pytest.raises(AssertionError, match=r"raises LookupError\('no such partition'\)"):
+        run.offer(Offer("subscribed_to_topics"))
+    run.end()
+
+
+def test_what_goes_wrong_as_a_run_ends_is_a_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(_: LockstepRun) -> None:
+        raise AssertionError("a thread does not end")
+
+    monkeypatch.setattr(Lockstep, "end", wrong)
+    found = cover(MEMBER, "eager", start_core, Coverage())
+    assert "a thread does not end" in next(found)

@@ -181,6 +181,10 @@ def test_who_is_in_the_way_of_a_stable_group() -> None:
     assert unstable(given_nothing) == [("unstable", A)]
     assert unstable(group().add(5, "killed", B), {0: 11}) == [("unstable", A)]
     assert unstable(group().add(5, "killed", B)) == [("unstable", "")]
+    silent = group()
+    assert [one.promise for one in Judge(silent.happenings, silent.log).verdict({0: 10}, 50_000_000).findings] == [
+        "unstable"
+    ]
 
 
 def test_a_finding_names_the_client() -> None:
