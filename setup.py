@@ -30,6 +30,7 @@ LEFT_OUT = (
     "conformance/explain/lab.py",
     "conformance/explain/model_words.py",
     "conformance/findings/*",
+    "conformance/general_checks.py",
     "conformance/generate.py",
     "conformance/mutation/*",
     "conformance/noticed.py",

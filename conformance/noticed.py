@@ -1,9 +1,12 @@
 """Which general check notices each mutant of the reference: checks that were written for no bug in particular.
 
 The kill matrix (`mutation.matrix`) says which test notices a mutant; such a test may have been written for that very
-bug, and says nothing about the next one. Here each mutant meets what would find a bug that nobody has listed: schedules
-of the whole consumer in both designs, the suite that is generated from the tables, and whole groups in virtual time.
-They are tried in the order of their cost, each mutant in a process of its own, until one of them notices.
+bug, and says nothing about the next one. Here each mutant meets what would find a bug that nobody has listed
+(`general_checks`), each check in a process of its own, until one of them notices.
+
+How a check may end besides is told in words of its own. A step that takes a minute of the processor's time, where it
+takes a second or less without the mutant, never ends; time that other programs take does not count. A check in which
+its own code goes wrong, because the mutant gives it what nobody expects, has noticed nothing.
 
 What the wire kit notices is told beside it: the catalogue names the scenarios, and a test holds it to that.
 """
@@ -11,34 +14,53 @@ What the wire kit notices is told beside it: the catalogue names the scenarios, 
 from __future__ import annotations
 
 import multiprocessing
+import resource
+import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from multiprocessing.connection import Connection
-from typing import Final
+from multiprocessing.connection import Connection, wait
+from typing import Final, Literal
 
+from groupspec.conformance.general_checks import Check, line
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.catalogue.unnoticed import UNNOTICED
-from groupspec.conformance.mutation.guards import is_defect, stop_the_endless
+from groupspec.conformance.mutation.guards import Crashed, is_crash, is_defect
 from groupspec.conformance.mutation.mutant import Mutant, Seam
-from groupspec.conformance.schedules.campaign import search
-from groupspec.conformance.simulation.campaign import run_seed
 from groupspec.conformance.stateful.campaign import DRIVERS, design_of
 from groupspec.conformance.stateful.routes import goals
-from groupspec.conformance.stateful.suite import REBALANCES, TARGETS, Coverage, cover
-from groupspec.impl.threads.designs import Design
+from groupspec.conformance.stateful.suite import REBALANCES, TARGETS
 
-Check = Callable[[], str]
-"""Runs until it notices something, and says what, in a line; nothing if all is well."""
+STEP_S: Final = 60.0
+"""Of the processor's time, for one step of a check."""
 
-MAX_S: Final = 900.0
-"""For all checks of one mutant. One in which a check does not end is not noticed by it."""
+BLOCKED_S: Final = 900.0
+"""Without the end of a step, by the clock: then nobody works on it any more, however busy the machine is."""
 
-SIMULATED: Final = 5
-"""Seeds of whole groups for each mutant: a second or two each."""
+CHECK_S: Final = 1_800
+"""Of the processor's time, for one check of one mutant."""
 
 FORK: Final = multiprocessing.get_context("fork")
+
+Ending = Literal["noticed", "quiet", "broken", "crashed", "hangs", "cut off", "died"]
+"""`broken`: the mutant itself goes wrong, and not the rule. `crashed`: the check. `hangs`: one of its steps never ends.
+`cut off`: it takes too long as a whole, and the rest of it was not run.
+"""
+
+TOLD: Final[Mapping[Ending, str]] = {
+    "broken": "the mutant itself is broken: ",
+    "crashed": "the check itself goes wrong: ",
+    "hangs": "NEVER ENDS: a step takes more than a minute of the processor's time",
+    "cut off": f"CUT OFF after {CHECK_S:,} s of the processor's time",
+    "died": "its process died",
+}
+
+BY_SIGNAL: Final[Mapping[int, Ending]] = {
+    -signal.SIGPROF: "hangs",
+    -signal.SIGALRM: "hangs",
+    -signal.SIGXCPU: "cut off",
+}
+"""By the exit code of a check's process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +70,8 @@ class Trial:
     Attributes:
         mutant: Its id.
         noticed_by: The first check that noticed it; empty: none did.
-        how: What that check said; or what is wrong with the mutant.
+        how: What that check said; or what is wrong with the mutant, or how checks ended that did not notice it.
+        ending: "noticed", or the first that was not "quiet".
         wire: Scenarios of the wire kit that notice it.
         seconds: How long it took.
     """
@@ -56,6 +79,7 @@ class Trial:
     mutant: str
     noticed_by: str
     how: str
+    ending: Ending
     wire: tuple[str, ...]
     seconds: float
 
@@ -66,8 +90,8 @@ class Trial:
 
     @property
     def reason(self) -> str:
-        """Why no check notices it, as far as the catalogue says; empty if one does."""
-        return "" if self.is_noticed else UNNOTICED.get(self.mutant, "")
+        """Why no check notices it, as far as the catalogue says; empty if one does, or some did not come to an end."""
+        return "" if self.is_noticed or self.ending != "quiet" else UNNOTICED.get(self.mutant, "")
 
     def data(self) -> dict[str, object]:
         """In the shape of the JSON Schema."""
@@ -84,101 +108,103 @@ def of_the_reference() -> dict[str, Mutant]:
     }
 
 
-def checks(schedules: int) -> dict[str, Check]:
-    """Those that there are, cheapest first, with so many schedules in each design."""
-    return {
-        "schedules background": partial(_schedules, schedules, "background"),
-        "generated suite core": partial(_suite, "core"),
-        "schedules heartbeat": partial(_schedules, schedules, "heartbeat"),
-        "simulation": _simulated,
-        "generated suite background": partial(_suite, "background"),
-        "generated suite heartbeat": partial(_suite, "heartbeat"),
-    }
-
-
-def tried(identifiers: list[str], chosen: Mapping[str, Check]) -> Iterator[Trial]:
-    """Each of these mutants against these checks."""
+def tried(identifiers: Sequence[str], chosen: Mapping[str, Check], jobs: int = 1) -> Iterator[Trial]:
+    """Each of these mutants against these checks, so many at a time; told in their order."""
     for target in TARGETS if any(name.startswith("generated") for name in chosen) else ():
         for rebalance in REBALANCES:
             for driver in DRIVERS:
                 goals(target, rebalance, design_of(driver))  # found once, before anything is forked
-    for identifier in identifiers:
-        began = time.perf_counter()
-        noticed_by, how = _forked(MUTANTS[identifier], chosen)
-        yield Trial(identifier, noticed_by, how, MUTANTS[identifier].scenarios, time.perf_counter() - began)
-
-
-def _forked(one: Mutant, chosen: Mapping[str, Check]) -> tuple[str, str]:
-    receiver, sender = FORK.Pipe(duplex=False)
-    child = FORK.Process(target=_send_result, args=(sender, one, chosen))
-    child.start()
-    sender.close()
-    end, under_way = time.monotonic() + MAX_S, ""
+    waiting, under_way, done = [_Attempt(one, chosen) for one in identifiers], dict[Connection, _Attempt](), 0
+    attempts = tuple(waiting)
     try:
-        while receiver.poll(max(0.0, end - time.monotonic())):
-            found: tuple[str, str] | str = receiver.recv()
-            if not isinstance(found, str):
-                return found
-            under_way = found
-        return "", f"{under_way} has not ended after {MAX_S:.0f} s for all checks"
-    except EOFError:
-        return "", f"the process died during: {under_way}"
+        while done < len(attempts):
+            while waiting and len(under_way) < jobs:
+                begun = waiting.pop(0)
+                under_way[begun.goes_on()] = begun
+            for receiver in wait(list(under_way)):
+                assert isinstance(receiver, Connection)
+                attempt = under_way.pop(receiver)
+                attempt.takes()
+                if attempt.trial is None:
+                    under_way[attempt.goes_on()] = attempt
+            while done < len(attempts) and (trial := attempts[done].trial) is not None:
+                yield trial
+                done += 1
     finally:
-        child.kill()  # threads of a run that broke off are still there, and nobody is to wait for them
-        child.join()
+        for attempt in under_way.values():
+            attempt.stop()
 
 
-def _send_result(sender: Connection, one: Mutant, chosen: Mapping[str, Check]) -> None:
-    """In the process of the mutant: the name of each check as it begins, then the result."""
+class _Attempt:
+    """One mutant, check by check. `trial`: when all is known."""
+
+    def __init__(self, identifier: str, chosen: Mapping[str, Check]) -> None:
+        self._mutant = MUTANTS[identifier]
+        self._left = list(chosen.items())
+        self._began = 0.0
+        self._others: list[tuple[Ending, str]] = []  # how checks ended that neither noticed it nor were quiet
+        self.trial: Trial | None = None
+
+    def goes_on(self) -> Connection:
+        """The next check begins; what is returned will tell how it ends."""
+        self._began = self._began or time.perf_counter()
+        self._name, check = self._left.pop(0)
+        self._receiver, sender = FORK.Pipe(duplex=False)
+        self._process = FORK.Process(target=_send_result, args=(sender, self._mutant, check))
+        self._process.start()
+        sender.close()
+        return self._receiver
+
+    def takes(self) -> None:
+        """It has ended."""
+        try:
+            ending, how = self._receiver.recv()
+        except EOFError:
+            self._process.join()
+            ending, how = BY_SIGNAL.get(self._process.exitcode or 0, "died"), ""
+        self.stop()
+        told = f"{TOLD.get(ending, '')}{how}"
+        if ending == "noticed":
+            self._ends(ending, self._name, told)
+        elif ending == "broken":
+            self._ends(ending, "", told)
+        elif ending != "quiet":
+            self._others.append((ending, f"{self._name}: {told}"))
+        if self.trial is None and not self._left:
+            self._ends(self._others[0][0] if self._others else "quiet", "", "; ".join(how for _, how in self._others))
+
+    def stop(self) -> None:
+        """Threads of a run that broke off are still there, and nobody is to wait for them."""
+        self._process.kill()
+        self._process.join()
+        self._receiver.close()
+
+    def _ends(self, ending: Ending, noticed_by: str, how: str) -> None:
+        seconds = time.perf_counter() - self._began
+        self.trial = Trial(self._mutant.id, noticed_by, how, ending, self._mutant.scenarios, seconds)
+
+
+def _send_result(sender: Connection, one: Mutant, check: Check) -> None:
+    """In the process of the check, which the system ends when a step or the whole of it takes too long."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CHECK_S, CHECK_S + 10))
+    _step_begins()
     with Seam() as seam:
         one.change(seam)
-        for name, check in chosen.items():
-            sender.send(name)
-            try:
-                found = check()
-            except Exception as error:
-                found = _line(error)
-                if is_defect(error):
-                    sender.send(("", f"the mutant itself is broken: {found}"))
-                    return
-            if found:
-                sender.send((name, found))
-                return
-    sender.send(("", ""))
+        sender.send(_result(check))
 
 
-# The checks ----------------------------------------------------------------------------------------------------------
+def _result(check: Check) -> tuple[Ending, str]:
+    try:
+        found = check(_step_begins)
+    except Crashed as crashed:
+        return "crashed", str(crashed)
+    except Exception as error:
+        if is_defect(error):
+            return "broken", line(error)
+        return ("crashed" if is_crash(error) else "noticed"), line(error)
+    return ("noticed", found) if found else ("quiet", "")
 
 
-def _schedules(schedules: int, design: Design) -> str:
-    with Seam() as seam:
-        stop_the_endless(seam)
-        failure = search(schedules, 1, shrink=False, design=design)
-    if failure is None:
-        return ""
-    error = failure.outcome.error
-    assert error is not None
-    if is_defect(error):
-        raise error
-    return f"schedule {failure.seed}: {_line(error)}"
-
-
-def _suite(driver: str) -> str:
-    with Seam() as seam:
-        stop_the_endless(seam)
-        for target in TARGETS:
-            for rebalance in REBALANCES:
-                for divergence in cover(target, rebalance, DRIVERS[driver], Coverage(), design_of(driver)):
-                    return divergence.partition("\n")[0]
-    return ""
-
-
-def _simulated() -> str:
-    for seed in range(1, 1 + SIMULATED):
-        if promise := run_seed(seed).promise:
-            return f"seed {seed}: {promise}"
-    return ""
-
-
-def _line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".partition("\n")[0]
+def _step_begins() -> None:
+    signal.setitimer(signal.ITIMER_PROF, STEP_S)
+    signal.setitimer(signal.ITIMER_REAL, BLOCKED_S)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Final
 
 from groupspec.conformance.commands._common import Steps, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
-from groupspec.conformance.noticed import Trial, checks, of_the_reference, tried
+from groupspec.conformance.general_checks import Volume, checks
+from groupspec.conformance.noticed import Trial, of_the_reference, tried
+from groupspec.impl.threads.designs import DESIGNS
 
-SCHEDULES: Final = 1_000
 
-
-def try_mutants(pattern: str, schedules: int) -> int:
+def try_mutants(pattern: str, volume: Volume, jobs: int) -> int:
     """Each mutant whose id matches against every check; 1 if one is not noticed, and the catalogue has no reason.
 
     Raises:
@@ -24,17 +23,19 @@ def try_mutants(pattern: str, schedules: int) -> int:
         raise UsageProblem(f"no mutant of the reference matches {pattern!r}", "--mutants", ", ".join(there_are))
     trials: list[Trial] = []
     with Steps("mutants", total=len(chosen)) as steps:
-        for trial in tried(chosen, checks(schedules or SCHEDULES)):
+        for trial in tried(chosen, checks(volume), jobs):
             trials.append(trial)
             steps.done()
             say(_line(trial))
     noticed, excused = sum(trial.is_noticed for trial in trials), sum(bool(trial.reason) for trial in trials)
     share = noticed / len(trials)
+    unended = sum(not trial.is_noticed and trial.ending != "quiet" for trial in trials)
     say(
         f"{noticed} of {len(trials)} mutants of the reference are noticed by a general check ({share:.1%}), "
-        f"{excused} with a reason are not"
+        f"{excused} with a reason are not{f'; of {unended} others not every check has come to its end' * bool(unended)}"
     )
-    write_json("test-mutants", {"schedules": schedules or SCHEDULES, "mutants": [trial.data() for trial in trials]})
+    volumes = {"schedules": {design: volume.of(design) for design in DESIGNS}, "simulated": volume.simulated}
+    write_json("test-mutants", {**volumes, "seed": volume.seed, "mutants": [trial.data() for trial in trials]})
     return EXIT_OK if noticed + excused == len(trials) else EXIT_CONFORMANCE_FAILURE
 
 
@@ -42,4 +43,6 @@ def _line(trial: Trial) -> str:
     by = [trial.noticed_by] if trial.noticed_by else []
     by += [f"wire: {scenario}" for scenario in trial.wire]
     missed = f"not noticed, for a reason: {trial.reason}" if trial.reason else "NOT NOTICED"
+    if trial.ending != "quiet":
+        missed = "NOT KNOWN"
     return f"{trial.mutant:28} {', '.join(by) or missed}{': ' if trial.how else ''}{trial.how}"

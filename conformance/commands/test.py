@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 
@@ -10,6 +11,7 @@ import click
 from groupspec.conformance.commands._common import Steps, json_option, say, write_json
 from groupspec.conformance.commands._test_mutants import try_mutants
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, UsageProblem
+from groupspec.conformance.general_checks import Volume
 from groupspec.conformance.schedules.campaign import Failure, replayed, search
 from groupspec.conformance.stateful.campaign import DRIVERS, SuiteResult, run_suite
 from groupspec.impl.threads.designs import DESIGNS, Design
@@ -29,18 +31,28 @@ MAX_MISSING = 20
     "--schedules",
     type=click.IntRange(0, 1_000_000_000),
     default=0,
-    help="Instead, so many runs of the consumer with this driver under a scheduler.",
+    help="Instead, so many runs of the consumer with this driver under a scheduler; with --mutants, in each design.",
 )
 @click.option("--choices", metavar="LIST", help="Of one such run: replays it, with the --seed that a failure has told.")
 @click.option(
-    "--seed", type=click.IntRange(0), show_default="drawn, and printed", help="Draws the examples, or the runs."
+    "--seed",
+    type=click.IntRange(0),
+    show_default="drawn, and printed; with --mutants 1",
+    help="Draws the examples, or the runs; with --mutants the first of them.",
 )
 @click.option(
     "--mutants", metavar="IDS", help="Instead: what notices each mutant of the reference; '*' is all of them."
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="one each processor",
+    help="With --mutants: so many at a time.",
+)
 @json_option
 def command(
-    driver: str, examples: int, schedules: int, choices: str | None, seed: int | None, mutants: str | None
+    driver: str, examples: int, schedules: int, choices: str | None, seed: int | None, mutants: str | None, jobs: int
 ) -> int:
     """Run the suite that is generated from the tables against the reference.
 
@@ -56,7 +68,8 @@ def command(
     and what each request contains. A failure is told with the command that replays it, step by step.
 
     With --mutants, each bug that is planted in the reference meets the checks that were written for no bug in
-    particular: schedules of both designs, this suite, and simulated groups; what notices it is told. Hours for all.
+    particular: schedules of both designs, as many as `make check` runs, this suite, and simulated groups. What notices
+    it is told, and so is a check that never ends with it, is cut off, or goes wrong itself. Hours for all.
 
     Example: groupspec test --driver background --examples 100 --seed 1
 
@@ -64,10 +77,10 @@ def command(
 
     Example: groupspec test --driver heartbeat --schedules 1000
 
-    Example: groupspec test --mutants 'BUG-*' --schedules 1000
+    Example: groupspec test --mutants 'BUG-*' --schedules 1000 --seed 5000 --jobs 4
     """
     if mutants is not None:
-        return try_mutants(mutants, schedules)
+        return try_mutants(mutants, Volume(schedules or None, seed=1 if seed is None else seed), jobs)
     if choices is not None:
         return _replay(driver, choices, seed)
     chosen = random.SystemRandom().randrange(2**32) if seed is None else seed

@@ -1,4 +1,7 @@
-"""What keeps the trial of a mutant honest and finite: a broken mutant is told as such, an endless one is stopped."""
+"""What keeps the trial of a mutant honest and finite.
+
+A mutant that is broken itself, and a check that goes wrong because of it, are told as such; an endless one is stopped.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,21 @@ MAX_OUTPUTS: Final = 5_000
 """Of one core, looks at deadlines counted in. A test makes some dozens; who goes on without end has failed here."""
 
 CATALOGUE: Final = str(Path(__file__).resolve().parent / "catalogue")
+CHECKERS: Final = tuple(
+    str(Path(__file__).resolve().parents[2] / place)
+    for place in ("conformance/", "impl/scheduling/", "impl/run_to_idle.py", "impl/scripted.py", "impl/testing.py")
+)
+"""Whose code judges the consumer, or is around it: an error there says nothing of the consumer unless it means to."""
+
 DEFECTS: Final = (NameError, TypeError, ImportError)
 """What a broken rule never looks like: a mutant that raises these, wherever it is, is broken itself."""
 
 DEFECTS_INSIDE: Final = (AttributeError, LookupError, StopIteration, ValueError)
 """The same for what a mutant's own lines raise."""
+
+
+class Crashed(Exception):
+    """A check has gone wrong itself. The message says how."""
 
 
 class Runaway(AssertionError):
@@ -34,6 +47,13 @@ def is_defect(error: BaseException) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(CATALOGUE + os.sep)
     return isinstance(error, DEFECTS) or (inside and isinstance(error, DEFECTS_INSIDE))
+
+
+def is_crash(error: BaseException) -> bool:
+    """Whether a check's own code went wrong: it was given what it does not expect, and says nothing of a promise."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = bool(frames) and str(Path(frames[-1].filename).resolve()).startswith(CHECKERS)
+    return inside and isinstance(error, DEFECTS_INSIDE)
 
 
 def stop_the_endless(seam: Seam) -> None:

@@ -184,9 +184,13 @@ def mutant(
     """
 
     def registered(function: Method) -> Method:
-        def in_turn(original: Method, *arguments: object, **named: object) -> None:
-            for each in (original, function) if when == "after" else (function, original):
-                each(*arguments, **named)
+        def in_turn(original: Method, *arguments: object, **named: object) -> object:
+            if when == "before":
+                function(*arguments, **named)
+            returned = original(*arguments, **named)  # whoever calls it goes on with that
+            if when == "after":
+                function(*arguments, **named)
+            return returned
 
         def change(seam: Seam) -> None:
             seam.replacing(*targets)(function if when == "instead" else in_turn)

@@ -29,7 +29,7 @@ def _stays(seam: Seam) -> None:
 
     @seam.replacing(Callbacks.add)
     def noted(original: Method, self: Callbacks, error: Exception) -> None:
-        core = self._driver.core  # type: ignore[attr-defined]
+        core = self._driver.core
         if core.leaving._closing:
             raises.add(id(core.context))
         original(self, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from groupspec.conformance.general_checks import SCHEDULES
 from groupspec.conformance.schedules.campaign import play, search, strategy
 from groupspec.conformance.schedules.further import draw
 from groupspec.impl.scheduling import replay, run
@@ -16,7 +17,7 @@ def test_no_promise_is_broken_in_any_order_that_was_drawn(design: Design, schedu
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("design", "schedules"), [("background", 4_000), ("heartbeat", 2_000)])
+@pytest.mark.parametrize(("design", "schedules"), SCHEDULES.items())
 def test_no_promise_is_broken_in_many_orders(design: Design, schedules: int) -> None:
     assert search(schedules, seed=1_000_000, design=design) is None
 
