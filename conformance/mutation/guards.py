@@ -27,10 +27,13 @@ CHECKERS: Final = tuple(
 )
 """Whose code judges the consumer, or is around it: an error there says nothing of the consumer unless it means to."""
 
-DEFECTS: Final = (NameError, TypeError, ImportError)
-"""What a broken rule never looks like: a mutant that raises these, wherever it is, is broken itself."""
+DEFECTS: Final = (NameError, TypeError, AttributeError, ImportError)
+"""What a broken rule never looks like: a mutant that leads to these, wherever that is, is broken itself.
 
-DEFECTS_INSIDE: Final = (AttributeError, LookupError, StopIteration, ValueError)
+Its types are not those of what it stands for: everything around it is checked for that (mypy, strictly).
+"""
+
+DEFECTS_INSIDE: Final = (LookupError, StopIteration, ValueError)
 """The same for what a mutant's own lines raise."""
 
 

@@ -382,7 +382,7 @@ def what_is_buffered_is_fetched_again(seam: Seam) -> None:
     @seam.replacing(Positions.fetchable)
     def fetchable(_: Method, self: Positions) -> object:
         return {
-            tp: (p.epoch, p.position)
+            tp: Position(p.epoch, p.position, p.leader_epoch, p.read_from)
             for tp, p in sorted(self._shared.partitions.items())
             if p.state() == "FETCHABLE" and p.position is not None
         }

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -15,10 +16,12 @@ from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.explain.rules import explain_rule
 from groupspec.conformance.mutation import guards, matrix, plugin, trials
 from groupspec.conformance.mutation.catalogue import MUTANTS, find, rows
-from groupspec.conformance.mutation.mutant import Seam
+from groupspec.conformance.mutation.mutant import Seam, mutant
 from groupspec.impl.core import dispatch
 from groupspec.impl.core.context import Context
+from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.tests.scene import Scene
+from groupspec.impl.core.validation import Validation
 from groupspec.spec.compiler.tables import tables
 from groupspec.spec.known_bugs import KNOWN_BUGS
 from groupspec.spec.rules import RULES
@@ -61,6 +64,46 @@ def test_what_cannot_be_replaced_is_refused() -> None:
             seam.replace(3, print)
         with pytest.raises(TypeError, match=r"can't stand for Seam\.put: too many positional"):
             seam.replace(Seam.put, lambda _, self, owner, name: None)
+
+
+class Counted:
+    """Something to be changed."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def count(self) -> int:
+        self.calls.append("count")
+        return len(self.calls)
+
+
+@pytest.mark.parametrize(
+    ("when", "order", "returned"), [("before", ["also", "count"], 2), ("after", ["count", "also"], 1)]
+)
+def test_what_is_done_before_or_after_leaves_what_the_original_returns(
+    when: Literal["before", "after"], order: list[str], returned: int
+) -> None:
+    @mutant("X-also", "M4", Counted.count, when=when)
+    def also(self: Counted) -> str:
+        """It does something else, too."""
+        self.calls.append("also")
+        return "of no interest"
+
+    try:
+        with Seam() as seam:
+            MUTANTS["X-also"].change(seam)
+            counted = Counted()
+            assert (counted.count(), counted.calls) == (returned, order)
+    finally:
+        del MUTANTS["X-also"]
+
+
+def test_a_mutant_whose_types_are_wrong_is_broken_wherever_that_shows() -> None:
+    """Five tests failed with `O5-fetched-again` because it returned tuples where the core has positions."""
+    with pytest.raises(AttributeError) as found:
+        Validation._is_unsure(None, TopicPartition("orders", 0), (1, 2))  # type: ignore[arg-type]
+    assert guards.is_defect(found.value)
+    assert not guards.is_defect(KeyError("no such timer"))
 
 
 def test_a_mutant_breaks_rules_and_says_what_is_done_then() -> None:
@@ -124,7 +167,9 @@ def not_applied(seam):
     )
     (tmp_path / "test_it.py").write_text(
         """
+from groupspec.impl.core.messages import TopicPartition
 from groupspec.impl.core.tests.scene import Scene
+from groupspec.impl.core.validation import Validation
 
 def test_D1_the_core_says_something(): Scene().preparing()
 """

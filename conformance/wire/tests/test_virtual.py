@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import queue
-import re
 import selectors
 import socket
+import struct
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import pytest
@@ -18,7 +23,7 @@ from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios import find_cases
-from groupspec.conformance.wire.virtual.run import FORK, Told, Trial, run_apart
+from groupspec.conformance.wire.virtual.run import FORK, Trial, run_apart
 from groupspec.conformance.wire.virtual.world import Stuck, World
 from groupspec.impl.threads.designs import Design
 
@@ -54,14 +59,71 @@ def in_a_world(work: Callable[[], object]) -> object:
 # Runs -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.realtime
-def test_a_run_says_the_same_each_time() -> None:
-    def log_of(told: Told) -> list[tuple[object, ...]]:
-        ports = re.compile(r"127\.0\.0\.1:\d+")
-        return [(e.at_us, e.source, e.kind, e.api, e.error, ports.sub("", e.text)) for e in told.log]
+REPEATED = (
+    ("rebalance-cooperative/sync-late", "", "background"),
+    ("first-join/poll-5", "", "heartbeat"),
+    ("coordinator-moves-twice/syncing", "", "background"),
+    ("close-while-stable/heartbeat-in-flight", "", "background"),
+    ("rebalance-eager/slow-callback", "BUG-26", "background"),
+)
+"""Case, mutant, design."""
 
-    first, second = (run_apart(Trial(case("rebalance-cooperative/sync-late"), keep_log=True)) for _ in range(2))
-    assert log_of(first) == log_of(second) != []
+PROGRAM = """
+import hashlib
+from groupspec.conformance.mutation.catalogue import MUTANTS
+from groupspec.conformance.wire.scenarios import find_cases
+from groupspec.conformance.wire.tests.test_virtual import REPEATED
+from groupspec.conformance.wire.virtual.run import Trial, run_apart
+
+for selector, mutant, design in REPEATED * {times}:
+    [case] = find_cases([selector])
+    told = run_apart(Trial(case, MUTANTS[mutant].change if mutant else None, design, keep_log=True))
+    whole = "\\n".join([*map(str, told.log), str(told.judgements), str(told.broken), str(told.seconds), told.broke_off])
+    assert len(told.log) > 20, (selector, told)
+    print(selector, hashlib.sha256(whole.encode()).hexdigest())
+"""
+
+
+@contextmanager
+def busy_machine() -> Iterator[None]:
+    """More programs that compute without end than there are processors."""
+    count = 2 * (os.cpu_count() or 1)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
+def repeated(hash_seed: str, times: int = 1) -> list[str]:
+    """What runs say, all of it, in a process of its own: a line for each."""
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(times=times)],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return told.stdout.splitlines()
+
+
+def test_a_run_is_the_same_in_each_process_and_on_a_busy_machine() -> None:
+    """Every byte of the log: times, ports and frames; and every judgement with its reason."""
+    first = repeated("1")
+    with busy_machine():
+        assert repeated("2") == first
+    assert len({line.split()[1] for line in first}) == len(REPEATED)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.realtime
+def test_a_hundred_runs_on_a_busy_machine_are_the_same() -> None:
+    with busy_machine():
+        found = repeated("3", times=100)
+    assert len(found) == 100 * len(REPEATED)
+    assert set(found) == set(repeated("4"))
 
 
 @pytest.mark.realtime
@@ -82,12 +144,22 @@ def test_a_mutant_breaks_its_rule() -> None:
 
 @pytest.mark.realtime
 def test_a_run_that_never_ends_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what it does, or else by the time of the processor that it takes: how busy that is makes no difference."""
+
     def never_rests(_: Seam) -> None:
         while True:
             pass
 
-    monkeypatch.setattr("groupspec.conformance.wire.virtual.run.MAX_S", 0.2)
-    assert run_apart(Trial(case("first-join/poll-5"), never_rests)).broke_off == "its process ended with -14"
+    def looks_at_the_clock(_: Seam) -> None:
+        while True:
+            time.monotonic()
+
+    monkeypatch.setattr("groupspec.conformance.wire.virtual.run.MAX_S", 0.5)
+    told = run_apart(Trial(case("first-join/poll-5"), never_rests)).broke_off
+    assert told == "a thread never rests: more than 0 s of the processor's time"
+    monkeypatch.setattr("groupspec.conformance.wire.virtual.world.MOST_LOOKS", 10_000)
+    told = run_apart(Trial(case("first-join/poll-5"), looks_at_the_clock)).broke_off
+    assert told == "a thread never rests: more than 10,000 looks at the clock"
 
 
 # What they are made of ------------------------------------------------------------------------------------------------
@@ -187,6 +259,70 @@ def test_who_waits_for_a_socket_goes_on_when_it_is_ready() -> None:
         return first, len(selector.select(9)), round(time.monotonic() - begun, 1), len(selector.select(0))
 
     assert in_a_world(work) == ((0, 1.0), 1, 2.0, 1)
+
+
+def _ends_of_a_connection() -> tuple[socket.socket, socket.socket]:
+    """Who has connected, and the other one; the first does not block."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    one.setblocking(False)
+    with suppress(BlockingIOError):
+        one.connect(listener.getsockname())
+    other, address = listener.accept()
+    assert address == one.getsockname() == other.getpeername()
+    assert one.getpeername() == listener.getsockname() == other.getsockname()
+    assert one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+    return one, other
+
+
+def test_a_connection_within_the_host_looks_like_tcp() -> None:
+    def work() -> object:
+        one, other = _ends_of_a_connection()
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        one.send(b"asked")
+        asked = other.recv(9)
+        other.send(b"answered")
+        other.close()
+        return asked, one.send(b"to nobody"), one.recv(99), one.recv(99), one.family == socket.AF_INET
+
+    assert in_a_world(work) == (b"asked", 9, b"answered", b"", True)
+
+
+def test_a_reset_comes_behind_what_was_sent_before() -> None:
+    def work() -> object:
+        one, other = _ends_of_a_connection()
+        other.send(b"answered")
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        other.close()
+        read = one.recv(99)
+        try:
+            one.recv_into(bytearray(9))
+        except ConnectionResetError:
+            return read, "reset"
+        return read, "no reset"
+
+    assert in_a_world(work) == (b"answered", "reset")
+
+
+def test_nobody_listens_is_told_when_the_socket_is_looked_at() -> None:
+    def work() -> object:
+        one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        one.setblocking(False)
+        selector = selectors.DefaultSelector()
+        with suppress(BlockingIOError):
+            one.connect(("127.0.0.1", 1))
+        selector.register(one, selectors.EVENT_WRITE)
+        found = len(selector.select(1))
+        return found, one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), socket.socket().connect_ex(("127.0.0.1", 1))
+
+    assert in_a_world(work) == (1, errno.ECONNREFUSED, errno.ECONNREFUSED)
+
+
+def test_ports_are_the_same_in_each_run() -> None:
+    def work() -> object:
+        return [socket.create_server(("127.0.0.1", 0)).getsockname()[1] for _ in range(2)]
+
+    assert in_a_world(work) == in_a_world(work) == [40_001, 40_002]
 
 
 def test_a_queue_waits_and_a_thread_that_raises_is_over() -> None:

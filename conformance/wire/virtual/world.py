@@ -5,8 +5,8 @@ process that was forked for one run. Conditions, events and queues are Python's 
 runs in such a thread as in any other.
 
     order    A thread runs until it waits; then the one that has been ready longest goes on.
-    sockets  Are real ones of loopback. Whoever waits for them goes on when they are ready, which is looked at when
-             nobody else can run: on loopback what was sent has arrived.
+    sockets  Are real ones, of the host (`sockets`). Whoever waits for them goes on when they are ready, which is looked
+             at when nobody else can run: what was sent has arrived. Several that are ready come in their order.
     time     Goes on to the next deadline when nobody can run. Each turn, and each look at the clock, takes some
              microseconds, so that time passes for a thread that never rests, too.
 """
@@ -17,6 +17,7 @@ import heapq
 import itertools
 import queue
 import selectors
+import socket
 import threading
 import time
 from collections import deque
@@ -25,11 +26,15 @@ from typing import Any, Final
 
 from greenlet import getcurrent, greenlet
 
+from groupspec.conformance.wire.virtual.sockets import HostSocket
+
 TURN_US: Final = 20
 LOOK_US: Final = 1
 LOOKS_IN_A_TURN: Final = 200
 """Whoever looks at the clock more often without waiting has used up its turn, as a thread's time slice ends."""
 BEGINS_US: Final = 1_000_000_000
+MOST_LOOKS: Final = 3_000_000
+"""At the clock, in one run, which needs some thousands: whoever makes more never rests."""
 
 
 class Stuck(AssertionError):
@@ -48,10 +53,15 @@ class _Wait:
 
 
 class World:
-    """The threads and the clock of a process."""
+    """The threads and the clock of a process.
 
-    def __init__(self) -> None:
+    `gives_up`: is told why nothing will come of it any more, and ends the process.
+    """
+
+    def __init__(self, gives_up: Callable[[str], object] | None = None) -> None:
         self.now_us = BEGINS_US
+        self._gives_up = gives_up or _stuck
+        self._looks_left = MOST_LOOKS
         self._ready: deque[greenlet] = deque()
         self._deadlines: list[tuple[int, int, _Wait]] = []
         self._at_sockets: list[_Wait] = []
@@ -80,6 +90,7 @@ class World:
             },
             queue: {"time": self._seconds},
             selectors: {"DefaultSelector": here["Selector"]},
+            socket: {"socket": HostSocket},
         }
         for module, names in places.items():
             for name, value in names.items():
@@ -91,6 +102,9 @@ class World:
         """The time, in microseconds."""
         self.now_us += LOOK_US
         self._looks += 1
+        self._looks_left -= 1
+        if not self._looks_left:
+            self._gives_up(f"a thread never rests: more than {MOST_LOOKS:,} looks at the clock")
         if self._looks > LOOKS_IN_A_TURN:
             self.pause()
         return self.now_us
@@ -160,7 +174,7 @@ class World:
                 return self._ready.popleft()
             if not self._wake_at_sockets():
                 if not self._deadlines:
-                    raise Stuck("every thread waits, and for no time")
+                    self._gives_up("every thread waits, and for no time")
                 self.now_us = max(self.now_us, self._deadlines[0][0])
 
     def _wake_due(self) -> None:
@@ -174,8 +188,22 @@ class World:
         return bool(ready)
 
 
+_NUMBERS: Final = itertools.count(1)
+
+
 def _number_of_thread() -> int:
-    return id(getcurrent())
+    return _number(getcurrent())
+
+
+def _number(stack: Any) -> int:
+    """The same in each run."""
+    if not hasattr(stack, "number"):
+        stack.number = next(_NUMBERS)
+    return int(stack.number)
+
+
+def _stuck(why: str) -> None:
+    raise Stuck(why)
 
 
 class _Thread:
@@ -200,7 +228,7 @@ class _Thread:
         self._joining: list[_Wait] = []
 
     def start(self) -> None:
-        self.ident = id(self.here.start(self._run))
+        self.ident = _number(self.here.start(self._run))
 
     def join(self, timeout: float | None = None) -> None:
         if self.is_alive():
@@ -295,15 +323,30 @@ class Selector(selectors.EpollSelector):
 
     here: World
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: dict[int, int] = {}
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        """See selectors.BaseSelector."""
+        key = super().register(fileobj, events, data)
+        self._places.pop(key.fd, None)
+        self._places[key.fd] = 1 + max(self._places.values(), default=0)
+        return key
+
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """See selectors.BaseSelector."""
-        if found := super().select(0):
+        if found := self._ready():
             return found
         if timeout is not None and timeout <= 0:
             self.here.pause()
         else:
             self.here.wait(timeout, selector=self)
-        return super().select(0)
+        return self._ready()
+
+    def _ready(self) -> list[tuple[selectors.SelectorKey, int]]:
+        """In the order in which they were registered, and not in that in which the kernel comes upon them."""
+        return sorted(super().select(0), key=lambda found: self._places[found[0].fd])
 
     def are_ready(self) -> bool:
         """Whether there is something to select, and nobody has to wait."""
