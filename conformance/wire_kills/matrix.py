@@ -103,7 +103,8 @@ def matrix(hunts: Sequence[Hunt], seconds: Mapping[str, float], before: WireKill
         design, runs = hunt.design or DESIGNS[0], (hunt.reached, hunt.tried, hunt.runs_left)
         told = Fate(mark(hunt.mutant), design, *runs, found_by)
         earlier = fates.get(hunt.mutant.id)
-        fates[hunt.mutant.id] = told if earlier is None else _both(earlier, told)
+        anew = earlier is None or _is_unfinished(earlier)  # a search that was stopped begins anew, by what is kept
+        fates[hunt.mutant.id] = told if earlier is None or anew else _both(earlier, told)
     there = {name: fates[name] for name in of_the_reference() if name in fates}
     known = before.seconds | dict(seconds)
     return WireKills(FORMAT, {case.id: known[case.id] for case in all_cases(FULL) if case.id in known}, there)
@@ -140,7 +141,11 @@ def stale(made: WireKills) -> list[str]:
 
 def unfinished(made: WireKills) -> list[str]:
     """The mutants that nothing has found, and whose search was stopped."""
-    return [name for name, fate in made.fates.items() if fate.left and not fate.found_by]
+    return [name for name, fate in made.fates.items() if _is_unfinished(fate)]
+
+
+def _is_unfinished(fate: Fate) -> bool:
+    return bool(fate.left) and not fate.found_by
 
 
 def unknown(made: WireKills) -> list[str]:

@@ -130,7 +130,10 @@ def test_what_is_known_stays_beside_what_a_later_search_finds() -> None:
     assert made.fates["H2-not-woken"] == before.fates["H2-not-woken"]
     assert matrix.unfinished(made) == []
     stopped = Hunt(two, "heartbeat", left=list(CASES), reached=3)
-    assert matrix.unfinished(matrix.matrix([stopped], {}, made)) == ["H2-not-woken"]
+    unfinished = matrix.matrix([stopped], {}, made)
+    assert matrix.unfinished(unfinished) == ["H2-not-woken"]
+    gone_on = matrix.matrix([Hunt(two, "heartbeat", reached=3, tried=3)], {}, unfinished)
+    assert gone_on.fates["H2-not-woken"] == Fate(matrix.mark(two), "heartbeat", 3, 3, 0, ())
     assert made.seconds == {"first-join": 1.0, "two-members/leads": 3.0}
 
 
