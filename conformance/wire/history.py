@@ -60,6 +60,8 @@ CLOCKLESS_SLACK_US: Final = 30_000
 TWO_SOCKETS_US: Final = 15_000
 """How far the kit may be off with the order of what two sockets, or a socket and a pipe, bring; see `LATE_US` in
 `groupspec.impl.broker.ticks`."""
+SOONER: Final = 0.5
+"""Of the heartbeat interval: clearly sooner than a timer that was late once."""
 FLOOD: Final = 2_000
 """So many requests within a second are a flood: the kit stands still because of the client, not because of the machine.
 """
@@ -247,6 +249,34 @@ class History:
         """Whether the broker left a group request without an answer in between, as its script has it: it notes that."""
         notes = (entry for entry in self.entries if entry.kind == "note" and from_us <= entry.at_us <= to_us)
         return any(entry.source == "wire" and entry.api in GROUP_APIS for entry in notes)
+
+    def answered_before(self, exchange: Exchange) -> Exchange | None:
+        """The Heartbeat or OffsetCommit whose answer this one was sent for, as the order on their connection shows.
+
+        A Heartbeat comes half an interval after the one before, or later; if its timer was late once, not twice in a
+        row (rule H7). A commit that was refused is asked for by somebody else once, as by the revocation, not twice (rule
+        M5). So what repeats itself sooner, each time when it had been answered, was sent by who had read that
+        answer, and before it all that had come on that connection.
+        """
+        last = self._right_before(exchange)
+        if last is None or self._right_before(last) is not None:
+            return last
+        interval_us = 1000 * self.settings.heartbeat_interval_ms
+        held_up_ms = self.busy_us(last.sent_us - interval_us, last.sent_us) / 1000  # then it was due before
+        too_soon = self.apart_ms(last.sent_us, exchange.sent_us) + held_up_ms < SOONER * interval_us / 1000
+        return last if exchange.api == "Heartbeat" and too_soon else None
+
+    def _right_before(self, exchange: Exchange) -> Exchange | None:
+        """One of its kind that was answered before it on the same connection, so alike that both are not due."""
+        earlier = self.between(0, exchange.sent_us, exchange.api)
+        last = next((e for e in reversed(earlier) if e.request.connection == exchange.request.connection), None)
+        if last is None or not last.ended_before(exchange.sent_us):
+            return None
+        if exchange.api == "Heartbeat":
+            least_ms = SOONER * self.settings.heartbeat_interval_ms
+            return last if self.apart_ms(last.sent_us, exchange.sent_us) < least_ms else None
+        refused = exchange.api == "OffsetCommit" and last.error in REBALANCE
+        return last if refused and exchange.request.message == last.request.message else None
 
     def was_read(self, exchange: Exchange) -> bool:
         """Whether the client can have read the answer: not if it gave its coordinator up before, or as the answer came.

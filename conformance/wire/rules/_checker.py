@@ -80,12 +80,19 @@ def within(history: History, since_us: int, at_us: int, bound_ms: float, reason:
 class Known:
     """From when on the client knows something, at the latest.
 
-    `told_us`: when the broker wrote it, or when the client itself decided it. `shown`: what the client did only because
-    it knows: the time, and the connection of the request that it sent (-1: an event of its own).
+    `told_us`: when the broker wrote it, or when the client itself decided it; `connection`: where the broker did. `shown`:
+    what the client did only because it knows: the time, and the connection of the request that it sent (-1: an event of
+    its own).
     """
 
     told_us: int
     shown: Sequence[tuple[int, int]] = ()
+    connection: int = -1
+
+    @staticmethod
+    def of(told: Exchange, *signs: Exchange | Callback | None) -> Known:
+        """What an answer told; see `by`."""
+        return replace(Known.by(told.told_us, *signs), connection=told.request.connection)
 
     @staticmethod
     def by(told_us: int, *signs: Exchange | Callback | None) -> Known:
@@ -101,12 +108,15 @@ class Known:
     def before(self, request: Exchange, history: History) -> bool:
         """Whether the client surely knew when it sent this request.
 
-        A request that arrives right after an answer was written may have been sent before it. Not so what follows a
-        sign on the same connection, which keeps the order; and what two sockets bring is as far apart as the kit's
-        reading of them.
+        A request that arrives right after an answer was written may have been sent before it was read. Not so what was
+        sent for that answer, or for a later one on that connection, which keeps the order; nor what follows a sign on
+        the same connection. What two sockets bring is as far apart as the kit's reading of them.
         """
         late_us = request.sent_us - history.busy_us(self.told_us, request.sent_us)
         if late_us > self.told_us + IN_FLIGHT_US:
+            return True
+        read = history.answered_before(request)
+        if read is not None and read.told_us >= self.told_us and read.request.connection == self.connection:
             return True
         return any(
             request.sent_us > at_us and (connection == request.request.connection or late_us > at_us + TWO_SOCKETS_US)

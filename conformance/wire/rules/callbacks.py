@@ -8,7 +8,7 @@ from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.protocol import ShutdownComplete
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, none_of
 from groupspec.conformance.wire.rules.commits import without_identity
-from groupspec.conformance.wire.rules.heartbeats import memberships_lost
+from groupspec.conformance.wire.rules.heartbeats import SAID_LOST, memberships_lost
 
 
 @checks("C1", needs="listener")
@@ -36,7 +36,7 @@ def lost_stretches(history: History) -> Iterator[tuple[Known, int, str]]:
 @checks("C2", needs="lost_callback")
 def a_lost_membership_is_said(history: History) -> Iterator[Finding]:
     """The callback is lost, not revoked."""
-    for known, back_us, how in lost_stretches(history):
+    for known, back_us, how in (each for each in lost_stretches(history) if each[2] != SAID_LOST):
         after = [c for c in history.callbacks if known.told_us <= c.started_us <= back_us and c.partitions]
         if history.owned_at(known.told_us) and after:
             name, at_us = after[0].name, after[0].started_us

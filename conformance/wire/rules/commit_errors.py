@@ -36,7 +36,7 @@ def refused_again(history: History, refused: Exchange, until_us: int) -> Exchang
     for later in history.between(refused.told_us, until_us, "OffsetCommit"):
         commit = later.asked(OffsetCommitRequest)
         same = (commit.member_id, commit.generation) == (first.member_id, first.generation)
-        if same and Known.by(refused.told_us).before(later, history):
+        if same and Known.of(refused).before(later, history):
             return later
     return None
 

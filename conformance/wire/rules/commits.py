@@ -40,7 +40,7 @@ def granted_at(history: History, commit: Exchange) -> frozenset[str]:
         elif exchange.api == "LeaveGroup":
             granted = frozenset()
         elif exchange.error == "UNKNOWN_MEMBER_ID" and history.was_read(exchange):
-            loss = Known.by(exchange.told_us, gives_up(history, exchange.told_us))
+            loss = Known.of(exchange, gives_up(history, exchange.told_us))
             if without_identity(commit) or loss.before(commit, history):
                 granted = frozenset()
     return granted

@@ -253,7 +253,7 @@ def nobody_is_spoken_to_while_unknown(history: History) -> Iterator[Finding]:
     for exchange in failed_for_good(history):
         lost = exchange.told_us
         known_again = next((at_us for at_us, _ in found if at_us > lost), history.ends_us)
-        knows = Known.by(lost, history.first("FindCoordinator", lost))
+        knows = Known.of(exchange, history.first("FindCoordinator", lost))
         early = [e for e in history.between(lost, known_again, *GROUP_APIS) if knows.before(e, history)]
         wrong = f"{early[0].api} was sent while the coordinator was unknown" if early else ""
         yield none_of(early, wrong, "no group request while the coordinator was unknown", known_again)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
-from groupspec.conformance.wire.history import GROUP_APIS, NO_MEMBER, REBALANCE, Callback, Exchange, History
+from groupspec.conformance.wire.history import GROUP_APIS, NO_MEMBER, REBALANCE, SOONER, Callback, Exchange, History
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain, none_of, within
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
-from groupspec.conformance.wire.rules.joining import joined_meanwhile
+from groupspec.conformance.wire.rules.joining import is_of_nobody, joined_meanwhile
 from groupspec.impl.core.messages import HeartbeatRequest, OffsetCommitRequest, SyncGroupRequest
 
 Stretch = tuple[int, int]
-SOONER = 0.5  # of the interval: clearly sooner than a timer that was late once
+SAID_LOST = "partitions_lost was called"
 HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
 
 
@@ -205,17 +205,22 @@ def no_heartbeat_without_membership(history: History) -> Iterator[Finding]:
     """A member that has left, or was told that it is none, sends no heartbeat until it has joined again."""
     for known, back_us, how in memberships_lost(history):
         later = history.between(known.told_us, back_us, "Heartbeat")
-        beats = [e for e in later if known.before(e, history)]
+        beats = [e for e in later if known.before(e, history) or is_of_nobody(e)]
         yield none_of(beats, f"Heartbeat after {how}, before joining again", f"no heartbeat after {how}", back_us)
 
 
 def memberships_lost(history: History) -> Iterator[tuple[Known, int, str]]:
-    """From when on the client knows that its membership has ended, until it has joined again, and how it ended."""
+    """From when on the client knows that its membership has ended, until it has joined again, and how it ended.
+
+    It may take it for lost by itself, as when no heartbeat was answered for a session timeout.
+    """
     joined = [e.told_us for e in history.answers("JoinGroup", "NONE")]
     lost = [(Known.by(leave.sent_us, leave), "LeaveGroup") for leave in history.of("LeaveGroup")]
     for told in filter(history.was_read, ends_of_membership(history)):
         signs = gives_up(history, told.told_us), history.first("JoinGroup", told.told_us)
-        lost.append((Known.by(told.told_us, *signs), told.error))
+        lost.append((Known.of(told, *signs), told.error))
+    said = (c for c in history.callbacks if c.name == "partitions_lost" and c.partitions)
+    lost += [(Known.by(callback.started_us, callback), SAID_LOST) for callback in said]
     for known, how in lost:
         yield known, next((at_us for at_us in joined if at_us > known.told_us), history.ends_us), how
 

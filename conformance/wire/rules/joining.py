@@ -19,6 +19,7 @@ from groupspec.conformance.wire.history import (
 from groupspec.conformance.wire.protocol import CommandDone, Subscribe
 from groupspec.conformance.wire.rules._checker import (
     Finding,
+    Known,
     broken,
     checks,
     held,
@@ -120,16 +121,16 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
             yield held_if(not ran, right, wrong, again.sent_us)
 
 
-def beats_for_nobody(exchange: Exchange) -> bool:
-    """Whether it is a Heartbeat without a member id (rule H3), whose answer says nothing of any identity."""
+def is_of_nobody(exchange: Exchange) -> bool:
+    """Whether it has no member id (rules H3 and M1): its answer says nothing of any identity."""
     message = exchange.request.message
-    return isinstance(message, HeartbeatRequest) and not message.member_id
+    return isinstance(message, HeartbeatRequest | OffsetCommitRequest) and not message.member_id
 
 
 @checks("J4")
 def identity_after_errors(history: History) -> Iterator[Finding]:
     """UNKNOWN_MEMBER_ID clears the member id, REBALANCE_IN_PROGRESS and ILLEGAL_GENERATION keep it."""
-    triggers = [e for e in rejoin_triggers(history) if history.was_read(e) and not beats_for_nobody(e)]
+    triggers = [e for e in rejoin_triggers(history) if history.was_read(e) and not is_of_nobody(e)]
     for exchange in triggers:
         join = history.first("JoinGroup", exchange.told_us)
         known = [identity for identity in history.identities if identity.from_us <= exchange.told_us]
@@ -148,15 +149,22 @@ def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
     """NOT_COORDINATOR says nothing about the member: it keeps its id, unless it gives up hope before it is heard."""
     for exchange in history.answers("Heartbeat", "NOT_COORDINATOR"):
         told, before = exchange.told_us, exchange.asked(HeartbeatRequest).member_id
-        after = next((e for e in history.of("Heartbeat", "JoinGroup") if e.sent_us > told + IN_FLIGHT_US), None)
+        sent = ((e, member_id_of(e)) for e in history.of("Heartbeat", "JoinGroup") if e.sent_us > told)
+        known = Known.of(exchange)
+        after, member_id = next((each for each in sent if each[1] != before or known.before(each[0], history)), (None, ""))
         if after is None or history.says_lost(told, after.sent_us):
             continue
         if any(e.error == "UNKNOWN_MEMBER_ID" and told < e.told_us <= after.sent_us for e in history.exchanges):
             continue  # it was heard, and is unknown
-        message = after.request.message
-        assert isinstance(message, (HeartbeatRequest, JoinGroupRequest))
-        wrong = f"after NOT_COORDINATOR the member id is {message.member_id!r}, no longer {before!r}"
-        yield held_if(message.member_id == before, "the member keeps its id after NOT_COORDINATOR", wrong, told)
+        wrong = f"after NOT_COORDINATOR the member id is {member_id!r}, no longer {before!r}"
+        yield held_if(member_id == before, "the member keeps its id after NOT_COORDINATOR", wrong, told)
+
+
+def member_id_of(exchange: Exchange) -> str:
+    """What a Heartbeat or JoinGroup says."""
+    message = exchange.request.message
+    assert isinstance(message, HeartbeatRequest | JoinGroupRequest)
+    return message.member_id
 
 
 @checks("J4")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.history import Exchange, History, PollCall
+from groupspec.conformance.wire.protocol import ErrorRaised
 from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
 from groupspec.impl.core.messages import JoinGroupRequest
 
@@ -84,32 +85,46 @@ def polling_keeps_the_membership(history: History) -> Iterator[Finding]:
 
 @checks("P3", needs="poll_interval listener")
 def expiry_is_a_loss(history: History) -> Iterator[Finding]:
-    """The next poll says lost for everything, and the member joins as a new one.
+    """By the end of the next poll lost is said for everything, and the member joins as a new one.
 
     A client that has no callback for lost partitions says revoked (so does Java's onPartitionsLost unless it is
-    overridden).
+    overridden); one whose callbacks run inside poll() says it in that poll, another one maybe before. A poll that raises
+    has told of the expiry (librdkafka: ERR__MAX_POLL_EXCEEDED), and the next one says lost.
     """
     offers_lost = "lost_callback" in history.settings.features
     lost = ("partitions_lost",) if offers_lost else ("partitions_lost", "partitions_revoked")
+    in_poll = "listener_in_poll" in history.settings.features
     for left_us in (leave.sent_us for leave in leaves_for_not_polling(history)):
         owned = history.owned_at(left_us)
-        poll = next((p for p in history.polls if p.started_us > left_us), None)
+        poll = next((p for p in history.polls if p.started_us > left_us and not raised(history, p)), None)
         if poll is None or not owned:
             continue
+        from_us, until_us = poll.started_us if in_poll else left_us, poll.ended_us or history.ends_us
         first = next((c for c in history.callbacks if c.started_us >= left_us and c.partitions), None)
         rejoin = history.first("JoinGroup", left_us)
         if first is None or first.name not in lost:
             what = first.name if first is not None else "no callback"
             yield broken(f"after the poll interval had passed: {what}, instead of {lost[-1]}", poll.started_us)
+        elif not from_us - history.slack_us <= first.started_us <= until_us + history.slack_us:
+            when = "before the next poll" if first.started_us < poll.started_us else "after the next poll had returned"
+            yield broken(f"after the poll interval had passed: {first.name} {when}, not in it", first.started_us)
         elif first.partitions != owned:
             what = f"{first.name} names {sorted(first.partitions)}, owned were {sorted(owned)}"
             yield broken(what, first.started_us)
         elif rejoin is None:
             yield in_vain("the member did not join again after the next poll", poll.started_us, history.ends_us)
         else:
-            right = "lost for everything that was owned, then a JoinGroup as a new member"
+            when = "before" if first.started_us < poll.started_us else "in"
+            right = f"{first.name} for everything that was owned, {when} the next poll; then a JoinGroup as a new member"
             wrong = "the member joined again with the id that it had given up"
             yield held_if(not rejoin.asked(JoinGroupRequest).member_id, right, wrong, rejoin.sent_us)
+
+
+def raised(history: History, poll: PollCall) -> bool:
+    """Whether it raised something."""
+    end_us = poll.ended_us or history.ends_us
+    errors = history.events(ErrorRaised)
+    return any(poll.started_us <= at_us <= end_us and error.call == "poll" for at_us, error in errors)
 
 
 @checks("P4", needs="pull")

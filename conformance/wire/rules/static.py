@@ -63,7 +63,7 @@ def who_is_fenced_is_silent(history: History) -> Iterator[Finding]:
     """Nothing more is asked of the group, above all not to join it with the instance id that another one has."""
     for exchange in fenced(history):
         why = f"after {exchange.api} was answered FENCED_INSTANCE_ID"
-        told = Known.by(exchange.told_us)
+        told = Known.of(exchange)
         later = [
             e
             for e in history.between(exchange.told_us, history.until_close_us, *GROUP_APIS)

@@ -19,6 +19,7 @@ from groupspec.conformance.wire.tests import (
     stories_of_latecomers,
     stories_of_leaders,
     stories_of_quotas,
+    stories_of_reactions,
     stories_of_rounds,
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
@@ -137,7 +138,7 @@ def late_for_its_generation(story: WireRun) -> None:
 
 def late_answer(story: WireRun) -> None:
     """UNKNOWN_MEMBER_ID comes when the coordinator has been looked up again."""
-    both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600))(story)
+    both(drop("Heartbeat"), drop("JoinGroup", 600), drop("SyncGroup", 600), drop_event("partitions_lost"))(story)
     story.heartbeat(1_200, 1, "UNKNOWN_MEMBER_ID", ms=20)
     story.lookup(1_205)
 
@@ -161,6 +162,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_applications.ROWS,
     *stories_of_quotas.ROWS,
     *stories_of_latecomers.ROWS,
+    *stories_of_reactions.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
     ("D1", "no lookup but one that was over before NOT_COORDINATOR", stories.moved_coordinator,
      both(drop("FindCoordinator", 600), lambda s: s.lookup(602, ms=5))),
@@ -334,6 +336,7 @@ def read_in_the_next_round(story: WireRun, offset: int) -> None:
 
 
 ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
+    *stories_of_reactions.ALLOWED,
     # AbstractCoordinator.HeartbeatResponseHandler: generationUnchanged() is false, and nothing is reset (KAFKA-9823)
     ("C2", "a commit after a heartbeat of the generation before was refused", stories.eager_rebalance,
      both(lambda s: s.heartbeat(952, 1, "ILLEGAL_GENERATION"), lambda s: s.commit(1_500, 2, {BOTH[0]: 6}))),
@@ -524,7 +527,13 @@ def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[
     ("rule", "how", "good"),
     [
         row[:3]
-        for rows in (stories_of_leaders, stories_of_quotas, stories_of_latecomers, stories_of_applications)
+        for rows in (
+            stories_of_leaders,
+            stories_of_quotas,
+            stories_of_latecomers,
+            stories_of_applications,
+            stories_of_reactions,
+        )
         for row in rows.ROWS
     ],
 )
