@@ -30,6 +30,7 @@ from groupspec.conformance.wire.protocol import (
     ONLY_CONSUMER_PROTOCOL,
     joins_no_classic_group,
     misspelt_features,
+    wanting,
 )
 from groupspec.conformance.wire.scenario_context import (
     REQUEST_TIMEOUT_MS,
@@ -169,7 +170,7 @@ def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]
     outcome, trace = Outcome(), ""
     try:
         context.started()
-        if problems := misspelt_features(context.features):
+        if problems := misspelt_features({*context.features, *context.not_driven}):
             features = f"{'; '.join(problems)}; there are {', '.join(FEATURES)}"
             return Outcome(inconclusive=f"the harness is wrong: {features}"), ""
         if reason := _what_it_lacks(context):
@@ -197,11 +198,10 @@ def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]
 
 def _what_it_lacks(context: ClientContext) -> str:
     """What the scenario needs and the client does not offer; "" if it offers everything."""
-    lacking = sorted(context.case.scenario.needs - context.features)
+    lacking = context.case.scenario.needs - context.features
     if OF_A_CLASSIC_GROUP.intersection(lacking) and joins_no_classic_group(context.features):
         return f"{ONLY_CONSUMER_PROTOCOL}; this scenario plays a classic group ({context.case.scenario.rebalance})"
-    offered = "; ".join(f"{name}: {FEATURES[name]}" for name in lacking)
-    return f"the client does not offer the feature {offered}" if lacking else ""
+    return wanting(lacking, context.not_driven)
 
 
 def _what_polls_raised(log: Log, since_us: int) -> str:
@@ -235,5 +235,6 @@ def settings_of(case: Case, context: ClientContext | None) -> Settings:
         request_timeout_ms=context.around.request_timeout_ms if context else REQUEST_TIMEOUT_MS,
         instance_id=dict(case.variant.more).get(INSTANCE_ID, ""),
         features=context.features if context else frozenset(),
+        not_driven=context.not_driven if context else frozenset(),
         **case.scenario.timeouts,
     )

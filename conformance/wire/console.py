@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
-from groupspec.conformance.wire.protocol import FEATURES
+from groupspec.conformance.wire.protocol import FEATURES, OF_THE_HARNESS
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import BROKEN, JUDGED, WORST_FIRST, Verdict
@@ -81,10 +81,15 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
     flaps = f", {flapping} of them flap" if flapping else ""
     console.print(f"{counts}{flaps}; {campaign.seconds:.1f} s, seed {campaign.seed}")
     reasons = [row.judgement.reason for row in rows if row.judgement.verdict is Verdict.UNSUPPORTED]
-    wanted = Counter(name for name in FEATURES for reason in reasons if re.search(rf"\b{name}\b", reason))
-    if wanted:
-        listed = ", ".join(f"{name} ({n})" for name, n in wanted.most_common())
-        console.print(f"UNSUPPORTED for want of: {listed}", highlight=False, soft_wrap=True)
+    parts = [reason.partition(OF_THE_HARNESS) for reason in reasons]
+    for why, told in (
+        ("for want of", [part[0] for part in parts]),
+        ("since the harness does not drive what the client offers", [part[2] for part in parts]),
+    ):
+        wanted = Counter(name for name in FEATURES for reason in told if re.search(rf"\b{name}\b", reason))
+        if wanted:
+            listed = ", ".join(f"{name} ({n})" for name, n in wanted.most_common())
+            console.print(f"UNSUPPORTED {why}: {listed}", highlight=False, soft_wrap=True)
     code = campaign.exit_code()
     for client in campaign.clients:
         console.print("\n".join(_nothing_judged(client, code)), markup=False, end="")

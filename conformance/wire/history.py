@@ -172,6 +172,7 @@ class Settings:
     request_timeout_ms: int = 2_000
     instance_id: str = ""
     features: frozenset[str] = frozenset()
+    not_driven: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

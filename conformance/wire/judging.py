@@ -38,7 +38,7 @@ class Outcome:
         missed: Which event, and for how long it was waited for.
         no_occasion: Why the client did not come to the point of the scenario, by no fault that is known.
         inconclusive: What the harness, the kit or the machine did wrong.
-        unsupported: What the client does not offer.
+        unsupported: What the client does not offer, or its harness does not drive.
     """
 
     missed_rule: str = ""

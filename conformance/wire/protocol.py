@@ -44,16 +44,25 @@ FEATURES: Final = {
     "pattern": "subscriptions by a regular expression",
     "raising_listener": "a callback may raise: the rebalance goes on all the same",
 }
-"""What a client may offer: its group protocols, and more. A rule that needs more than a client offers is UNSUPPORTED
-for it."""
+"""What a client may offer: its group protocols, and more. A rule that needs more than a client offers, or than its
+harness drives, is UNSUPPORTED for it."""
 OF_A_CLASSIC_GROUP: Final = frozenset({"eager", "cooperative"})
 """The features of which every member of a classic group has one."""
+OF_THE_HARNESS: Final = "the harness does not drive, though the client offers it, the feature"
 ONLY_CONSUMER_PROTOCOL: Final = "the client's only group protocol is that of KIP-848 (ConsumerGroupHeartbeat)"
 
 
 def joins_no_classic_group(features: Collection[str]) -> bool:
     """Whether a client has the consumer protocol, and no other."""
     return "consumer_protocol" in features and OF_A_CLASSIC_GROUP.isdisjoint(features)
+
+
+def wanting(needs: Collection[str], not_driven: Collection[str]) -> str:
+    """Why what is needed cannot be had: the client does not offer it, or its harness does not drive it."""
+    of_the_client, of_the_harness = set(needs) - set(not_driven), set(needs) & set(not_driven)
+    whose = ("the client does not offer the feature", of_the_client), (OF_THE_HARNESS, of_the_harness)
+    told = ((why, "; ".join(f"{name}: {FEATURES[name]}" for name in sorted(names))) for why, names in whose if names)
+    return "; ".join(f"{why} {features}" for why, features in told)
 
 
 def misspelt_features(names: Iterable[str]) -> list[str]:
@@ -192,11 +201,15 @@ class Event(msgspec.Struct, frozen=True, tag_field="name", kw_only=True):
 
 
 class StartupComplete(Event, frozen=True, tag="startup_complete"):
-    """The first line: the client, its version, and its features (see FEATURES)."""
+    """The first line: the client, its version, and its features (see FEATURES).
+
+    `not_driven`: what the client offers besides, and this harness does not drive.
+    """
 
     client: str
     version: str
     features: list[Feature] = msgspec.field(default_factory=list)
+    not_driven: list[Feature] = msgspec.field(default_factory=list)
     protocol: int = VERSION
 
 

@@ -85,6 +85,7 @@ class ClientContext:
         self.client = client
         self.log = log
         self.features: frozenset[str] = frozenset()
+        self.not_driven: frozenset[str] = frozenset()
         self.identity = ("", "")
         self._deadline = time.monotonic() + around.case_within_s
 
@@ -97,7 +98,7 @@ class ClientContext:
             raise NotStarted(self.log.ended or f"no startup_complete within {STARTUP_WITHIN_MS} ms")
         if (version := hello.event.protocol) != protocol.VERSION:
             raise NotStarted(f"the harness speaks version {version} of the protocol, not {protocol.VERSION}")
-        self.features = frozenset(hello.event.features)
+        self.features, self.not_driven = frozenset(hello.event.features), frozenset(hello.event.not_driven)
         self.identity = (hello.event.client, hello.event.version)
 
     def offers(self, feature: str) -> bool:

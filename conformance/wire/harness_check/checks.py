@@ -128,9 +128,10 @@ def commands_raise_nothing(sessions: Sessions) -> Iterator[str]:
     timed=False,
 )
 def features_are_known(sessions: Sessions) -> Iterator[str]:
-    """Every feature is one that the protocol has, and a group protocol is among them."""
-    features = sessions["reads"].features
-    yield from protocol.misspelt_features(features)
+    """Every feature is one that the protocol has, each is driven or not, and a group protocol is among them."""
+    features, not_driven = sessions["reads"].features, sessions["reads"].not_driven
+    yield from protocol.misspelt_features([*features, *not_driven])
+    yield from (f"{name} is among the features, and among those that are not driven" for name in features & not_driven)
     if features.isdisjoint(protocol.OF_A_CLASSIC_GROUP) and not protocol.joins_no_classic_group(features):
         yield "neither eager nor cooperative is offered: no scenario could be run"
 
@@ -538,7 +539,7 @@ def the_end_of_stdin_ends_it(sessions: Sessions) -> Iterator[str]:
 
 def _needs(sessions: Sessions, feature: str) -> None:
     if feature not in sessions["reads"].features:
-        raise NotOffered(f"the client does not offer {feature}")
+        raise NotOffered(protocol.wanting([feature], sessions["reads"].not_driven))
 
 
 def _offered(sessions: Sessions, story: str) -> Session:

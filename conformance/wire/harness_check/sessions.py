@@ -95,6 +95,7 @@ class Session:
         self._process = process
         self._log = log
         self.features: frozenset[str] = frozenset()
+        self.not_driven: frozenset[str] = frozenset()
         self.settings = msgspec.structs.replace(SETTINGS, bootstrap=broker.bootstrap)
         self.ending: Ending | None = None
         self.ended_in_time = False
@@ -358,6 +359,7 @@ def run_story(client: Client, name: str, story: Story) -> Session:
             with suppress(CannotGoOn):
                 if hello is not None and isinstance(hello.event, protocol.StartupComplete):
                     said_us, session.features = hello.at_us, frozenset(hello.event.features)
+                    session.not_driven = frozenset(hello.event.not_driven)
                     rebalance = _rebalance(session.features, name)
                     session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
                     (story if session.joins or story in OF_ITSELF.values() else Session.close)(session)

@@ -96,12 +96,14 @@ class Harness(ABC):
     Attributes:
         client: The name of its distribution.
         features: What it offers, of `protocol.FEATURES`.
+        not_driven: What it offers besides, and this harness does not drive.
         consumer: The client's consumer; `configure` makes it.
         woken_by: What a wakeup ends a call with.
     """
 
     client: str
     features: tuple[str, ...]
+    not_driven: tuple[str, ...] = ()
     consumer: Any
     woken_by: tuple[type[BaseException], ...] = ()
 
@@ -281,8 +283,11 @@ class Harness(ABC):
         """Carries out commands until close or the end of stdin; returns the exit code."""
         commands: queue.Queue[protocol.AnyCommand | None] = queue.Queue()
         threading.Thread(target=self._read_commands, args=(commands,), daemon=True, name="commands").start()
-        features = list(self.features)
-        self.output.say(protocol.StartupComplete(client=self.client, version=self.version(), features=features))
+        features, not_driven = list(self.features), list(self.not_driven)
+        version = self.version()
+        self.output.say(
+            protocol.StartupComplete(client=self.client, version=version, features=features, not_driven=not_driven)
+        )
         while True:
             if self._polls_left and commands.empty():
                 self._poll_once()

@@ -44,6 +44,7 @@ class ConfluentKafka(Harness):
         "raising_listener",
         "pattern",
     )
+    not_driven = ("consumer_protocol",)
 
     def version(self) -> str:
         """Of the installed package."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.history import TWO_SOCKETS_US, Callback, Exchange, History
+from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.verdicts import BREACH, Judgement, Timing, Verdict
 from groupspec.spec.rules import RULES
 
@@ -181,8 +182,8 @@ def judge(rule: str, history: History) -> Judgement:
     settings = history.settings
     offered = [checker for checker in CHECKERS[rule] if checker.needs <= settings.features]
     if not offered:
-        missing = sorted(set().union(*(checker.needs for checker in CHECKERS[rule])) - settings.features)
-        return Judgement(Verdict.UNSUPPORTED, f"the client does not offer: {', '.join(missing)}")
+        missing = frozenset().union(*(checker.needs for checker in CHECKERS[rule])) - settings.features
+        return Judgement(Verdict.UNSUPPORTED, wanting(missing, settings.not_driven))
     applicable = [checker for checker in offered if checker.rebalance in ("", settings.rebalance)]
     findings = [finding for checker in applicable for finding in checker.check(history)]
     broken_ones = sorted((f for f in findings if not f.held), key=lambda finding: finding.at_us)

@@ -176,11 +176,13 @@ def test_an_allowed_failure_is_told_and_fails_neither_the_command_nor_junit() ->
 
 
 def test_what_the_client_lacks_for_unsupported_rules_is_counted() -> None:
-    reasons = ["the client does not offer the feature cooperative: incremental rebalances (KIP-429)"] * 2
-    rows = [unsupported(reason) for reason in (*reasons, "the client does not offer: join_needs_poll, pull")]
+    lacking = [wanting(names, {"static"}) for names in (["cooperative"], ["cooperative"], ["pull", "static"])]
+    rows = [unsupported(reason) for reason in lacking]
     console = Console(record=True, width=400, file=io.StringIO())
     show(console, Campaign([ClientResult(Client("kgo", ()), "kgo", "1", rows)]), None)
-    assert "UNSUPPORTED for want of: cooperative (2), join_needs_poll (1), pull (1)" in console.export_text()
+    shown = console.export_text()
+    assert "UNSUPPORTED for want of: cooperative (2), pull (1)" in shown
+    assert "UNSUPPORTED since the harness does not drive what the client offers: static (1)" in shown
 
 
 def unsupported(reason: str) -> Row:

@@ -597,7 +597,16 @@ def test_a_rule_that_needs_more_than_a_client_offers_is_unsupported() -> None:
     story.settings = replace(story.settings, features=frozenset({"eager"}))
     judgement = judge("P1", story.history())
     assert judgement.verdict is Verdict.UNSUPPORTED
-    assert "poll_interval" in judgement.reason
+    assert "the client does not offer the feature poll_interval" in judgement.reason
+
+
+def test_what_the_harness_does_not_drive_is_not_told_as_the_client_s_lack() -> None:
+    story = stories_of_leaders.fenced()
+    features = frozenset(FEATURES) - {"poll_interval"}
+    story.settings = replace(story.settings, features=features, not_driven=frozenset({"poll_interval"}))
+    judgement = judge("P1", story.history())
+    assert judgement.verdict is Verdict.UNSUPPORTED
+    assert "the harness does not drive, though the client offers it, the feature poll_interval" in judgement.reason
 
 
 def without_listener(story: WireRun) -> WireRun:

@@ -7,7 +7,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Consumer, MessagesStreamFallbackModes, MessagesStreamModes } from "@platformatic/kafka";
 import { Positions, error, run } from "./protocol.js";
 
-const FEATURES = ["eager", "auto_commit"];
+const FEATURES = ["eager", "auto_commit", "static"];
+const NOT_DRIVEN = ["consumer_protocol"];
 
 class Harness {
   #settings;
@@ -19,7 +20,7 @@ class Harness {
 
   configure(settings) {
     this.#settings = settings;
-    const age = settings.more["metadata.max.age.ms"];
+    const { "metadata.max.age.ms": age, "group.instance.id": groupInstanceId } = settings.more;
     this.#consumer = new Consumer({
       bootstrapBrokers: settings.bootstrap.split(","),
       clientId: settings.client_id,
@@ -32,6 +33,7 @@ class Harness {
       requestTimeout: settings.request_timeout_ms,
       retryDelay: settings.retry_backoff_ms,
       ...(age && { metadataMaxAge: Number(age) }),
+      ...(groupInstanceId && { groupInstanceId }),
     });
     this.#consumer.on("consumer:heartbeat:error", ({ error: problem }) => error(problem));
   }
@@ -129,4 +131,4 @@ class Harness {
   }
 }
 
-await run("platformatic", "@platformatic/kafka", FEATURES, new Harness());
+await run("platformatic", "@platformatic/kafka", FEATURES, new Harness(), NOT_DRIVEN);

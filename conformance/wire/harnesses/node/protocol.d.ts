@@ -73,8 +73,17 @@ export function callback(
   partitions: Partition[],
   callback_ms: number,
 ): Promise<void>;
-/** `client` is the name of its package in npm. */
-export function run(name: string, client: string, features: Feature[], harness: Client): Promise<void>;
+/**
+ * `client` is the name of its package in npm; `notDriven` are the features that the client offers and the harness does
+ * not drive.
+ */
+export function run(
+  name: string,
+  client: string,
+  features: Feature[],
+  harness: Client,
+  notDriven?: Feature[],
+): Promise<void>;
 
 export class Positions {
   consumed(topic: string, partition: number, offset: number): void;

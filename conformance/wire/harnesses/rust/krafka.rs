@@ -14,6 +14,7 @@ const FEATURES: &[&str] = &[
     "eager", "cooperative", "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull",
     "poll_interval", "auto_commit",
 ];
+const NOT_DRIVEN: &[&str] = &["static", "seek", "pause", "wakeup"];
 const CLOSED: &str = "there is no consumer: configure comes first";
 
 struct Krafka {
@@ -28,7 +29,7 @@ struct Listener {
 fn main() {
     let runtime = Runtime::new().expect("threads for the client");
     let mut harness = Krafka { runtime, consumer: None };
-    harness_protocol::run("krafka", harness_protocol::pinned("krafka"), FEATURES, &mut harness);
+    harness_protocol::run("krafka", harness_protocol::pinned("krafka"), FEATURES, NOT_DRIVEN, &mut harness);
 }
 
 // Commands ------------------------------------------------------------------------------------------------------------

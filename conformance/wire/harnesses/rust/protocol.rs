@@ -99,12 +99,16 @@ pub trait Harness {
     fn close(&mut self) -> Outcome;
 }
 
-/// Run a harness until close, or the end of stdin.
-pub fn run(client: &str, version: &str, features: &[&str], harness: &mut impl Harness) -> ! {
+/// Run a harness until close, or the end of stdin. `not_driven`: the features that the client offers and the harness does
+/// not drive.
+pub fn run(client: &str, version: &str, features: &[&str], not_driven: &[&str], harness: &mut impl Harness) -> ! {
     _ = APPLICATION.set(thread::current().id()); // set here alone
     let (sender, commands) = channel();
     thread::spawn(move || read(sender));
-    say("startup_complete", json!({"client": client, "version": version, "features": features, "protocol": 1}));
+    let offers = json!({
+        "client": client, "version": version, "features": features, "not_driven": not_driven, "protocol": 1
+    });
+    say("startup_complete", offers);
     let mut poll: Option<Command> = None; // the one by which is polled
     loop {
         let Some(next) = next_of(&commands, poll.is_none()) else {

@@ -19,6 +19,7 @@ use rdkafka::util::get_rdkafka_version;
 const FEATURES: &[&str] = &[
     "eager", "cooperative", "listener", "lost_callback", "listener_in_poll", "pull", "poll_interval", "auto_commit",
 ];
+const NOT_DRIVEN: &[&str] = &["consumer_protocol", "static", "seek", "pause", "callback_commit", "pattern"];
 const NO_CONSUMER: &str = "there is no consumer: configure comes first";
 const REVOKED_WITHIN: Duration = Duration::from_secs(5);
 
@@ -32,7 +33,7 @@ struct Listener {
 
 fn main() {
     let version = format!("{} (librdkafka {})", harness_protocol::pinned("rdkafka"), get_rdkafka_version().1);
-    harness_protocol::run("rdkafka", &version, FEATURES, &mut Rdkafka { consumer: None });
+    harness_protocol::run("rdkafka", &version, FEATURES, NOT_DRIVEN, &mut Rdkafka { consumer: None });
 }
 
 // Commands ------------------------------------------------------------------------------------------------------------

@@ -27,6 +27,9 @@ var features = []string{
 	// "pattern",           // subscriptions by a regular expression
 }
 
+// Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
+var notDriven = []string{}
+
 type harness struct {
 	settings *protocol.Command
 	// And the client itself, nil until it is made.
@@ -34,7 +37,7 @@ type harness struct {
 
 func main() {
 	// The second is the client's module, whose version is told.
-	protocol.Run("my-client", "example.com/my/client", features, &harness{})
+	protocol.Run("my-client", "example.com/my/client", features, notDriven, &harness{})
 }
 
 // CarryOut calls a function for each command. A client that pushes records to a handler does not declare "pull" and has

@@ -37,6 +37,8 @@ class MyHarness(base.Harness):
         # "pattern",  # subscriptions by a regular expression
         # "raising_listener",  # a callback may raise: the rebalance goes on all the same
     )
+    # Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
+    not_driven = ()
 
     def configure(self, command: protocol.Configure) -> None:
         """Pass every setting on; groupspec looks on the wire for them.

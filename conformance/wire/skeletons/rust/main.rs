@@ -24,12 +24,15 @@ const FEATURES: &[&str] = &[
     // "pattern",           // subscriptions by a regular expression
 ];
 
+/// Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
+const NOT_DRIVEN: &[&str] = &[];
+
 /// What it keeps between two commands: the client, an Option that is None until it is made.
 struct MyHarness {}
 
 fn main() {
     let version = harness_protocol::pinned("my-client"); // the name of its package in Cargo.toml
-    harness_protocol::run("my-client", version, FEATURES, &mut MyHarness {});
+    harness_protocol::run("my-client", version, FEATURES, NOT_DRIVEN, &mut MyHarness {});
 }
 
 impl Harness for MyHarness {

@@ -21,6 +21,9 @@ const FEATURES: Feature[] = [
   // "pattern",           // subscriptions by a regular expression
 ];
 
+// Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
+const NOT_DRIVEN: Feature[] = [];
+
 class Harness implements Client {
   #positions = new Positions();
   // And the client itself, undefined until it is made.
@@ -72,4 +75,4 @@ class Harness implements Client {
 }
 
 // The second is the client's package in npm, whose version is told.
-await run("my-client", "my-client", FEATURES, new Harness());
+await run("my-client", "my-client", FEATURES, new Harness(), NOT_DRIVEN);

@@ -21,6 +21,9 @@ import (
 
 var features = []string{"eager", "listener"}
 
+// Its Reader, over the same ConsumerGroup, is asked for records with a timeout, and commits by itself.
+var notDriven = []string{"pull", "auto_commit"}
+
 const maxBytes = 1 << 20
 
 type harness struct {
@@ -36,7 +39,7 @@ type harness struct {
 }
 
 func main() {
-	protocol.Run("kafka-go", "github.com/segmentio/kafka-go", features, &harness{})
+	protocol.Run("kafka-go", "github.com/segmentio/kafka-go", features, notDriven, &harness{})
 }
 
 // Commands -----------------------------------------------------------------------------------------------------------

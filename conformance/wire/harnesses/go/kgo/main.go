@@ -18,7 +18,7 @@ import (
 
 // Not seek: SetOffsets is to be used only while no rebalance can come, says its documentation.
 var features = []string{
-	"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit", "pause", "callback_commit",
+	"eager", "cooperative", "listener", "lost_callback", "pull", "auto_commit", "static", "pause", "callback_commit",
 	"pattern",
 }
 
@@ -31,7 +31,7 @@ type harness struct {
 }
 
 func main() {
-	protocol.Run("kgo", "github.com/twmb/franz-go", features, &harness{})
+	protocol.Run("kgo", "github.com/twmb/franz-go", features, nil, &harness{})
 }
 
 // Commands -----------------------------------------------------------------------------------------------------------
@@ -93,6 +93,9 @@ func (h *harness) subscribe(c *protocol.Command) error {
 	}
 	if c.Pattern != "" {
 		options = append(options, kgo.ConsumeRegex())
+	}
+	if instance := s.More["group.instance.id"]; instance != "" {
+		options = append(options, kgo.InstanceID(instance))
 	}
 	if age, err := strconv.Atoi(s.More["metadata.max.age.ms"]); err == nil {
 		options = append(options, kgo.MetadataMaxAge(protocol.Milliseconds(age)), kgo.MetadataMinAge(metadataMinAge))

@@ -33,11 +33,14 @@ type Polled interface {
 	Poll(timeout time.Duration) ([]Event, error)
 }
 
-// Run a harness until close, or the end of stdin. The client's version is that of its Go module.
-func Run(client, module string, features []string, h Harness) {
+// Run a harness until close, or the end of stdin. The client's version is that of its Go module; notDriven are the features
+// that it offers and the harness does not drive.
+func Run(client, module string, features, notDriven []string, h Harness) {
 	commands := make(chan *Command, 100)
 	go read(commands)
-	Say("startup_complete", Event{"client": client, "version": version(module), "features": features, "protocol": 1})
+	Say("startup_complete", Event{
+		"client": client, "version": version(module), "features": features, "not_driven": append([]string{}, notDriven...), "protocol": 1,
+	})
 	polled, _ := h.(Polled)
 	commit = func() error { return h.CarryOut(&Command{Command: "commit"}) }
 	var poll *Command // the one by which is polled; nil while nothing is

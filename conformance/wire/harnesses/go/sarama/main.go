@@ -16,7 +16,10 @@ import (
 	"github.com/IBM/sarama"
 )
 
-var features = []string{"eager", "cooperative", "listener", "auto_commit"}
+var features = []string{"eager", "cooperative", "listener", "auto_commit", "static", "pause"}
+
+// A handler may call Commit of its session, which tells no outcome.
+var notDriven = []string{"callback_commit"}
 
 type harness struct {
 	settings *protocol.Command
@@ -44,7 +47,7 @@ func (c claim) partitions() map[string][]int32 {
 
 func main() {
 	h := &harness{claimed: map[claim]bool{}, positions: map[string]map[int32]int64{}, failures: make(chan error)}
-	protocol.Run("sarama", "github.com/IBM/sarama", features, h)
+	protocol.Run("sarama", "github.com/IBM/sarama", features, notDriven, h)
 }
 
 // Commands -----------------------------------------------------------------------------------------------------------
@@ -61,6 +64,10 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 		h.group.PauseAll()
 	case "commit":
 		h.commit()
+	case "pause":
+		h.group.Pause(byTopic(c.Partitions))
+	case "resume":
+		h.group.Resume(byTopic(c.Partitions))
 	case "unsubscribe":
 		h.endSession() // the membership ends with Close only
 	default:
@@ -85,6 +92,7 @@ func (h *harness) configure(s *protocol.Command) error {
 	config.Consumer.Group.Session.Timeout = protocol.Milliseconds(s.SessionTimeoutMs)
 	config.Consumer.Group.Heartbeat.Interval = protocol.Milliseconds(s.HeartbeatIntervalMs)
 	config.Consumer.Group.Rebalance.Timeout = protocol.Milliseconds(s.MaxPollIntervalMs)
+	config.Consumer.Group.InstanceId = s.More["group.instance.id"] // empty: a dynamic member
 	strategy := sarama.NewBalanceStrategyRange()
 	if s.Rebalance == "cooperative" {
 		strategy = sarama.NewBalanceStrategyCooperativeSticky()
@@ -161,6 +169,14 @@ func (h *harness) readErrors() {
 			protocol.Error(err, "")
 		}
 	}
+}
+
+func byTopic(partitions []protocol.Partition) map[string][]int32 {
+	found := map[string][]int32{}
+	for _, each := range partitions {
+		found[each.Topic] = append(found[each.Topic], each.Partition)
+	}
+	return found
 }
 
 func (h *harness) endSession() {

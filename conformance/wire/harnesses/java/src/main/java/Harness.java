@@ -47,7 +47,7 @@ public final class Harness implements Protocol.Client {
         boolean classic = protocol == GroupProtocol.CLASSIC;
         List<String> features = new ArrayList<>(classic ? CLASSIC : KIP_848);
         features.addAll(EITHER);
-        Protocol.run(classic ? "java" : "java-async", AppInfoParser.getVersion(), features, new Harness(protocol));
+        Protocol.run(classic ? "java" : "java-async", AppInfoParser.getVersion(), features, List.of(), new Harness(protocol));
     }
 
     @Override

@@ -130,11 +130,15 @@ public final class Protocol {
         this.client = client;
     }
 
-    /** Carry out the kit's commands until close, or the end of stdin; then end the process. */
-    public static void run(String name, String version, List<String> features, Client client) {
+    /**
+     * Carry out the kit's commands until close, or the end of stdin; then end the process. `notDriven`: the features that
+     * the client offers and the harness does not drive.
+     */
+    public static void run(
+            String name, String version, List<String> features, List<String> notDriven, Client client) {
         System.setOut(System.err);
         application = Thread.currentThread();
-        new Event("startup_complete").with("client", name).with("version", version).with("features", features)
+        new Event("startup_complete").with("client", name).with("version", version).with("features", features).with("not_driven", notDriven)
                 .with("protocol", 1).say();
         int code = 1;
         try {

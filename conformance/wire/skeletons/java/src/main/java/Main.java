@@ -28,10 +28,13 @@ public final class Main implements Protocol.Client {
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
 
+    /** Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it. */
+    private static final List<String> NOT_DRIVEN = List.of();
+
     // And the client itself, null until it is made.
 
     public static void main(String[] arguments) {
-        Protocol.run("my-client", "unknown", FEATURES, new Main()); // the second is the client's version
+        Protocol.run("my-client", "unknown", FEATURES, NOT_DRIVEN, new Main()); // the second is the client's version
     }
 
     /**
