@@ -27,6 +27,7 @@ from groupspec.conformance.wire.scenarios import all_cases, written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
+from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, rule_named
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
