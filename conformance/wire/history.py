@@ -255,8 +255,8 @@ class History:
         """The Heartbeat or OffsetCommit whose answer this one was sent for, as the order on their connection shows.
 
         A Heartbeat comes half an interval after the one before, or later; if its timer was late once, not twice in a
-        row (rule H7). A commit that was refused is asked for by somebody else once, as by the revocation, not twice (rule
-        M5). So what repeats itself sooner, each time when it had been answered, was sent by who had read that
+        row (rule H7). A commit that was refused is asked for by somebody else once, as by the revocation, not twice
+        (rule M5). So what repeats itself sooner, each time when it had been answered, was sent by who had read that
         answer, and before it all that had come on that connection.
         """
         last = self._right_before(exchange)

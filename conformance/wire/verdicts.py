@@ -38,7 +38,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     "PASS": "no run of the client broke the rule",
     "DEVIATION": "the client broke a rule that a client should keep (level should)",
     "FAIL": "the client broke a rule that every client must keep (level must)",
-    "UNSUPPORTED": "the client does not offer what the rule is about, or its harness does not drive it: the reason says which",
+    "UNSUPPORTED": "the client does not offer what the rule is about, or its harness does not drive it",
     "UNTESTABLE": "the run gave no occasion to judge the rule; the reason beside it says why",
     "INCONCLUSIVE": "the kit, the machine or the harness failed, so that nothing can be said about the client",
 }

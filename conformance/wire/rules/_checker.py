@@ -81,9 +81,9 @@ def within(history: History, since_us: int, at_us: int, bound_ms: float, reason:
 class Known:
     """From when on the client knows something, at the latest.
 
-    `told_us`: when the broker wrote it, or when the client itself decided it; `connection`: where the broker did. `shown`:
-    what the client did only because it knows: the time, and the connection of the request that it sent (-1: an event of
-    its own).
+    `told_us`: when the broker wrote it, or when the client itself decided it; `connection`: where the broker did.
+    `shown`: what the client did only because it knows: the time, and the connection of the request that it sent (-1: an
+    event of its own).
     """
 
     told_us: int

@@ -151,7 +151,8 @@ def identity_after_a_moved_coordinator(history: History) -> Iterator[Finding]:
         told, before = exchange.told_us, exchange.asked(HeartbeatRequest).member_id
         sent = ((e, member_id_of(e)) for e in history.of("Heartbeat", "JoinGroup") if e.sent_us > told)
         known = Known.of(exchange)
-        after, member_id = next((each for each in sent if each[1] != before or known.before(each[0], history)), (None, ""))
+        tells = ((e, member_id) for e, member_id in sent if member_id != before or known.before(e, history))
+        after, member_id = next(tells, (None, ""))
         if after is None or history.says_lost(told, after.sent_us):
             continue
         if any(e.error == "UNKNOWN_MEMBER_ID" and told < e.told_us <= after.sent_us for e in history.exchanges):

@@ -88,8 +88,8 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
     """By the end of the next poll lost is said for everything, and the member joins as a new one.
 
     A client that has no callback for lost partitions says revoked (so does Java's onPartitionsLost unless it is
-    overridden); one whose callbacks run inside poll() says it in that poll, another one maybe before. A poll that raises
-    has told of the expiry (librdkafka: ERR__MAX_POLL_EXCEEDED), and the next one says lost.
+    overridden); one whose callbacks run inside poll() says it in that poll, another one maybe before. A poll that
+    raises has told of the expiry (librdkafka: ERR__MAX_POLL_EXCEEDED), and the next one says lost.
     """
     offers_lost = "lost_callback" in history.settings.features
     lost = ("partitions_lost",) if offers_lost else ("partitions_lost", "partitions_revoked")
@@ -115,7 +115,7 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
             yield in_vain("the member did not join again after the next poll", poll.started_us, history.ends_us)
         else:
             when = "before" if first.started_us < poll.started_us else "in"
-            right = f"{first.name} for everything that was owned, {when} the next poll; then a JoinGroup as a new member"
+            right = f"{first.name} for everything that was owned, {when} the next poll; then JoinGroup as a new member"
             wrong = "the member joined again with the id that it had given up"
             yield held_if(not rejoin.asked(JoinGroupRequest).member_id, right, wrong, rejoin.sent_us)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupspec.conformance.wire.history import Exchange, History
+from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.rules._checker import Finding, checks, in_vain, within
 from groupspec.conformance.wire.rules.cooperative import held_up_until
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE

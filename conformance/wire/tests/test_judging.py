@@ -22,12 +22,12 @@ from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome, judge_run, symptoms
 from groupspec.conformance.wire.junit import junit_xml
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.scenarios import all_cases, written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
-from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, rule_named
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
