@@ -31,6 +31,7 @@ from groupspec.conformance.stateful.routes import MEMBER
 from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
 from groupspec.conformance.vectors.subjects import SUBJECTS
+from groupspec.conformance.wire import docket_page
 from groupspec.conformance.wire_kills import matrix as wire_kills
 from groupspec.conformance.wire_kills import quick
 from groupspec.conformance.wire_kills.page import matrix_markdown as wire_kills_markdown
@@ -111,6 +112,8 @@ def generated_files() -> Iterator[GeneratedFile]:
     yield GeneratedFile("conformance/generated/tables/schema.json", _table_schema)
     yield GeneratedFile("conformance/generated/expiry.md", expiry_markdown)
     yield GeneratedFile("conformance/generated/judges.md", judges_markdown)
+    yield GeneratedFile(docket_page.PAGE, docket_page.clients_markdown)
+    yield GeneratedFile("README.md", lambda: docket_page.in_readme((ROOT / "README.md").read_text(encoding="utf-8")))
     yield from model_files(COMMITTED)
     yield GeneratedFile(MODELS, _models, _asked(model_counts.is_current))
     yield _page(MODELS, lambda _: model_counts.page(list(model_counts.recorded(ROOT / MODELS).values())))
@@ -193,7 +196,7 @@ def _other_hashes(text: str) -> list[str]:
 def unexpected_files() -> list[str]:
     """Files in the folders of generated ones that nobody generates: left behind by a name that changed."""
     known = {generated.file() for generated in generated_files()}
-    folders = {file.parent for file in known}
+    folders = {file.parent for file in known} - {ROOT}  # README.md is generated in part
     found = [file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file()]
     return sorted(str(file) for file in found if file not in known)
 

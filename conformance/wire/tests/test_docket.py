@@ -24,6 +24,7 @@ from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
 from groupspec.conformance.wire.docket import Entry, entries, explanation
+from groupspec.conformance.wire.docket_page import PAGE, clients_markdown, clients_table, versions
 from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live_cases import LIVE_CASES
@@ -177,6 +178,17 @@ def test_what_was_seen_once_is_run_again_before_it_is_told(monkeypatch: pytest.M
     assert {row.combined.runs for row in campaign.clients[0].rows} == {1}
     [told] = [line for line in undocketed(campaign) if "J2" in line]
     assert told.startswith("fake first-join J2: request JoinGroup did not come within 300 ms")
+
+
+def test_each_line_of_the_table_leads_to_its_client_and_each_entry_stands_there() -> None:
+    page, table = clients_markdown(), clients_table()
+    for each in versions():
+        part = page.partition(f"\n## {each.title}\n")[2].partition("\n## ")[0]
+        assert all(f"### {RULES[entry.rule].title} ({RULES[entry.rule].level})" in part for entry in each.entries)
+        assert part.count("\n* ") == len(each.entries)
+        assert f"[{each.title}]({PAGE}#{each.anchor}) | {' '.join(each.rules('FAIL'))} |" in table
+    assert {entry.client for entry in entries()} == {each.client for each in versions()}
+    assert max(map(len, page.splitlines())) <= 200, "wrapped, but for what has no blank"
 
 
 @pytest.mark.realtime
