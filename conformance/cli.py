@@ -10,9 +10,9 @@ Exit codes: 0 no failure, 1 conformance failure, 2 usage or configuration, 3 int
 from __future__ import annotations
 
 import ast
-import contextlib
 import difflib
 import importlib
+import io
 import os
 import pkgutil
 import re
@@ -40,6 +40,7 @@ from groupspec.conformance.errors import (
     UsageProblem,
 )
 from groupspec.conformance.missing import ONLY_IN_A_CHECKOUT, in_checkout, outdated_install, require_checkout_for
+from groupspec.conformance.terminal import say_aside
 from groupspec.spec.problems import SpecError
 
 
@@ -149,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _stopped(stop: BaseException) -> int:
     """Says who stopped the command; the exit code for that."""
-    _say(f"groupspec: stopped by {stop if isinstance(stop, Terminated) else 'the user'}")
+    say_aside(f"groupspec: stopped by {stop if isinstance(stop, Terminated) else 'the user'}")
     return EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_USAGE
 
 
@@ -161,7 +162,9 @@ def _failed(problem: Exception) -> int:
         # The reader (`| head`) has seen enough. Nobody saw the end of the results, so this is no success.
         return EXIT_NOBODY_READS
     if isinstance(problem, click.ClickException):
-        problem.show()
+        told = io.StringIO()
+        problem.show(told)
+        say_aside(told.getvalue().rstrip("\n"))
         return EXIT_USAGE
     stops = (each for each in chain(problem) if isinstance(each, KeyboardInterrupt | click.Abort))
     if (stop := next(stops, None)) is not None:
@@ -169,18 +172,18 @@ def _failed(problem: Exception) -> int:
         return _stopped(stop)
     if isinstance(problem, SpecError):
         # Whoever changes a machine file sees what is wrong with it, not where the compiler noticed.
-        _say(f"groupspec: {problem}")
+        say_aside(f"groupspec: {problem}")
         return EXIT_USAGE
     known = problem if isinstance(problem, Problem) else as_problem(problem)
     if known is None or isinstance(known, UsageProblem):
         outdated = outdated_install()
         if outdated is not None:
-            _say(f"groupspec: {known or f'{type(problem).__name__}: {problem}'}\ngroupspec: {outdated}")
+            say_aside(f"groupspec: {known or f'{type(problem).__name__}: {problem}'}\ngroupspec: {outdated}")
             return EXIT_USAGE
     if known is not None:
-        _say(f"groupspec: {known}")
+        say_aside(f"groupspec: {known}")
         return known.exit_code
-    _say(
+    say_aside(
         "".join(traceback.format_exception(problem))
         + "groupspec: this is a defect of groupspec, not of your client or your files\n"
         "  next:    report it with the lines above, the command line, and the output of `groupspec doctor`"
@@ -195,23 +198,22 @@ def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     """
     known = as_problem(failed.exc_value) if failed.exc_value is not None else None
     if known is None:
-        threading.__excepthook__(failed)
+        say_aside("".join(traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback)))
         return
-    _say(f"groupspec: {known}")
+    say_aside(f"groupspec: {known}")
     os._exit(known.exit_code)  # programs that it started end with it: see `tied`
 
 
-def _say(message: str) -> None:
-    """On stderr, if that can be written to."""
-    with contextlib.suppress(OSError):
-        click.echo(message, err=True)
-
-
 def _open_what_is_closed() -> None:
-    """Makes stdin, stdout and stderr nothing where the caller has closed them: the next file would take their place."""
+    """Makes stdin, stdout and stderr nothing where the caller has closed them: the next file would take their place.
+
+    A stdout of few characters (LC_ALL=C) shows others as stderr does: as escapes.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _nobody_reads() -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from groupspec.spec import printable
+
 EXIT_OK = 0
 EXIT_CONFORMANCE_FAILURE = 1
 EXIT_USAGE = 2
@@ -47,9 +49,10 @@ class Problem(Exception):
         super().__init__(what, where, self.allowed, next_step, found)
 
     def __str__(self) -> str:
-        """The parts, one a line, without those that are empty."""
+        """The parts, one a line, without those that are empty. They may quote others: none of them ends its line."""
         parts = {"where": self.where, "found": self.found, "allowed": self.allowed, "next": self.next_step}
-        return "\n".join([self.what, *(f"  {label + ':':<9}{text}" for label, text in parts.items() if text)])
+        told = [self.what, *(f"  {label + ':':<9}{text}" for label, text in parts.items() if text)]
+        return "\n".join(map(printable.line, told))
 
 
 class UsageProblem(Problem):

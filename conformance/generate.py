@@ -234,7 +234,7 @@ def _mutation() -> str:
     matrix, problems = mutation_matrix.kill_matrix()
     if problems:
         raise UsageProblem(
-            "the kill matrix is worthless as it is", found="\n".join(problems), next_step="mend the mutant or its test"
+            "the kill matrix is worthless as it is", found="; ".join(problems), next_step="mend the mutant or its test"
         )
     return mutation_matrix.matrix_text(matrix)
 

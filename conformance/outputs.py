@@ -7,19 +7,36 @@ is written to.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from groupspec.conformance.endings import refused
 from groupspec.conformance.errors import UsageProblem
+from groupspec.spec import printable
 
 
 def write_text(file: Path, text: str) -> None:
     """Writes `text` to `file`, as `write_bytes` does."""
     write_bytes(file, text.encode())
+
+
+def write_lines(file: Path, lines: Iterable[str]) -> None:
+    """Writes lines for people: what others said stays text, and in its line."""
+    write_text(file, "".join(f"{printable.line(line)}\n" for line in lines))
+
+
+def json_text(value: object, indent: int | None = 2) -> str:
+    """JSON, with escapes for all but ASCII: it may be shown in a terminal, and stdout may have no other characters.
+
+    And for what a CI's runner looks for in a line (`##[error]`).
+    """
+    text = json.dumps(value, indent=indent, allow_nan=False)
+    return text.replace("\x7f", "\\u007f").replace("##", "#\\u0023") + "\n"
 
 
 def write_bytes(file: Path, data: bytes) -> None:

@@ -6,8 +6,7 @@ whether the event is ignored and why, or which rule an error would break. A blan
 
 from __future__ import annotations
 
-from html import escape
-
+from groupspec.diagrams.markup import escape
 from groupspec.diagrams.state_diagram import COLOURS, title
 from groupspec.spec.compiler.table import Row, Table
 

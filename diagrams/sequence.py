@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
+
+from groupspec.diagrams.markup import escape
 
 EntryKind: TypeAlias = Literal[
     "request", "response", "error", "call", "callback", "timer", "connection", "violation", "note"

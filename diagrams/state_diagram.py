@@ -17,13 +17,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from graphviz import Digraph
 
 from groupspec.diagrams.coverage import Coverage
+from groupspec.diagrams.markup import escape
 from groupspec.diagrams.paths import path, steps
 from groupspec.spec.compiler.table import Row, Table
 

@@ -9,26 +9,23 @@ should have to find it.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from groupspec.conformance.errors import InternalProblem, require_known
-from groupspec.conformance.outputs import is_stdout, require_writable, write_text
+from groupspec.conformance.outputs import is_stdout, json_text, require_writable, write_text
+from groupspec.conformance.terminal import Steps as Steps
+from groupspec.conformance.terminal import Terminal, say_aside, write_to_stdout
+from groupspec.spec import printable
 
 SCHEMAS = Path(__file__).parent.parent / "reports" / "schemas"
 STDOUT = Path("-")
 JSON_FILE = "groupspec: where --json points"
 """Key of click's `Context.meta`."""
-WIDTH_OF_A_FILE = 1000
-PROGRESS_EVERY_S = 30.0
-"""How often a line tells the progress where no bar can be drawn."""
 _CHECKED_ANYWAY = 1 << 20
 """So long a result, in characters, is held against its schema where it is not written, too."""
 
@@ -109,7 +106,7 @@ def write_json(command: str, result: Mapping[str, object], file: Path | None = N
     """
     asked = file is None
     file = file or _json_file()
-    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(result)
     if file is None and len(text) > _CHECKED_ANYWAY:
         return
     if problem := _first_schema_problem(command, json.loads(text)):
@@ -119,8 +116,7 @@ def write_json(command: str, result: Mapping[str, object], file: Path | None = N
             next_step="report it with the command line; the run's other output is not affected",
         )
     if file == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        write_to_stdout(text)
     elif file is not None:
         write_text(file, text)
         if asked:
@@ -138,83 +134,16 @@ def _first_schema_problem(command: str, result: object) -> str:
     return f"{error.json_path}: {error.message}" if error is not None else ""
 
 
-class ResultsConsole(Console):
-    """Leaves what the system refuses to `cli.main`; rich would end a closed pipe with 1, which here is a verdict."""
-
-    def print(self, *objects: Any, **style: Any) -> None:
-        """Prints, and names the output in the error if the system refuses."""
-        try:
-            super().print(*objects, **style)
-        except OSError as problem:
-            problem.filename = problem.filename or self.file.name
-            raise
-
-    def on_broken_pipe(self) -> NoReturn:
-        """Passes on the BrokenPipeError that rich has caught."""
-        raise BrokenPipeError("nobody reads the results any more")
-
-
-def results() -> Console:
-    """Where results go: stdout, with colours only on a terminal; stderr if `--json -` has taken stdout.
-
-    What is read by a program, or from a file, has no width: tables are as wide as they need to be.
-    """
-    console = ResultsConsole(stderr=_json_file() == STDOUT, highlight=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = WIDTH_OF_A_FILE
-    return console
+def results() -> Terminal:
+    """Where results go: stdout; stderr if `--json -` has taken stdout."""
+    return Terminal(aside=_json_file() == STDOUT)
 
 
 def say(*lines: str) -> None:
-    """Prints lines of results as they are: names and texts of others are no markup."""
-    console = results()
-    for line in lines:
-        console.print(line, markup=False)
+    """Writes lines of results."""
+    results().lines(*lines)
 
 
 def remark(line: str) -> None:
-    """Prints on stderr what is not a result."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(line, markup=False)
-
-
-class Steps(Progress):
-    """The bar of one long piece of work, on stderr, in a `with` block; nothing of it is left at the end.
-
-    On anything but a terminal a line each half minute says how far it is. `total` is None where the amount is not
-    known.
-    """
-
-    def __init__(self, what: str, total: int | None = None) -> None:
-        console = Console(stderr=True)
-        until_now = TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), TimeElapsedColumn()
-        to_come = () if total is None else (TextColumn("left"), TimeRemainingColumn())
-        super().__init__(*until_now, *to_come, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self.add_task(what, total=total)
-        self._told_at_s = self.get_time()
-
-    def done(self, count: int = 1) -> None:
-        """Says that `count` more units are done."""
-        self.advance(self._task, count)
-        if self.disable and self.get_time() - self._told_at_s >= PROGRESS_EVERY_S:
-            self._told_at_s = self.get_time()
-            task = self.tasks[0]
-            of = f" of {task.total:.0f}" if task.total else ""
-            self.say(f"groupspec: {task.description}: {task.completed:.0f}{of}, {task.elapsed:.0f} s")
-
-    def before(self, count: int, left: int) -> None:
-        """Says that `count` units were done before this began, and that so many are left."""
-        self.reset(self._task, completed=count, total=count + left)
-        self._told_at_s = self.get_time()
-
-    def more(self, count: int) -> None:
-        """Says that there are `count` more units than was thought."""
-        if count and (total := self.tasks[0].total) is not None:
-            self.update(self._task, total=total + count)
-
-    def now(self, what: str) -> None:
-        """Changes the words beside the bar."""
-        self.update(self._task, description=what)
-
-    def say(self, line: str) -> None:
-        """Writes a line above the bar; on what is no terminal too."""
-        self.console.print(line, markup=False, highlight=False)
+    """Writes on stderr what is not a result."""
+    say_aside(printable.line(line))

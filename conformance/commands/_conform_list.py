@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rich.table import Table
-
 from groupspec.conformance.commands._common import results, write_json
+from groupspec.conformance.terminal import Column, Table
 from groupspec.conformance.wire.answers.rows import left_out
 from groupspec.conformance.wire.case import PLAIN_NAME
 from groupspec.conformance.wire.client_builds import BUILDS
@@ -19,27 +18,24 @@ def show_list() -> None:
     """Prints it, and writes it where `--json` says."""
     console = results()
     written = Table(
+        _columns("scenario", "variants", "about", "rules"),
         title="Scenarios",
-        title_justify="left",
         caption="* judged in some of the variants: `groupspec explain SCENARIO/VARIANT` shows the rules of one",
-        caption_justify="left",
     )
-    for name in ("scenario", "variants", "about", "rules"):
-        written.add_column(name, overflow="fold", no_wrap=name == "scenario")  # an id is never cut: it is to be copied
     for each in SCENARIOS.values():
         variants = ", ".join(variant.name or PLAIN_NAME for variant in each.variants)
         in_some = {rule for variant in each.variants for rule in variant.not_judged.split()}
         judged = " ".join(f"{rule}*" if rule in in_some else rule for rule in each.rules)
-        written.add_row(each.id, variants, each.title, judged)
-    console.print(written)
-    console.print(_generated())
-    clients = Table("client", "harness", title="Built-in clients", title_justify="left")
+        written.add(each.id, variants, each.title, judged)
+    console.table(written)
+    console.table(_generated())
+    clients = Table(("client", "harness"), title="Built-in clients")
     for client in IN_PYTHON.values():
-        clients.add_row(client.name, " ".join(("python", *client.command[1:])))
+        clients.add(client.name, " ".join(("python", *client.command[1:])))
     for build in BUILDS.values():
-        clients.add_row(build.name, f"groupspec clients install {build.name}: by {build.needs}")
-    clients.add_row("cmd:COMMAND LINE", "any program that speaks conformance/wire/PROTOCOL.md")
-    console.print(clients)
+        clients.add(build.name, f"groupspec clients install {build.name}: by {build.needs}")
+    clients.add("cmd:COMMAND LINE", "any program that speaks conformance/wire/PROTOCOL.md")
+    console.table(clients)
     result = {
         "scenarios": [
             {
@@ -63,15 +59,17 @@ def show_list() -> None:
 def _generated() -> Table:
     """What `--profile full` adds: a line for each scenario, not for each of its variants."""
     table = Table(
+        _columns("scenario", "variants", "about"),
         title="Generated scenarios (--profile full)",
-        title_justify="left",
         caption="a variant is POINT-ANSWER: `--scenario heartbeat-eager/stable-unknown-member-id`; "
         f"{len(left_out())} more cannot be (--json FILE has the reasons)",
-        caption_justify="left",
     )
-    for name in ("scenario", "variants", "about"):
-        table.add_column(name, overflow="fold", no_wrap=name == "scenario")
     for each in scenarios(FULL).values():
         if each.id not in SCENARIOS:
-            table.add_row(each.id, str(len(each.variants)), each.title)
+            table.add(each.id, str(len(each.variants)), each.title)
     return table
+
+
+def _columns(*names: str) -> list[Column]:
+    """An id is never cut: it is to be copied."""
+    return [Column(name, folded=True, whole=name == "scenario") for name in names]

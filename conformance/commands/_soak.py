@@ -49,7 +49,7 @@ def soak(minutes: float, seed: int | None, members: str | None, keep: Path | Non
         def now(what: str) -> None:
             nonlocal told_s
             steps.now(what)
-            if not steps.console.is_terminal and time.monotonic() - told_s >= TOLD_EVERY_S:
+            if not steps.is_seen and time.monotonic() - told_s >= TOLD_EVERY_S:
                 told_s = time.monotonic()
                 steps.say(what)
 

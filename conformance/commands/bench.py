@@ -63,7 +63,9 @@ def command(
         for each in benchmarks:
             measured = each.measure(steps.now)
             steps.done()
-            say(*("\n  ".join(_lines(figure)) for figure in measured))  # at once: the next one may take long
+            for figure in measured:  # at once: the next one may take long
+                first, *others = _lines(figure)
+                say(first, *(f"  {line}" for line in others))
             figures += measured
     write_json("bench", {"figures": [figure.data() for figure in figures]})
     return EXIT_OK

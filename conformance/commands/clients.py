@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from importlib import metadata
 
 import click
-from rich.markup import escape
-from rich.table import Table
 
 from groupspec.conformance.commands._common import Known, Steps, json_option, remark, results, write_json
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.terminal import Table
 from groupspec.conformance.wire.client_builds import BUILDS, build_of
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON, no_such_client
 
@@ -62,7 +61,7 @@ def install(names: Sequence[str]) -> None:
 
 def _tell() -> None:
     clients: list[dict[str, object]] = []
-    table = Table("client", "version", "installed", "how to install, and what that takes")
+    table = Table(("client", "version", "installed", "how to install, and what that takes"))
     for name in BUILT_IN:
         version: str | None
         if build := BUILDS.get(name):
@@ -71,10 +70,10 @@ def _tell() -> None:
         else:
             installed, needs = IN_PYTHON[name].installed, WITH_PIP
             version = _version(IN_PYTHON[name].distribution) if installed else None
-        table.add_row(name, version or "", "yes" if installed else "no", escape(needs))
+        table.add(name, version or "", "yes" if installed else "no", needs)
         folder = str(build.folder) if build and installed else None
         clients.append({"name": name, "version": version, "installed": installed, "needs": needs, "folder": folder})
-    results().print(table)
+    results().table(table)
     write_json("clients", {"clients": clients})
 
 

@@ -252,7 +252,7 @@ def command(
     if found is not None:
         say(f"against {baseline}:", *lines(found))
     if github:
-        say(*workflow_commands(campaign, report))
+        results().commands(*workflow_commands(campaign, report))
     if report is not None:
         from groupspec.conformance.reports.html import conform_page
 

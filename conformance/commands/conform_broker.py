@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
-from rich.table import Table
 
 from groupspec.conformance.broker_kit.campaign import Asked, Judged, judge_broker
 from groupspec.conformance.broker_kit.cells import CellVerdict
@@ -15,6 +14,7 @@ from groupspec.conformance.commands._common import Known, Steps, json_option, re
 from groupspec.conformance.commands._conform_record import addresses_in
 from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.errors import UsageProblem, require_known
+from groupspec.conformance.terminal import Part, Styled, Table
 from groupspec.conformance.wire.console import STYLES
 from groupspec.conformance.wire.live.tap import told
 from groupspec.conformance.wire.verdicts import Verdict
@@ -83,11 +83,11 @@ def _settings(given: Sequence[str]) -> dict[str, int]:
 
 def _show(judged: Judged) -> None:
     states = list(dict.fromkeys(cell.cell[0] for cell in judged.cells))
-    table = Table("event", *states)
+    table = Table(("event", *states))
     for event in dict.fromkeys(cell.cell[1] for cell in judged.cells):
         row = {cell.cell[0]: _marked(cell) for cell in judged.cells if cell.cell[1] == event}
-        table.add_row(event, *(row.get(state, "") for state in states))
-    results().print(table)
+        table.add(event, *(row.get(state, "") for state in states))
+    results().table(table)
     say(*lines(judged))
     counts = ", ".join(f"{judged.count(verdict)} {verdict.value}" for verdict in Verdict if judged.count(verdict))
     size = f"{len(judged.cells)} cells; {judged.requests} requests, {judged.seconds:.0f} s"
@@ -96,7 +96,7 @@ def _show(judged: Judged) -> None:
         say(f"{judged.unconfirmed} differences in time did not show again, and count for nothing")
 
 
-def _marked(cell: CellVerdict) -> str:
+def _marked(cell: CellVerdict) -> Sequence[Part]:
     if cell.verdict is Verdict.UNTESTABLE:
-        return f"[{STYLES[cell.verdict]}]untestable[/]"
-    return f"[{STYLES[cell.verdict]}]{cell.verdict.value}[/] {cell.met}"
+        return [Styled("untestable", STYLES[cell.verdict])]
+    return [Styled(cell.verdict.value, STYLES[cell.verdict]), f" {cell.met}"]

@@ -23,6 +23,7 @@ from groupspec.conformance.commands._common import json_option, results, say, wr
 from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.missing import in_checkout
 from groupspec.conformance.spark.java import java_home
+from groupspec.conformance.terminal import Styled
 from groupspec.conformance.wire.client_builds import BUILDS
 from groupspec.conformance.wire.clients import BUILT_IN, IN_PYTHON
 from groupspec.spec.datafile import Record, read_entries
@@ -208,11 +209,11 @@ def _left_out(result: dict[str, list[dict[str, object]]]) -> str:
 
 
 def _show(result: dict[str, list[dict[str, object]]]) -> None:
-    results().print("found", style="bold green")
+    results().line(Styled("found", "bold green"))
     for entry in result["found"]:
         what = f"{entry['version']} {entry['detail']}".strip()
         say(f"  {entry['name']:<20} {what:<24} {entry['used_for']}")
-    results().print("missing", style="bold yellow" if result["missing"] else "bold green")
+    results().line(Styled("missing", "bold yellow" if result["missing"] else "bold green"))
     for entry in result["missing"]:
         say(
             f"  {entry['name']:<20} {entry['why']}",

@@ -6,6 +6,7 @@ import click
 
 from groupspec.conformance.commands._common import Known, Steps, json_option, results, say, write_json
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
+from groupspec.conformance.terminal import Styled
 from groupspec.conformance.wire.clients import BUILT_IN, find_client
 from groupspec.conformance.wire.console import STYLES
 from groupspec.conformance.wire.harness_check import Checked, check_harness
@@ -58,8 +59,8 @@ def _show(checked: Checked) -> None:
     say(f"{checked.client.name}: {checked.name} {checked.version}".rstrip(": "))
     told = [each for each in checked.results if each.verdict is Verdict.FAIL or each.found != (checked.stopped,)]
     for result in told:
-        results().print(f"{result.verdict.value:<13}", style=STYLES[result.verdict], end="")
-        say(f"{result.check.id:<16}{result.check.about}")
+        verdict = Styled(f"{result.verdict.value:<13}", STYLES[result.verdict])
+        results().line(verdict, f"{result.check.id:<16}{result.check.about}")
         found = "since:" if result.verdict is Verdict.UNSUPPORTED else "found:"
         say(*(f"{'':<13}{found:<8}{line}" for line in result.found))
         if result.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE):
@@ -68,7 +69,7 @@ def _show(checked: Checked) -> None:
     if skipped := len(checked.results) - len(told):
         outcome = next(each.verdict for each in checked.results if each not in told)
         text = f"{outcome.value:<13}{checked.stopped}: the other {skipped} checks judge nothing"
-        results().print(text, style=STYLES[outcome], markup=False)
+        results().line(Styled(text, STYLES[outcome]))
     if checked.to_fill_in:
         say("still to be filled in:", *(f"  {each}" for each in checked.to_fill_in))
         say("  next:    fill them in, from the top, build, and check again")

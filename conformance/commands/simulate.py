@@ -153,7 +153,7 @@ def _show(campaign: Campaign, failures: list[Failure], picture: Path | None) -> 
 
 
 def _show_failure(found: Failure, picture: Path | None) -> None:
-    say(f"BROKEN {found}", f"replay: {found.replay}")
+    say(*f"BROKEN {found}".splitlines(), f"replay: {found.replay}")
     if picture is not None:
         title = shorten(f"seed {found.seed}: {found.outcome.error.splitlines()[-1]}", MOST_IN_TITLE)
         write_text(picture, sequence(found.outcome, title))

@@ -10,12 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.table import Table as Grid
 
 from groupspec.conformance.commands._common import Known, json_option, remark, results, say, write_json
 from groupspec.conformance.commands._machines import tables_argument
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.outputs import write_text
+from groupspec.conformance.terminal import Column, write_to_stdout
+from groupspec.conformance.terminal import Table as Grid
 from groupspec.diagrams.matrix import blank_cells, cell_sign, matrix_html, matrix_markdown
 from groupspec.spec.compiler import Table
 from groupspec.spec.compiler import check as check_whole
@@ -83,17 +84,15 @@ def _show(table: Table, matrix_format: str, out: Path | None) -> None:
         write_text(file, as_text(table))
         say(str(file))
     elif matrix_format == "text":
-        results().print(_grid(table))
-        say(LEGEND + "\n")
+        results().table(_grid(table))
+        say(LEGEND, "")
     else:
-        click.echo(as_text(table))
+        write_to_stdout(as_text(table) + "\n")
 
 
 def _grid(table: Table) -> Grid:
-    grid = Grid(title=table.label, title_justify="left")
-    grid.add_column("event", no_wrap=True)
-    for state in table.states:
-        grid.add_column(state, justify="center", min_width=WIDEST_SIGN, overflow="fold")  # a name is broken, never cut
+    signs = [Column(state, justify="center", min_width=WIDEST_SIGN, folded=True) for state in table.states]
+    grid = Grid([Column("event", whole=True), *signs], title=table.label)
     for event in table.events:
-        grid.add_row(event.name, *(cell_sign(table.cell(state, event.name)) for state in table.states))
+        grid.add(event.name, *(cell_sign(table.cell(state, event.name)) for state in table.states))
     return grid

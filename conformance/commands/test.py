@@ -104,7 +104,7 @@ def _replay(driver: str, choices: str, seed: int | None) -> int:
             f"{choices!r} is no list of choices",
             next_step="write them as a failure tells them: '12:1 40:2', or 'plain'",
         ) from None
-    say(f"BROKEN {failure}" if failure else "no promise is broken: has the code changed since?")
+    say(*(f"BROKEN {failure}" if failure else "no promise is broken: has the code changed since?").splitlines())
     write_json("test-schedules", _result(driver, 1, seed, 0.0, failure))
     return EXIT_CONFORMANCE_FAILURE if failure else EXIT_OK
 
@@ -133,7 +133,7 @@ def _run_schedules(driver: str, schedules: int, seed: int) -> int:
             f"replay: groupspec test --driver {driver} --schedules {schedules} --seed {seed}",
         )
     else:
-        say(f"BROKEN {failure}", f"{told}; the last one breaks a promise")
+        say(*f"BROKEN {failure}".splitlines(), f"{told}; the last one breaks a promise")
     write_json("test-schedules", _result(driver, runs, seed, seconds, failure))
     return EXIT_CONFORMANCE_FAILURE if failure else EXIT_OK
 
@@ -149,7 +149,7 @@ def _result(driver: str, runs: int, seed: int, seconds: float, failure: Failure 
 
 
 def _show(result: SuiteResult, examples: int, seed: int) -> None:
-    say(*(f"DIVERGES {failure}\n" for failure in result.failures))
+    say(*(line for failure in result.failures for line in (*f"DIVERGES {failure}".splitlines(), "")))
     say(*(f"never fired: {missing}" for missing in result.missing[:MAX_MISSING]))
     if len(result.missing) > MAX_MISSING:
         say(f"... and {len(result.missing) - MAX_MISSING} more")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-from xml.sax.saxutils import escape
 
 from groupspec.conformance.outputs import write_text
 from groupspec.conformance.wire.results import Campaign, ClientResult
 from groupspec.conformance.wire.verdicts import JUDGED, Verdict
+from groupspec.diagrams.markup import escape
 
 _COLOURS: Final = {Verdict.PASS: "#1d6b41", Verdict.DEVIATION: "#8a5200", Verdict.FAIL: "#b01818"}
 _UNKNOWN: Final = "#556273"

@@ -14,6 +14,7 @@ from groupspec.conformance.reports.log_place import log_place
 from groupspec.conformance.wire.console import groups
 from groupspec.conformance.wire.results import Campaign
 from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 
 _COMMANDS: Final = {Verdict.FAIL: "error", Verdict.DEVIATION: "warning", Verdict.INCONCLUSIVE: "warning"}
@@ -39,5 +40,10 @@ def workflow_commands(campaign: Campaign, report: Path | None = None) -> Iterato
 
 
 def _command(name: str, properties: dict[str, str], data: str) -> str:
-    told = ",".join(f"{key}={value.translate(_IN_PROPERTIES)}" for key, value in properties.items())
-    return f"::{name} {told}::{data.translate(_IN_DATA)}"
+    told = ",".join(f"{key}={_shown(value).translate(_IN_PROPERTIES)}" for key, value in properties.items())
+    return f"::{name} {told}::{_shown(data).translate(_IN_DATA)}"
+
+
+def _shown(text: str) -> str:
+    """As it may be shown, before it is escaped for the runner."""
+    return printable.characters(text)

@@ -38,6 +38,7 @@ from groupspec.conformance.reports.verdicts import (
 )
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
 from groupspec.conformance.wire.verdicts import VERDICTS, Verdict
+from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 
 MAX_LOG_LINES = 400
@@ -118,7 +119,7 @@ def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
     try:
         svg = (folder / row.folder / "sequence.svg").read_text(encoding="utf-8")
         wire = (folder / row.folder / "wire.txt").read_text(encoding="utf-8")
-    except OSError:
+    except (OSError, ValueError):  # no text, or no name of a file
         return None
     lines = wire.rstrip().split("\n")
     shown = [_marked(line) for line in lines[:MAX_LOG_LINES]]
@@ -129,6 +130,7 @@ def _evidence(folder: Path, row: VerdictRow) -> tuple[str, str] | None:
 
 def _marked(line: str) -> Markup:
     """A line of a log; what names a broken rule stands out."""
+    line = printable.line(line)
     word = line.partition(" ")[0]
     return Markup('<b class="{}">{}</b>').format(word.lower(), line) if word in TOLD else escape(line)
 

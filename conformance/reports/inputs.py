@@ -204,7 +204,7 @@ def read(file: Path, kind: type[Read]) -> Read:
     """
     try:
         return msgspec.json.decode(file.read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError) as problem:
+    except (OSError, ValueError, msgspec.DecodeError) as problem:
         raise UsageProblem(
             f"this is no result of groupspec: {problem}",
             where=str(file),

@@ -11,6 +11,8 @@ from typing import Any, Final
 from groupspec.conformance.outputs import write_text
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.wire.reproduction import FOLDER
+from groupspec.diagrams.markup import in_markdown
+from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 
 _NO_SETTINGS: Final = ("command", "bootstrap", "after_ms", "more")
@@ -43,11 +45,11 @@ def write_readmes(report: Path) -> None:
 def _what_happened(recorded: Mapping[str, Any]) -> Iterator[str]:
     """Three sentences for each broken rule."""
     titles = ", ".join(RULES[rule].title for rule in recorded["failed"])
-    yield f"# {recorded['client']} in {recorded['case']}: {titles}\n"
+    yield f"# {in_markdown(recorded['client'])} in {recorded['case']}: {titles}\n"
     for rule, reason in recorded["failed"].items():
         known = consequences()[rule]
         yield f"- Expected ({rule}): {known.expected}"
-        yield f"- Happened: {reason}."
+        yield f"- Happened: {in_markdown(reason)}."
         yield f"- Why it matters: {known.why}"
 
 
@@ -57,12 +59,12 @@ def _how_to_run(recorded: Mapping[str, Any]) -> Iterator[str]:
     yield _BEGIN
     settings = {name: value for name, value in configure.items() if name not in _NO_SETTINGS} | configure["more"]
     for name, value in settings.items():
-        yield f"| {name} | {value if isinstance(value, str) else json.dumps(value)} |"
+        yield f"| {name} | {in_markdown(value if isinstance(value, str) else json.dumps(value))} |"
     yield "\n`callback_ms` is how long each callback of the rebalance listener takes. Then, in this order:\n"
     for command in commands:
         given = ", ".join(f"{name}={json.dumps(value)}" for name, value in command.items() if name not in _NO_SETTINGS)
         told = f"{command['command']} {given}".strip()
         yield f"1. {told}, {command['after_ms']:.0f} ms after the step before"
     yield "\nWith a harness that speaks the protocol of the kit all of this is one command:\n"
-    yield f"    python play.py 19092 {shlex.join(recorded['harness']) or 'COMMAND'}\n"
+    yield f"    python play.py 19092 {printable.line(shlex.join(recorded['harness'])) or 'COMMAND'}\n"
     yield _END

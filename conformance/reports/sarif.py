@@ -9,7 +9,6 @@ leads to the report's `conform.json`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.explain.sources import source
+from groupspec.conformance.outputs import json_text
 from groupspec.conformance.reports.consequences import consequences
 from groupspec.conformance.reports.log_place import LogPlace, log_place
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
@@ -50,7 +50,7 @@ def sarif_text(campaign: Campaign, report: Path) -> str:
         "invocations": [_invocation(campaign)],
         "results": results,
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, object]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from groupspec.spec import printable
+
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -17,10 +19,14 @@ def template_text(*names: str) -> str:
 
 
 def environment() -> Environment:
-    """A new environment over the folder: everything is escaped, and a name that is not given is an error."""
+    """A new environment over the folder: everything is escaped, and a name that is not given is an error.
+
+    What a text holds that nobody can see (`spec.printable`) is shown.
+    """
     made = Environment(
         loader=PackageLoader("groupspec.conformance.reports", "templates"),
         autoescape=True,
+        finalize=lambda value: printable.characters(value) if type(value) is str else value,  # no Markup
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

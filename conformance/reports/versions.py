@@ -115,13 +115,13 @@ def _name(client: ClientVerdicts) -> str:
 
 def _at_home(row: VerdictRow, home: Path, out: Path) -> VerdictRow:
     """Its folder as the page reaches it; none where the log is not there."""
-    there = bool(row.folder) and (home / row.folder / "wire.txt").is_file()
+    there = bool(row.folder) and os.path.isfile(home / row.folder / "wire.txt")  # noqa: PTH113  # whatever it is called
     return msgspec.structs.replace(row, folder=os.path.relpath(home / row.folder, out) if there else "")
 
 
 def _in_order(version: str) -> list[tuple[int, str]]:
     """Numbers by their value: 3.9 comes before 3.10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|[^\d.]+", version)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.findall(r"\d+|[^\d.]+", version)]
 
 
 def _all_turns(

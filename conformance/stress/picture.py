@@ -7,10 +7,10 @@ to bottom; what concerns a member, in its lane. A finding is a red number, in it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Final
 
 from groupspec.conformance.stress.lanes import Bar, Lane, Mark, short
+from groupspec.diagrams.markup import escape
 
 NAMES: Final = 168
 ROW: Final = 17
@@ -117,7 +117,7 @@ class _Picture:
             x, width = self._x(at_us), 10 + 7 * len(text)
             yield (
                 f'<rect x="{x - width / 2:.1f}" y="{y - 1}" width="{width}" height="{ROW - 1}" rx="8" fill="#dc2626" '
-                f'stroke="#fff"/><text class="f" x="{x:.1f}" y="{y + 11}" text-anchor="middle">{text}</text>'
+                f'stroke="#fff"/><text class="f" x="{x:.1f}" y="{y + 11}" text-anchor="middle">{escape(text)}</text>'
             )
 
     def _bar(self, bar: Bar, y: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from groupspec.conformance.outputs import write_lines
 from groupspec.conformance.stress.cluster import Cluster
 from groupspec.conformance.stress.judging import Judge, Verdict
 from groupspec.conformance.stress.member import Member
@@ -244,9 +245,9 @@ class Run:
         noted = [*self._cluster.standings(started, instances), *self._cluster.commits()]
         everything = sorted([*happenings, *noted], key=lambda one: one.at_us)
         write(self._folder / "timeline.ndjson", everything)
-        (self._folder / "plan.txt").write_text(f"{self.plan}\n", encoding="utf-8")
+        write_lines(self._folder / "plan.txt", str(self.plan).splitlines())
         for member in self._members:
-            (self._folder / f"{member.name}.stderr").write_text(member.stderr, encoding="utf-8")
+            write_lines(self._folder / f"{member.name}.stderr", member.stderr.splitlines())
         stalls = self._stalls.stalls_us(self._began_us)
         return Outcome(
             plan=self.plan,

@@ -199,7 +199,7 @@ def test_a_folder_is_made_when_it_can_be(tmp_path: Path) -> None:
 def test_progress_where_nobody_watches_is_a_line_each_half_minute(capsys: pytest.CaptureFixture[str]) -> None:
     clock_s = [0.0]
     with Steps("joining", total=4) as steps:
-        steps.get_time = lambda: clock_s[-1]
+        steps.bar.get_time = lambda: clock_s[-1]
         steps.before(0, left=4)
         steps.done()
         assert capsys.readouterr() == ("", "")
@@ -278,3 +278,15 @@ def test_a_rule_that_only_some_variants_of_a_scenario_judge_is_marked(capsys: py
     shown = {word for cell in cells for word in cell}
     assert {"H1*", "H2*", "H2", "H7*", "W1"} <= shown
     assert "W1*" not in shown
+
+
+def test_a_stdout_of_few_characters_gets_escapes() -> None:
+    """LC_ALL=C: what it cannot write is no reason to stop."""
+    program = "import sys; from groupspec.conformance import cli; sys.exit(cli.main())"
+    command = [sys.executable, "-c", program, "explain", "D1", "--all"]
+    few = os.environ | {"PYTHONIOENCODING": "ascii"}
+    run = subprocess.run(command, env=few, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    usual = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert not usual.stdout.isascii()
+    assert run.stdout == usual.stdout.encode("ascii", "backslashreplace").decode()

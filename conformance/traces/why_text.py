@@ -1,7 +1,4 @@
-"""`trace why` for people: a line for each rebalance, the proof, the advice, and what the logs could not tell.
-
-Members, group ids and log lines are other people's text: they are printed as they are, never read as markup.
-"""
+"""`trace why` for people: a line for each rebalance, the proof, the advice, and what the logs could not tell."""
 
 from __future__ import annotations
 
@@ -9,11 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
-
+from groupspec.conformance.terminal import Column, Styled, Table, Terminal
 from groupspec.conformance.traces import causes
 from groupspec.conformance.traces.causes import Cause
 from groupspec.conformance.traces.dialects import ParsedLog
@@ -37,72 +30,69 @@ _NAMED_MEMBERS = 3
 _NUMBERS = 10
 
 
-def show(answer: Answer, console: Console, zone: tzinfo, evidence: bool = True, last: int = 0) -> None:
+def show(answer: Answer, terminal: Terminal, zone: tzinfo, evidence: bool = True, last: int = 0) -> None:
     """Print the explanation; of several groups a ranking, and the explanation of the worst.
 
     Args:
         answer: What was found.
-        console: Where to.
+        terminal: Where to.
         zone: That of the times shown.
         evidence: Whether the log lines are shown.
         last: How many rebalances are shown one by one, the last ones, and how many groups; 0: all. The summary counts
             all.
     """
     found = answer.explanation
-    if not console.is_terminal:
-        console.width = max(console.width, _PIPED_WIDTH)
+    terminal.widen(_PIPED_WIDTH)
     if len(answer.explanations) > 1:
-        _show_ranking(answer.explanations, console, last)
+        _show_ranking(answer.explanations, terminal, last)
     missing = _missing_before(found)
     doubts = answer.doubts()
     why = "these logs look like several clusters, " if found.clash is not None else ""
     sure = (f" (not sure: {why}see the end)" if found.rebalances else " that could be read (see the end)") * bool(
         doubts
     )
-    console.print(f"Group [bold]{escape(found.group)}[/]: {_summary(found, zone)}{sure}")
+    terminal.line("Group ", Styled(found.group, "bold"), f": {_summary(found, zone)}{sure}")
     if answer.logs.repeated:
-        console.print(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
+        terminal.line(f"{answer.logs.repeated} line(s) of the group were found more than once, and count once.")
     if found.rebalances or found.before or found.after:
-        console.print(_zone(answer, zone))
+        terminal.line(_zone(answer, zone))
     if found.rebalances and (found.before or found.after):
-        console.print(f"Only {_left_out(found, zone)}.")
+        terminal.line(f"Only {_left_out(found, zone)}.")
     shown = found.rebalances[-last:]
     if len(shown) < len(found.rebalances):
-        console.print(f"Below: the last {len(shown)} of {len(found.rebalances)} (--last 0 shows all).")
+        terminal.line(f"Below: the last {len(shown)} of {len(found.rebalances)} (--last 0 shows all).")
     if shown:
-        console.print(_timeline(shown, zone, missing, " -> " if console.options.ascii_only else " → "))
-        console.print(_what_took_means(shown))
+        terminal.table(_timeline(shown, zone, missing, " -> " if terminal.ascii_only else " → "))
+        terminal.line(_what_took_means(shown))
     if evidence:
         for rebalance in shown:
-            _show_evidence(rebalance, console)
-    _show_advice(found.rebalances, console)
+            _show_evidence(rebalance, terminal)
+    _show_advice(found.rebalances, terminal)
     first_ms = shown[0].at_ms if len(shown) < len(found.rebalances) else 0
     for note in (note for note in found.notes if note.at_ms >= first_ms):
-        console.print(Text(f"note: {_time(note.at_ms, zone)} {note.what} ({note.place.file}:{note.place.line})", "dim"))
-    _show_logs(answer, console)
+        terminal.line(
+            Styled(f"note: {_time(note.at_ms, zone)} {note.what} ({note.place.file}:{note.place.line})", "dim")
+        )
+    _show_logs(answer, terminal)
     for doubt in doubts:
-        console.print(Text(f"not sure: {doubt}", "bold yellow"))
+        terminal.line(Styled(f"not sure: {doubt}", "bold yellow"))
 
 
-def _show_ranking(found: list[Explanation], console: Console, most: int) -> None:
+def _show_ranking(found: list[Explanation], terminal: Terminal, most: int) -> None:
     restless = [one for one in found if one.rebalances]
     shown = restless[: most or None]
-    console.print(f"{len(found)} groups, {len(restless)} of them rebalanced; the worst first: {_RANKED_BY}.")
-    table = Table("group", box=None, pad_edge=False, header_style="bold")
-    table.add_column("rebalances", justify="right")
-    table.add_column("expulsions", justify="right")
-    table.add_column("no join or leave", justify="right")
-    table.add_column("took", no_wrap=True)
-    table.add_column("most often", overflow="fold")
+    terminal.line(f"{len(found)} groups, {len(restless)} of them rebalanced; the worst first: {_RANKED_BY}.")
+    counted = (Column(name, justify="right") for name in ("rebalances", "expulsions", "no join or leave"))
+    table = Table(["group", *counted, Column("took", whole=True), Column("most often", folded=True)], plain=True)
     for one in shown:
         counts = map(str, (len(one.rebalances), one.expulsions, one.unplanned))
         took = _in_all(one).replace(" in all", "")
         most_often = max(_begun(one.rebalances), key=lambda begun: begun.count, default=None)
-        table.add_row(Text(one.group), *counts, took, Text(most_often.text if most_often is not None else ""))
-    console.print(table)
+        table.add(one.group, *counts, took, most_often.text if most_often is not None else "")
+    terminal.table(table)
     if len(shown) < len(restless):
-        console.print(f"... and {len(restless) - len(shown)} more (--last 0 shows all).")
-    console.print("In full below: the worst; `groupspec trace why GROUP PATH` explains another.\n")
+        terminal.line(f"... and {len(restless) - len(shown)} more (--last 0 shows all).")
+    terminal.lines("In full below: the worst; `groupspec trace why GROUP PATH` explains another.", "")
 
 
 def _summary(found: Explanation, zone: tzinfo) -> str:
@@ -114,7 +104,7 @@ def _summary(found: Explanation, zone: tzinfo) -> str:
     follow_ups = sum(1 for rebalance in rebalances if rebalance.follow_up)
     second = f" ({follow_ups} of them follow-up rounds)" if follow_ups else ""
     begun = ", ".join(each.text for each in _begun(rebalances))
-    return f"{len(rebalances)} rebalance(s){second}, {_in_all(found)}: {escape(begun)}"
+    return f"{len(rebalances)} rebalance(s){second}, {_in_all(found)}: {begun}"
 
 
 def _left_out(found: Explanation, zone: tzinfo) -> str:
@@ -167,27 +157,29 @@ def _in_all(found: Explanation) -> str:
 
 
 def _timeline(shown: list[Rebalance], zone: tzinfo, missing: dict[int, list[str]], to: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
     days = {_time(rebalance.at_ms, zone)[:10] for rebalance in shown}
-    table.add_column("#", justify="right")
-    table.add_column("began at" if len(days) > 1 else f"{days.pop()}", no_wrap=True)
-    table.add_column("generation", no_wrap=True)
-    table.add_column("members", justify="right", no_wrap=True)
-    table.add_column("cause", no_wrap=True)
-    table.add_column("who", overflow="fold", min_width=8)
-    table.add_column("took", justify="right", no_wrap=True)
-    table.add_column("remarks", overflow="fold", min_width=12)
+    columns = (
+        Column("#", justify="right"),
+        Column("began at" if len(days) > 1 else f"{days.pop()}", whole=True),
+        Column("generation", whole=True),
+        Column("members", justify="right", whole=True),
+        Column("cause", whole=True),
+        Column("who", folded=True, min_width=8),
+        Column("took", justify="right", whole=True),
+        Column("remarks", folded=True, min_width=12),
+    )
+    table = Table(columns, plain=True)
     for rebalance in shown:
         began = _time(rebalance.at_ms, zone)
-        table.add_row(
+        table.add(
             str(rebalance.number),
             began if days else began[11:],
             _generations(rebalance, to),
             str(rebalance.members) if rebalance.members >= 0 else "",
-            Text(rebalance.cause, "red" if rebalance.cause in _TROUBLE else "cyan"),
-            Text(rebalance.member or "-"),
+            Styled(rebalance.cause, "red" if rebalance.cause in _TROUBLE else "cyan"),
+            rebalance.member or "-",
             _took(rebalance),
-            Text("; ".join([*missing.get(id(rebalance), []), *_remarks(rebalance)]), "dim"),
+            Styled("; ".join([*missing.get(id(rebalance), []), *_remarks(rebalance)]), "dim"),
         )
     return table
 
@@ -267,27 +259,29 @@ def _time(at_ms: int, zone: tzinfo) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S.") + f"{at_ms % 1000:03d}"
 
 
-def _show_evidence(rebalance: Rebalance, console: Console) -> None:
+def _show_evidence(rebalance: Rebalance, terminal: Terminal) -> None:
     what = f"#{rebalance.number} {rebalance.cause} {rebalance.member}"
-    console.print(Text(f"\n{what}: {causes.TOLD[rebalance.cause].meaning}", "bold"))
+    terminal.line()
+    terminal.line(Styled(f"{what}: {causes.TOLD[rebalance.cause].meaning}", "bold"))
     for place in rebalance.evidence:
-        console.print(Text(f"  {place.file}:{place.line}: ", "dim").append(place.text, "not dim"))
+        terminal.line(Styled(f"  {place.file}:{place.line}: ", "dim"), place.text)
 
 
-def _show_advice(rebalances: list[Rebalance], console: Console) -> None:
+def _show_advice(rebalances: list[Rebalance], terminal: Terminal) -> None:
     """What to change, for all of them: the headline names their causes, also of those that are not shown."""
     first: dict[tuple[str, str], list[str]] = {}
     for rebalance in rebalances:
         if not rebalance.follow_up:
             first.setdefault((_label(rebalance), advice(rebalance)), []).append(f"#{rebalance.number}")
     if first:
-        console.print("\n[bold]What to change[/]")
+        terminal.line()
+        terminal.line(Styled("What to change", "bold"))
     expelled = any(_expelled(rebalance) for rebalance in rebalances)
     for (label, text), numbers in first.items():
         if expelled and label in _COME_AND_GO and text == causes.TOLD[label].advice:
             text = _CURE_EXPULSIONS_FIRST
         more = f" and {len(numbers) - _NUMBERS} before" if len(numbers) > _NUMBERS else ""
-        console.print(Text(f"  {label} ({', '.join(numbers[-_NUMBERS:])}{more}): ", "bold").append(text, "not bold"))
+        terminal.line(Styled(f"  {label} ({', '.join(numbers[-_NUMBERS:])}{more}): ", "bold"), text)
 
 
 def _label(rebalance: Rebalance) -> str:
@@ -295,28 +289,29 @@ def _label(rebalance: Rebalance) -> str:
     return f"{rebalance.cause}, waited for {waited_for.cause}" if waited_for is not None else rebalance.cause
 
 
-def _show_logs(answer: Answer, console: Console) -> None:
-    console.print("\n[bold]Logs[/]")
+def _show_logs(answer: Answer, terminal: Terminal) -> None:
+    terminal.line()
+    terminal.line(Styled("Logs", "bold"))
     for file, parsed in answer.logs.parsed.items():
-        console.print(Text(f"  {file}: {_account(parsed)}"))
+        terminal.line(f"  {file}: {_account(parsed)}")
         for place in parsed.samples:
             what = "without date and time" if place.line in parsed.untimed else "not understood"
-            console.print(Text(f"    {what}, line {place.line}: {place.text}", "yellow"))
+            terminal.line(Styled(f"    {what}, line {place.line}: {place.text}", "yellow"))
         if parsed.cut_at:
             cut = f"they end after {parsed.cut_at} characters, as the longest line: something cuts long lines off"
-            console.print(Text(f"    {cut}", "yellow"))
+            terminal.line(Styled(f"    {cut}", "yellow"))
         if parsed.is_folded:
             folded = (
                 "lines that were not understood go on in the next line: something folds long lines; pass them whole"
             )
-            console.print(Text(f"    {folded}", "yellow"))
+            terminal.line(Styled(f"    {folded}", "yellow"))
     unknown = [left.file for left in answer.logs.skipped if left.why == UNKNOWN]
     if unknown:
         more = ", ..." if len(unknown) > 1 else ""
-        console.print(Text(f"  {len(unknown)} file(s) left out, {UNKNOWN}: {unknown[0]}{more}", "yellow"))
+        terminal.line(Styled(f"  {len(unknown)} file(s) left out, {UNKNOWN}: {unknown[0]}{more}", "yellow"))
     for left in answer.logs.skipped:
         if left.why != UNKNOWN:
-            console.print(Text(f"  {left.file}: {left.why}", "yellow"))
+            terminal.line(Styled(f"  {left.file}: {left.why}", "yellow"))
 
 
 def _account(parsed: ParsedLog) -> str:

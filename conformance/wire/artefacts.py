@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from groupspec.conformance.outputs import write_lines, write_text
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
@@ -37,12 +38,12 @@ def write_artefacts(result: CaseResult, report: Path, repeat: int) -> Path:
     folder = report / result.client.folder / (f"{name}.run-{repeat + 1}" if repeat else name)
     folder.mkdir(parents=True, exist_ok=True)
     save(result, folder / ("log.ndjson" if len(result.entries) < LARGE_ENTRIES else "log.ndjson.gz"))
-    (folder / "wire.txt").write_text("\n".join(_page(result)) + "\n", encoding="utf-8")
-    (folder / "sequence.svg").write_text(sequence(result), encoding="utf-8")
+    write_lines(folder / "wire.txt", _page(result))
+    write_text(folder / "sequence.svg", sequence(result))
     write_trace(result, f"{result.client.folder}/{result.case.id}/{repeat + 1}", folder / "trace.ndjson")
     write_reproduction(result, folder)
     if result.stderr:
-        (folder / "stderr.txt").write_text(result.stderr + "\n", encoding="utf-8")
+        write_lines(folder / "stderr.txt", result.stderr.splitlines())
     return folder
 
 

@@ -9,11 +9,15 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean
 from groupspec.conformance.wire.client_builds import BUILDS, REGISTRY, Registered, build_of
+
+_LONGEST_SLUG: Final = 60
+_OF_A_MUTANT: Final = re.compile(r"reference--[A-Za-z0-9-]{1,60}")
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,15 @@ class Client:
 
     @property
     def folder(self) -> str:
-        """The name as part of a path."""
-        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip("-")[:60] or "client"
+        """The name as part of a path: no other client has the same, and none leads out of the report.
+
+        What the kit does not know itself has its whole name in it as a digest: on some disks `A` is `a`, and a name may
+        be that of a file of the report.
+        """
+        if self.name in BUILT_IN or build_of(self.name) is not None or _OF_A_MUTANT.fullmatch(self.name):
+            return self.name
+        words = re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip(".-")[:_LONGEST_SLUG]
+        return f"{words or 'client'}-{sha256(self.name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def _in_python(entry: Registered) -> Client:
@@ -98,6 +109,12 @@ def mutated(mutant: str) -> Client:
 
 
 def _by_command(argument: str) -> Client:
+    if any("\ud800" <= each <= "\udfff" for each in argument):
+        raise UsageProblem(
+            "the command line is no text: it has bytes that are no UTF-8",
+            where=argument,
+            next_step="start it by a script whose name is text: results and recordings have the command in them",
+        )
     try:
         command: Sequence[str] = shlex.split(argument.removeprefix("cmd:"))
     except ValueError as problem:

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE
+from groupspec.conformance.terminal import Part, Styled, Table, Terminal
 from groupspec.conformance.wire.protocol import FEATURES, OF_THE_HARNESS
 from groupspec.conformance.wire.reproduction import FOLDER as REPRODUCTION
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
@@ -55,31 +53,28 @@ class Group:
     symptoms: Counter[str]
 
 
-def show(console: Console, campaign: Campaign, report: Path | None) -> None:
+def show(terminal: Terminal, campaign: Campaign, report: Path | None) -> None:
     """Prints it all."""
-    console.print(_matrix(campaign))
+    terminal.table(_matrix(campaign))
     if any(row.combined.flaps for client in campaign.clients for row in client.rows):
-        console.print(FLAPS, highlight=False, soft_wrap=True)
+        terminal.line(FLAPS)
     for client in campaign.clients:
         for crash in client.crashes:
-            broke_off = f"[{STYLES[Verdict.INCONCLUSIVE]}]BROKE OFF[/]"
             runs = "1 run" if crash.runs == 1 else f"{crash.runs} runs"
-            console.print(f"{broke_off} {client.name}: {runs}", highlight=False)
-            console.print(f"  {crash.reason}", markup=False)
-            console.print(f"  in:     {_listed(crash.cases)}", markup=False)
-            for line in crash.stderr.splitlines():
-                console.print(f"  stderr: {line}", markup=False)
+            terminal.line(Styled("BROKE OFF", STYLES[Verdict.INCONCLUSIVE]), f" {client.name}: {runs}")
+            terminal.lines(f"  {crash.reason}", f"  in:     {_listed(crash.cases)}")
+            terminal.lines(*(f"  stderr: {line}" for line in crash.stderr.splitlines()))
             if crash.reason.startswith("the harness") and client.client.command:
                 check = f"groupspec harness check {shlex.quote(client.client.name)}"
-                console.print(f"  next:   {check}, which judges the harness alone", markup=False)
+                terminal.line(f"  next:   {check}, which judges the harness alone")
         for group in groups(client):
-            _tell(console, campaign, client, group, report)
+            _tell(terminal, campaign, client, group, report)
     rows = [row for client in campaign.clients for row in client.rows]
     by_verdict = ([row for row in rows if row.judgement.verdict is verdict] for verdict in Verdict)
     counts = ", ".join(_count(campaign, of_it) for of_it in by_verdict if of_it)
     flapping = sum(row.combined.flaps for row in rows)
     flaps = f", {flapping} of them flap" if flapping else ""
-    console.print(f"{counts}{flaps}; {campaign.seconds:.1f} s, seed {campaign.seed}")
+    terminal.line(f"{counts}{flaps}; {campaign.seconds:.1f} s, seed {campaign.seed}")
     reasons = [row.judgement.reason for row in rows if row.judgement.verdict is Verdict.UNSUPPORTED]
     parts = [reason.partition(OF_THE_HARNESS) for reason in reasons]
     for why, told in (
@@ -89,12 +84,12 @@ def show(console: Console, campaign: Campaign, report: Path | None) -> None:
         wanted = Counter(name for name in FEATURES for reason in told if re.search(rf"\b{name}\b", reason))
         if wanted:
             listed = ", ".join(f"{name} ({n})" for name, n in wanted.most_common())
-            console.print(f"UNSUPPORTED {why}: {listed}", highlight=False, soft_wrap=True)
+            terminal.line(f"UNSUPPORTED {why}: {listed}")
     code = campaign.exit_code()
     for client in campaign.clients:
-        console.print("\n".join(_nothing_judged(client, code)), markup=False, end="")
+        terminal.lines(*_nothing_judged(client, code))
     if campaign.stopped:
-        console.print(campaign.stopped, style=STYLES[Verdict.INCONCLUSIVE])
+        terminal.line(Styled(campaign.stopped, STYLES[Verdict.INCONCLUSIVE]))
 
 
 def _count(campaign: Campaign, rows: Sequence[Row]) -> str:
@@ -117,7 +112,6 @@ def _nothing_judged(client: ClientResult, code: int) -> Iterator[str]:
     judgements = [row.judgement for row in client.rows if row.judgement.reason not in crashed]
     reasons = Counter((judgement.verdict.value, judgement.reason) for judgement in judgements)
     yield from (f"  {verdict}, {n} times: {reason}" for (verdict, reason), n in reasons.most_common(MOST_REASONS))
-    yield ""
 
 
 def groups(client: ClientResult) -> list[Group]:
@@ -144,11 +138,11 @@ def _least_known(row: Row) -> tuple[bool, ...]:
     return row.no_worse, row.docket is not None, not row.combined.certain, row.combined.flaps
 
 
-def _tell(console: Console, campaign: Campaign, client: ClientResult, group: Group, report: Path | None) -> None:
-    shown = f"[{STYLES[group.verdict]}]{group.verdict.value}[/] {client.name}: {RULES[group.rule].title}"
-    console.print(f"{shown} in {_of_cases(len(group.rows), group.judged)}", highlight=False)
+def _tell(terminal: Terminal, campaign: Campaign, client: ClientResult, group: Group, report: Path | None) -> None:
+    told = f" {client.name}: {RULES[group.rule].title} in {_of_cases(len(group.rows), group.judged)}"
+    terminal.line(Styled(group.verdict.value, STYLES[group.verdict]), told)
     for line in _lines(group, report, [row for row in group.rows if campaign.allows(row)]):
-        console.print(f"  {line}", markup=False)
+        terminal.line(f"  {line}")
 
 
 def _lines(group: Group, report: Path | None, allowed: Sequence[Row]) -> Iterator[str]:
@@ -193,19 +187,19 @@ def _listed(words: Iterable[str], most: int = 8) -> str:
 
 def _matrix(campaign: Campaign) -> Table:
     judged = {row.rule for client in campaign.clients for row in client.rows}
-    table = Table("rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients))
+    table = Table(["rule", *(f"{client.name} {client.version}".strip() for client in campaign.clients)])
     for rule in (each for each in RULES if each in judged):
         cells = (_cell([row for row in client.rows if row.rule == rule]) for client in campaign.clients)
-        table.add_row(RULES[rule].title, *cells)
+        table.add(RULES[rule].title, *cells)
     return table
 
 
-def _cell(rows: Sequence[Row]) -> str:
+def _cell(rows: Sequence[Row]) -> Part:
     """The verdicts of one rule over all scenarios: the worst, and in how many; `~` where one of them flaps."""
     verdicts = [row.judgement.verdict for row in rows]
     for verdict in WORST_FIRST:
         if verdict in verdicts:
             count = f" {verdicts.count(verdict)} of {_judged(verdicts)}" if verdict in TOLD else ""
             flaps = " ~" if any(row.combined.flaps for row in rows) else ""
-            return f"[{STYLES[verdict]}]{verdict.value}{count}{flaps}[/]"
+            return Styled(f"{verdict.value}{count}{flaps}", STYLES[verdict])
     return ""

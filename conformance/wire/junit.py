@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.verdicts import Verdict
+from groupspec.spec import printable
 from groupspec.spec.rules import RULES
 
 SKIPPED = (Verdict.UNSUPPORTED, Verdict.UNTESTABLE)
@@ -18,6 +19,9 @@ def junit_xml(campaign: Campaign, report: Path | None = None) -> str:
     suites = ElementTree.Element("testsuites", name="groupspec conform", time=f"{campaign.seconds:.3f}")
     for client in campaign.clients:
         suites.append(_suite(campaign, client, report))
+    for each in suites.iter():
+        each.attrib = {name: printable.lines(value) for name, value in each.attrib.items()}
+        each.text = each.text and printable.lines(each.text)
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -34,7 +38,7 @@ def _suite(campaign: Campaign, client: ClientResult, report: Path | None) -> Ele
     )
     for crash in client.crashes:
         said = ElementTree.SubElement(suite, "system-err")
-        said.text = _clean(f"{crash.reason} ({crash.runs} runs: {', '.join(crash.cases)})\n{crash.stderr}")
+        said.text = _said(f"{crash.reason} ({crash.runs} runs: {', '.join(crash.cases)})\n{crash.stderr}")
     for row in client.rows:
         suite.append(_case(client, row, report, campaign.allows(row)))
     return suite
@@ -53,20 +57,20 @@ def _case(client: ClientResult, row: Row, report: Path | None, allowed: bool) ->
         time=f"{row.seconds:.3f}",
     )
     if verdict is Verdict.FAIL and not allowed:
-        failure = ElementTree.SubElement(case, "failure", message=_clean(reason), type=verdict.value)
-        failure.text = _clean(f"{RULES[row.rule].statement}\nreplay: {row.replay}")
+        failure = ElementTree.SubElement(case, "failure", message=reason, type=verdict.value)
+        failure.text = f"{RULES[row.rule].statement}\nreplay: {row.replay}"
     elif verdict is Verdict.INCONCLUSIVE:
-        ElementTree.SubElement(case, "error", message=_clean(reason), type=verdict.value)
+        ElementTree.SubElement(case, "error", message=reason, type=verdict.value)
     elif verdict in SKIPPED:
-        ElementTree.SubElement(case, "skipped", message=_clean(f"{verdict.value}: {reason}"))
-    said = [f"{verdict.value}: {reason}"] if told else []
+        ElementTree.SubElement(case, "skipped", message=f"{verdict.value}: {reason}")
+    said = [_said(f"{verdict.value}: {reason}")] if told else []
     if report is not None and row.folder and verdict is not Verdict.PASS:
         said.append(f"[[ATTACHMENT|{(report / row.folder / 'wire.txt').absolute()}]]")
     if said:
-        ElementTree.SubElement(case, "system-out").text = _clean("\n".join(said))
+        ElementTree.SubElement(case, "system-out").text = "\n".join(said)
     return case
 
 
-def _clean(text: str) -> str:
-    """Without the characters that XML cannot hold."""
-    return "".join(character if character >= " " or character in "\n\t" else "?" for character in text)
+def _said(text: str) -> str:
+    """What Jenkins looks for attachments in: a client's words name none."""
+    return text.replace("[[ATTACHMENT", "[\\[ATTACHMENT")

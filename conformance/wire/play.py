@@ -35,6 +35,11 @@ ROUND = ("JoinGroup", "SyncGroup", "LeaveGroup")
 Exchange = dict[str, Any]
 
 
+def shown(text: str) -> str:
+    """What the client or the harness said, on one line: without orders to a terminal, or to a CI's runner."""
+    return "".join(each if " " <= each <= "~" else ascii(each)[1:-1] for each in text).replace("##", "#\\#")
+
+
 class Run:
     """The recorded run, and what has come of it today. `begin`: the port of node 1."""
 
@@ -92,7 +97,7 @@ class Run:
 
     def say(self, node: int, what: str) -> None:
         """A line of what happens."""
-        print(f"{1000 * (time.monotonic() - self.began):9.1f} ms  node {node}  {what}", flush=True)
+        print(f"{1000 * (time.monotonic() - self.began):9.1f} ms  node {node}  {shown(what)}", flush=True)
 
     def with_ports(self, answer: bytes) -> bytes:
         """The answer with today's ports: an address is a host and, behind it, four bytes of port."""
@@ -177,7 +182,8 @@ def main(port: int, command: list[str]) -> int:
             print(f"cannot listen on 127.0.0.1:{each}: {problem}; give another PORT", file=sys.stderr)
             return 2
         threading.Thread(target=accept, args=(run, node, listener), daemon=True).start()
-    print(f"{recorded['case']}, as it was with {recorded['client']}: nodes on {[*run.ports.values()]}", flush=True)
+    name = shown(f"{recorded['case']}, as it was with {recorded['client']}")
+    print(f"{name}: nodes on {[*run.ports.values()]}", flush=True)
     harness = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) if command else None
     try:
         if harness is not None:

@@ -180,7 +180,7 @@ def test_an_annotation_is_one_command_whatever_a_client_says(verdict: Verdict, c
     assert found is not None
     title, data = (unquote_to_bytes(part).decode() for part in found.groups())  # as the runner undoes it
     assert title == f"{verdict.value} x, y: z 1%: {RULES['M1'].title}"
-    assert data.startswith(NASTY + "\n")
+    assert data.startswith(NASTY.replace("\r", "\\r") + "\n")
 
 
 def test_what_does_not_count_is_a_notice_and_names_the_line(tmp_path: Path) -> None:

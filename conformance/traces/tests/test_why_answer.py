@@ -10,10 +10,10 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from groupspec.conformance.commands.trace.why import command as why
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
+from groupspec.conformance.terminal import Terminal
 from groupspec.conformance.traces import member_names
 from groupspec.conformance.traces.dialects import Clock, LogEvent, LogLine
 from groupspec.conformance.traces.tests.broker_lines import GROUP, BrokerLog, member_id
@@ -132,7 +132,7 @@ def test_the_headline_names_expulsions_first_and_many_members_by_their_number(
 def test_the_ranking_names_what_was_most_often(restless: BrokerLog, tmp_path: Path) -> None:
     file, out = tmp_path / "server.log", io.StringIO()
     file.write_text(restless.text() + restless.text().replace(GROUP, "other"))
-    show(explain_logs(Question(None), [file], Clock()), Console(file=out, width=130), UTC, evidence=False)
+    show(explain_logs(Question(None), [file], Clock()), Terminal(out, 130), UTC, evidence=False)
     assert out.getvalue().count("session_timeout by b x3\n") == 2
 
 
@@ -145,7 +145,7 @@ def test_a_group_that_ends_is_said_to_be_empty_and_each_leave_has_its_doubt(tmp_
     log.leave("b", after_ms=1)
     log.say(f"Group {GROUP} with generation 3 is now empty.")
     out = io.StringIO()
-    show(answered(log, tmp_path), Console(file=out, width=160), UTC, evidence=False)
+    show(answered(log, tmp_path), Terminal(out, 160), UTC, evidence=False)
     assert "also leave of b (or poll_timeout); the group is empty then" in out.getvalue()
 
 
@@ -198,7 +198,7 @@ def test_the_arrow_between_generations_is_one_that_the_terminal_has(
     encoding: str, arrow: str, restless: BrokerLog, tmp_path: Path
 ) -> None:
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    show(answered(restless, tmp_path), Console(file=out), UTC, evidence=False)
+    show(answered(restless, tmp_path), Terminal(out, 80), UTC, evidence=False)
     out.seek(0)
     assert arrow in out.read()
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 
 from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.terminal import Terminal
 from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.clients import BUILT_IN, Client
 from groupspec.conformance.wire.console import show
@@ -235,7 +235,7 @@ def test_a_rule_is_broken_in_so_many_of_the_cases_that_were_judged(capsys: pytes
     rows = [Row(case, "S3", runs(each), 0.1, "") for case, each in zip(all_cases(), verdicts, strict=False)]
     crash = Crash("the harness is wrong", ("first-join",), 1, "")
     campaign = Campaign([ClientResult(Client("c", ()), "c", "1", rows, [crash])])
-    show(Console(width=200), campaign, None)
+    show(Terminal(width=200), campaign, None)
     shown = capsys.readouterr().out
     assert "FAIL 1 of 2" in shown
     assert f"FAIL c: {RULES['S3'].title} in 1 of 2 cases" in shown
@@ -248,7 +248,7 @@ def test_a_harness_that_is_wrong_is_told_with_the_command_that_judges_it_alone(
 ) -> None:
     crashes = [Crash(reason, ("first-join",), 1, "") for reason in ("the harness was not ready: x", "the client died")]
     campaign = Campaign([ClientResult(Client("cmd:c d", ("c", "d")), "", "", [], crashes)])
-    show(Console(width=200), campaign, None)
+    show(Terminal(width=200), campaign, None)
     assert capsys.readouterr().out.count("  next:   groupspec harness check 'cmd:c d', which") == 1
 
 

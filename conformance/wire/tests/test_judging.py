@@ -11,9 +11,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
+from groupspec.conformance.terminal import Terminal
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
@@ -122,17 +122,17 @@ def test_many_cases_of_one_rule_are_told_once_the_worst_first() -> None:
     kept = result_of(stories.eager_rebalance())
     late = result_of(spoiled(drop("Heartbeat", 1_200, 1_700)))
     foreign = result_of(spoiled(lambda s: s.commit(1_500, 1, {BOTH[0]: 6}), drop("Heartbeat", 1_200, 1_700)))
-    console = Console(record=True, width=400, file=io.StringIO())
-    show(console, judged_again([kept, late, foreign, foreign]), None)
-    shown = console.export_text()
+    out = io.StringIO()
+    show(Terminal(out, 400), judged_again([kept, late, foreign, foreign]), None)
+    shown = out.getvalue()
     assert shown.count("FAIL fake: H2 heartbeat-interval") == shown.count("FAIL fake: M1 commit-identity") == 1
     assert "rebalance-eager (3 of 4 runs, flaps)" in shown
     assert "2 of them flap" in shown
     assert shown.count("FAIL 1 of 1 ~") == 2
     assert "~ flaps: some runs of a case broke the rule, others kept it" in shown
-    certain = Console(record=True, width=400, file=io.StringIO())
-    show(certain, judged_again([late]), None)
-    assert "~" not in certain.export_text()
+    certain = io.StringIO()
+    show(Terminal(certain, 400), judged_again([late]), None)
+    assert "~" not in certain.getvalue()
 
 
 def test_a_verdict_that_rests_on_time_names_its_bound_the_slack_in_it_and_what_stood_still() -> None:
@@ -166,9 +166,9 @@ def test_an_allowed_failure_is_told_and_fails_neither_the_command_nor_junit() ->
     assert campaign.exit_code() == EXIT_CONFORMANCE_FAILURE
     allowing = replace(campaign, allowed=frozenset({rule_named("commit-identity")}))
     assert allowing.exit_code() == EXIT_OK
-    console = Console(record=True, width=400, file=io.StringIO())
-    show(console, allowing, None)
-    shown = console.export_text()
+    out = io.StringIO()
+    show(Terminal(out, 400), allowing, None)
+    shown = out.getvalue()
     assert "FAIL fake: M1 commit-identity" in shown
     assert "1 FAIL (1 allowed)" in shown
     suite = ElementTree.fromstring(junit_xml(allowing))[0]
@@ -179,9 +179,9 @@ def test_an_allowed_failure_is_told_and_fails_neither_the_command_nor_junit() ->
 def test_what_the_client_lacks_for_unsupported_rules_is_counted() -> None:
     lacking = [wanting(names, {"static"}) for names in (["cooperative"], ["cooperative"], ["pull", "static"])]
     rows = [unsupported(reason) for reason in lacking]
-    console = Console(record=True, width=400, file=io.StringIO())
-    show(console, Campaign([ClientResult(Client("kgo", ()), "kgo", "1", rows)]), None)
-    shown = console.export_text()
+    out = io.StringIO()
+    show(Terminal(out, 400), Campaign([ClientResult(Client("kgo", ()), "kgo", "1", rows)]), None)
+    shown = out.getvalue()
     assert "UNSUPPORTED for want of: cooperative (2), pull (1)" in shown
     assert "UNSUPPORTED since the harness does not drive what the client offers: static (1)" in shown
 

@@ -125,7 +125,7 @@ def test_conform_judges_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixt
     row = next(row for row in client["results"] if row["rule"] == "J2")
     assert row["verdict"] == "FAIL"
     assert shlex.quote(str(tmp_path / "log.ndjson")) in row["replay"]
-    assert "a-client/rebalance-eager/wire.txt" in capsys.readouterr().out
+    assert f"{Client('a client', ()).folder}/rebalance-eager/wire.txt" in capsys.readouterr().out
 
 
 def test_a_folder_without_recorded_runs_is_refused(tmp_path: Path) -> None:
