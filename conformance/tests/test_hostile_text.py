@@ -227,7 +227,7 @@ OUTPUTS: Final[dict[str, tuple[str, Output]]] = {
     "stderr": ("file", lambda said, _, __: told(lambda out: show(out, campaign("x", stderr=said), None))),
     "github": ("workflow", lambda said, _, __: "\n".join(workflow_commands(campaign(said)))),
     "junit": ("xml", lambda said, folder, _: junit_xml(campaign(said), folder)),
-    "sarif": ("json", lambda said, _, __: sarif.sarif_text(campaign(said))),
+    "sarif": ("json", lambda said, folder, _: sarif.sarif_text(campaign(said, folder), folder)),
     "conform.json": ("json", lambda said, _, __: json_text(as_json(campaign(said)))),
     "badge": ("xml", lambda said, _, __: badge(campaign(said).clients)),
     "sequence.svg": ("xml", lambda said, folder, _: in_the_report(said, folder, "sequence.svg")),
