@@ -2,6 +2,7 @@
 
 from groupspec.conformance.mutation.catalogue import (  # noqa: F401  # each registers its own
     callbacks,
+    circumstances,
     coordinator,
     group,
     joining,

@@ -44,7 +44,7 @@ from groupspec.impl.threads.futures import Futures
 # fmt: off
 instead("BUG-64", "L1", Leaving.send_leave_group,
     lambda original, self, reason: None if self._context.config.cooperative else original(self, reason),
-    "A cooperative member closes without LeaveGroup.")
+    "A cooperative member closes without LeaveGroup.", scenarios="closed-between-polls-cooperative")
 instead("L1-pending-id", "L1", Leaving.send_leave_group,
     lambda original, self, reason: original(self, reason) if self._context.identity.is_member else None,
     "A member that has an id, and no generation yet, leaves without LeaveGroup.", scenarios="close-on-the-way")

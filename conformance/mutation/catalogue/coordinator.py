@@ -330,7 +330,7 @@ def heartbeats_go_on_without_identity(self: Membership, keep_member_id: object) 
     self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms)
 
 
-@mutant("H7-two-in-flight", "H7", scenarios="close-while-stable")
+@mutant("H7-two-in-flight", "H7", scenarios="close-while-stable slow-answers")
 def heartbeats_do_not_wait_for_each_other(seam: Seam) -> None:
     """An unanswered heartbeat is repeated, five times within its interval."""
 

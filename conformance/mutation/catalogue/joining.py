@@ -181,7 +181,7 @@ def the_member_is_stable_when_it_has_joined(self: Joining, response: JoinGroupRe
     self._membership.enter(RebalanceState.STABLE)
 
 
-@mutant("S1-keeps-reading", "S1 Q5 O3", scenarios="rebalance-eager")
+@mutant("S1-keeps-reading", "S1 Q5 O3", scenarios="rebalance-eager commits-in-a-long-round")
 def an_eager_member_reads_on(seam: Seam) -> None:
     """What an eager member gives up is fetched and returned until the new assignment is there."""
     seam.replace(SubscriptionState.pause_for_revocation, nothing)

@@ -152,10 +152,10 @@ def an_ended_commit_still_counts_as_under_way(seam: Seam) -> None:
     seam.replace(Commits._has_automatic, lambda _, self: bool(self.__dict__.get("_ever")))
 
     @seam.replacing(Commits._append)
-    def append(original: Method, self: Commits, operation: Operation) -> None:
+    def append(original: Method, self: Commits, operation: Operation, recreations: int | None = None) -> None:
         if operation.purpose is Purpose.TIMED:
             self.__dict__["_ever"] = True
-        original(self, operation)
+        original(self, operation, recreations)
 
 
 @mutant("M6-newest-first", "M6", Commits._next)
@@ -335,7 +335,7 @@ def a_late_position_is_taken(
     return True
 
 
-@mutant("O4-dropped-by-wakeup", "O4 T4", Consumer._poll_until)
+@mutant("O4-dropped-by-wakeup", "O4 T4", Consumer._poll_until, scenarios="wakeup-between-polls")
 def a_wakeup_drops_records(_: Method, self: Consumer, deadline_ms: int, at_most: int) -> object:
     """poll() looks whether it was woken up after it has taken records, and raises instead of returning them."""
     self._callbacks.serve()

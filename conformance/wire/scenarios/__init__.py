@@ -47,6 +47,8 @@ FAMILIES: Final = (
     "reading",
     "positions",
     "calls",
+    "between_polls",
+    "slowness",
     "together",
     "throttling",
     "brokers",

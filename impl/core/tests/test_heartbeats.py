@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupspec.impl.core.events import CallbackKind, DisconnectCoordinator, RevokePartitions
+from groupspec.impl.core.events import CallbackKind, DisconnectCoordinator, MetadataUpdate, RevokePartitions
 from groupspec.impl.core.messages import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest
 from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 
@@ -31,6 +31,15 @@ def test_H2_heartbeats_keep_their_interval_measured_from_sending() -> None:
     assert len(scene.sent(HeartbeatRequest)) == 1
     scene.pass_ms(1)
     assert len(scene.sent(HeartbeatRequest)) == 2
+
+
+def test_H2_a_heartbeat_waits_for_no_metadata() -> None:
+    scene = Scene(heartbeat_interval_ms=1_000).stable(0)
+    scene.coordinator.topics = {}  # so that nobody answers
+    scene.do(MetadataUpdate(("orders",)))
+    scene.pass_ms(1_000)
+    assert scene.is_waiting("Metadata")
+    assert len(scene.sent(HeartbeatRequest)) == 1
 
 
 def test_H7_at_most_one_heartbeat_is_out_and_a_due_one_follows_the_answer() -> None:

@@ -323,6 +323,15 @@ def test_J1_an_unfit_assignment_leaves_a_cooperative_member_what_it_still_wants(
     assert decode_subscription(scene.last_join().protocols[0][1]).owned == BILLS
 
 
+def test_J2_a_rebalance_that_begins_without_a_coordinator_goes_on_when_it_is_found() -> None:
+    scene = Scene({"orders": 4, "payments": 1}).stable(0)
+    scene.heartbeat("NOT_COORDINATOR")
+    scene.do(Subscribe(("orders", "payments")))
+    scene.coordinator_found()
+    scene.revoked()
+    assert scene.is_waiting("JoinGroup")
+
+
 def test_J2_a_subscription_changed_in_the_group_starts_a_rebalance() -> None:
     scene = Scene({"orders": 2, "bills": 2}).stable(0)
     scene.do(Subscribe(("orders",)))

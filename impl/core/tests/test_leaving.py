@@ -150,6 +150,14 @@ def test_L1_a_static_member_does_not_send_leave() -> None:
     assert kinds(scene) == ["RevokePartitions", "CompleteFuture", "Closed"]
 
 
+def test_L1_unsubscribe_waits_for_no_assigned_callback_that_is_due() -> None:
+    scene = Scene().completing()
+    scene.sync_accepted(P0)
+    scene.do(Unsubscribe(1))
+    scene.revoked()
+    assert scene.is_waiting("LeaveGroup")
+
+
 def test_L1_an_only_pending_member_id_leaves_too() -> None:
     scene = Scene().preparing()
     scene.answer("JoinGroup", "MEMBER_ID_REQUIRED")

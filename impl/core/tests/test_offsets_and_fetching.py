@@ -201,6 +201,16 @@ def test_O1_D1_a_failed_lookup_is_repeated_and_never_a_reset(error: str) -> None
     assert scene.describe().partitions[P0].position == 5
 
 
+def test_O1_however_often_a_lookup_fails_in_passing_that_is_no_reset() -> None:
+    scene = assigned(0)
+    for _ in range(5):
+        scene.answer("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS")
+        scene.expire("offsets_backoff")
+    assert scene.sent(ListOffsetsRequest) == []
+    scene.committed_are(5)
+    assert scene.describe().partitions[P0].position == 5
+
+
 def test_O1_what_is_asked_again_is_only_what_still_needs_a_position() -> None:
     scene = Scene().completing()
     scene.sync_accepted(P0, P1)

@@ -328,6 +328,38 @@ def test_M4_auto_commit_covers_what_was_returned_once_the_application_polls_agai
         assert request.offsets == {FIRST: OffsetAndMetadata(12)}
 
 
+def test_M4_a_commit_covers_nothing_that_was_fetched_and_not_returned() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        commit = driven.begin(lambda consumer: consumer.commit())
+        request = driven.waiting("OffsetCommit").request
+        assert isinstance(request, OffsetCommitRequest)
+        assert request.offsets == {FIRST: OffsetAndMetadata(10)}
+        driven.error("OffsetCommit", "NONE")
+        commit.outcome()
+
+
+def test_M5_records_do_not_put_the_commit_off() -> None:
+    with ScriptedConsumer(enable_auto_commit=True, auto_commit_interval_ms=1_000) as driven:
+        driven.stable(0)
+        for offset in range(10, 16):
+            driven.fetched(offset)
+            assert len(driven.poll()) == 1
+            driven.advance(300)
+        assert "OffsetCommit" in driven.sent()
+
+
+def test_O4_what_was_fetched_before_a_pause_is_returned_after_it() -> None:
+    with ScriptedConsumer() as driven:
+        driven.stable(0)
+        driven.fetched(10, 11)
+        driven.call(lambda consumer: consumer.pause([FIRST]))
+        assert not driven.poll()
+        driven.call(lambda consumer: consumer.resume([FIRST]))
+        assert [record.offset for record in driven.poll()] == [10, 11]
+
+
 def test_M4_a_commit_during_the_commit_before_a_rebalance_does_not_wait_for_a_poll_that_cannot_come() -> None:
     with ScriptedConsumer(enable_auto_commit=True) as driven:
         driven.stable(0)
