@@ -7,12 +7,13 @@ is written to.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from groupspec.conformance.endings import refused
@@ -83,6 +84,33 @@ def writable_folder(folder: Path) -> Path:
     except OSError as problem:
         raise cannot_write(folder, problem) from problem
     return folder
+
+
+@contextlib.contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Makes `folder` this process's while the block lasts: two there would overwrite each other's files.
+
+    The lock is on the folder itself, and ends with its process, however that ends.
+
+    Raises:
+        UsageProblem: another process has it, or it cannot be made or written to.
+    """
+    handle = os.open(writable_folder(folder), os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageProblem(
+                "another run writes to this folder now, and each would overwrite what the other says",
+                where=str(folder),
+                allowed="a folder for each run",
+                next_step="choose another folder, or wait until that run has ended",
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def cannot_write(path: Path, problem: OSError) -> UsageProblem:

@@ -17,7 +17,7 @@ from groupspec.conformance.commands._conform_list import show_list
 from groupspec.conformance.commands._conform_progress import Watched
 from groupspec.conformance.commands._conform_record import Live, record, record_options
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageProblem
-from groupspec.conformance.outputs import require_writable, writable_folder, write_text
+from groupspec.conformance.outputs import claimed, require_writable, write_text
 from groupspec.conformance.reports.badge import write_badges
 from groupspec.conformance.reports.comparison import Comparison, compare
 from groupspec.conformance.reports.github import workflow_commands
@@ -89,7 +89,8 @@ def _rule_names() -> list[str]:
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write an HTML report there, each run's wire log, sequence diagram and trace, JUnit XML, and a badge.",
+    help="Write an HTML report there, each run's wire log, sequence diagram and trace, JUnit XML, and a badge. One run "
+    "at a time has the folder.",
 )
 @click.option(
     "--sarif", type=_FILE, callback=_tried, metavar="FILE", help="With --report: the verdicts as SARIF 2.1.0."
@@ -211,6 +212,8 @@ def command(
     may_break = frozenset(map(rule_named, allowed))
     rules = chosen_rules(rule_names, must_only=must_only)
     old = None if baseline is None else read(baseline, Conform)
+    if report is not None:
+        click.get_current_context().with_resource(claimed(report))
     if again:
         campaign = _judge_again(clients, report, rules)
     elif live is not None:
@@ -267,8 +270,6 @@ def command(
 def _judge_again(names: Sequence[str], report: Path | None, rules: frozenset[str]) -> Campaign:
     """Recorded runs, by the rules as they are now; those that give no occasion for any of these are left out."""
     files = recordings_in([Path(name) for name in names])
-    if report is not None:
-        writable_folder(report)
     judged = map(_judge_file, files)
     return judged_again((each for each in judged if rules.intersection(each.case.rules)), report, rules)
 

@@ -54,6 +54,9 @@ def command(broker: str, seed: int, steps: int, groups: int, kafka: str, topic: 
     broker_group`). Written to the cluster: groups named groupspec-conform-..., what they commit, and a topic of such a
     name unless --topic is given; all is deleted at the end.
 
+    As every client does, it connects to the hosts that the broker names as controller and coordinator, and tells if the
+    coordinator is not at HOST:PORT: a broker that you do not trust belongs in a network of its own.
+
     Example: groupspec conform-broker localhost:9092
 
     Example: groupspec conform-broker localhost:9092 --kafka 3.9.1 --seed 7 --json broker.json
@@ -63,6 +66,8 @@ def command(broker: str, seed: int, steps: int, groups: int, kafka: str, topic: 
     asked = Asked(addresses_in(broker, "HOST:PORT"), seed, steps, groups, topic, _settings(settings), kafka)
     with Steps("driving groups") as bar:
         judged = judge_broker(asked, bar.now)
+    if judged.address not in asked.addresses:
+        remark(f"groupspec: {broker} names {told(judged.address)} as coordinator: there the groups were driven")
     write_json("conform-broker", as_json(judged, asked))
     _show(judged)
     for left in judged.left_behind:

@@ -12,6 +12,7 @@ import pytest
 from groupspec.conformance.broker_kit import campaign, driving
 from groupspec.conformance.broker_kit.driving import CALM
 from groupspec.conformance.cli import main
+from groupspec.conformance.commands import conform_broker
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK, EXIT_USAGE
 from groupspec.conformance.real_broker.probe import free_ports
 from groupspec.impl.broker.server import ScriptedBroker
@@ -34,6 +35,20 @@ def judged(broker: ScriptedBroker, file: Path, steps: int, groups: int) -> tuple
     size = ["--steps", str(steps), "--groups", str(groups), "--json", str(file)]
     code = main(["conform-broker", broker.bootstrap, "--topic", "drawn", *settings, *size])
     return code, json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_it_tells_if_the_broker_names_another_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judge_broker(asked: campaign.Asked, tell: object) -> campaign.Judged:
+        return campaign.Judged(places[-1], SETTINGS, [], 0, 0, 0.0, ())
+
+    monkeypatch.setattr(conform_broker, "judge_broker", judge_broker)
+    places: list[tuple[str, int]] = []
+    for elsewhere, told in ((("127.0.0.1", 9), True), (("localhost", 9092), False)):
+        places.append(elsewhere)
+        main(["conform-broker", "localhost:9092"])
+        assert ("names 127.0.0.1:9 as coordinator" in capsys.readouterr().err) is told
 
 
 def cells(result: dict[str, object]) -> dict[tuple[str, str], dict[str, object]]:

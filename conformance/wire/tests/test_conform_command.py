@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -74,6 +76,25 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     assert main(["conform", "reference", "--report", str(tmp_path / "file" / "report")]) == EXIT_USAGE
     assert "cannot write the output" in capsys.readouterr().err
+
+
+def test_a_report_has_one_run_at_a_time_and_one_that_was_killed_leaves_it_free(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = (
+        "import sys; from pathlib import Path; from groupspec.conformance.outputs import claimed\n"
+        f"with claimed(Path({str(tmp_path)!r})): print('has it', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"has it\n"
+        assert main(["conform", "reference", "--report", str(tmp_path)]) == EXIT_USAGE
+        assert "another run writes to this folder now" in capsys.readouterr().err
+        other.kill()
+    again = str(Path(__file__).parents[1] / "recorded" / "correct")
+    one = next(Path(again).rglob("*.ndjson*"))
+    assert main(["conform", "--judge", str(one), "--report", str(tmp_path)]) != EXIT_USAGE
+    assert (tmp_path / "report.html").is_file()
 
 
 def test_the_list_names_scenarios_variants_and_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
