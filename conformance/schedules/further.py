@@ -6,7 +6,7 @@ the schedules under which something was found, as they were.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -14,7 +14,8 @@ from typing import Final
 from groupspec.conformance.schedules import drawing
 from groupspec.conformance.schedules.answers import CLOSINGS, CUT, MOVED, SLOW
 from groupspec.conformance.schedules.brokers import of_slow_brokers
-from groupspec.conformance.schedules.drawing import CALLS, IN_CALLBACKS, MORE_IN_CALLBACKS
+from groupspec.conformance.schedules.drawing import IN_CALLBACKS, MORE_IN_CALLBACKS
+from groupspec.conformance.schedules.meanwhile import of_a_call_meanwhile, of_a_rare_meeting
 from groupspec.conformance.schedules.passing import of_what_passes
 from groupspec.conformance.schedules.scenario import (
     ASKS_LOG,
@@ -26,29 +27,12 @@ from groupspec.conformance.schedules.scenario import (
     PATTERNS,
     SEEKS,
     TOPICS,
-    UNTIL,
     Scenario,
 )
 
 CHANGES_MS: Final = (500, 1_200, 2_500, 4_000, 6_000)
 """When topics come and go."""
 
-COMPARED: Final = "OffsetForLeaderEpoch"
-MEANWHILE: Final[Mapping[str, Sequence[Sequence[str]]]] = {
-    "FindCoordinator": ((),),
-    "JoinGroup": ((), ("enforce_rebalance",), ("other topics",)),
-    "SyncGroup": ((), ("enforce_rebalance",), ("other topics",)),
-    "Heartbeat": ((),),
-    "OffsetCommit": (("poll", "commit_async"), ("poll", "enforce_rebalance")),
-    "OffsetFetch": ((), ("other topics",)),
-    "ListOffsets": ((), ("other topics",)),
-    "Fetch": (("poll",),),
-    "Metadata": ((), ("other topics",)),
-    COMPARED: ((),),
-}
-"""Requests, and what an application does in order to have one sent."""
-
-MOVES: Final = ("seek", "seek", "commit", "commit", "commit_async", "commit one", "pause", "unsubscribe")
 TAKEN_AWAY: Final = ("REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 FURTHER_IN_CALLBACKS: Final = ("commit one", "pause", "resume", "look", "enforce_rebalance", "subscribe again")
 
@@ -75,9 +59,10 @@ def draw(seed: int) -> Scenario:
     if random.random() < 0.04:
         drawn = _moving(drawn, random)
     if random.random() < 0.15:
-        drawn = _meanwhile(drawn, random)
+        drawn = of_a_call_meanwhile(drawn, random)
     if random.random() < 0.08:
         drawn = _inside(drawn, random)
+    drawn = of_a_rare_meeting(drawn, Random(f"meetings {seed}"))
     drawn = of_slow_brokers(drawn, Random(f"brokers {seed}"))
     return of_what_passes(drawn, Random(f"passing {seed}"))
 
@@ -175,41 +160,6 @@ def _moving(drawn: Scenario, random: Random) -> Scenario:
         drawn,
         calls=(*drawn.calls[:at], *commits * random.randint(2, 4), *drawn.calls[at:]),
         answers=drawn.answers | {"OffsetCommit": moved * random.randint(1, 2)},
-    )
-
-
-def _meanwhile(drawn: Scenario, random: Random) -> Scenario:
-    """Its next call comes while a request is under way, and maybe another one; or it is closed just then."""
-    api = random.choice((*MEANWHILE, "OffsetCommit", *(COMPARED,) * 4))
-    may_elect = not (drawn.unreadable or drawn.holes or drawn.pattern or drawn.reset == "none")
-    if api == COMPARED and not drawn.elects_ms and not may_elect:
-        api = "OffsetCommit"
-    seeks = () if api == COMPARED or drawn.elects_ms else SEEKS
-    calls: list[str] = []
-    for _ in range(random.choice((1, 1, 2))):
-        then = random.choice((*MOVES, *MOVES, *CALLS, *seeks, "other topics"))
-        calls += [*random.choice(MEANWHILE[api]), f"{UNTIL}{api}", then]
-    at = 1 if api == COMPARED else random.randint(1, len(drawn.calls))
-    ends = random.random() < 0.25
-    widened = replace(
-        drawn,
-        calls=(*drawn.calls[:at], *calls, *((f"{UNTIL}{api}",) if ends else drawn.calls[at:])),
-        last_calls=() if ends else drawn.last_calls,
-        ends_early=ends or drawn.ends_early,
-        latency_ms=LATENCY_MS,
-    )
-    if api != COMPARED:
-        return widened
-    return replace(
-        widened,
-        calls=tuple(call for call in widened.calls if call not in SEEKS),
-        last_calls=tuple(call for call in widened.last_calls if call not in SEEKS),
-        elects_ms=random.choice((3_500, 4_500)),
-        loses=random.choice((0, 2, 5)),
-        remakes=False,
-        timers_race=False,
-        shares=((0, 1), *drawn.shares[1:]),
-        answers={"Heartbeat": (), "JoinGroup": (), COMPARED: (SLOW,) * random.randint(0, 2)},
     )
 
 

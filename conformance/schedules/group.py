@@ -98,6 +98,8 @@ class RacingGroup:
         self._wanted: tuple[str, ...] = ()  # by its last JoinGroup
         self._others = Others(scenario)
         self._known: dict[str, int] = {}  # topics and their partitions, to somebody else who leads and watches them
+        self._offered: tuple[str, ...] = ()  # the protocols of its last JoinGroup
+        self._chosen: dict[int, str | None] = {}  # by generation: the group's protocol
         self._divided: set[TopicPartition] = set()  # by its last SyncGroup, if it leads
         self._returns, self._stands = scenario.returns, False  # to a group whose division stands in this round
         self._has_moved = False
@@ -172,6 +174,7 @@ class RacingGroup:
                 self._has_moved = False
             case JoinGroupRequest() as request:
                 self._wanted = decode_subscription(request.protocols[0][1]).topics
+                self._offered = tuple(name for name, _ in request.protocols)
                 return self._named(self._coordinator.answer(request))
             case HeartbeatRequest() as request if self._scenario.leads and self._others.wait(self._runtime.now_ms()):
                 return self._coordinator.answer(request, ErrorCode.REBALANCE_IN_PROGRESS)
@@ -201,6 +204,7 @@ class RacingGroup:
         if isinstance(answer, JoinGroupResponse):
             self._member_ids.add(answer.member_id)
             if not answer.error:
+                answer = self._choose(answer)
                 self._issued.add((answer.member_id, answer.generation))
             self._stands, self._returns = self._returns and not answer.error, self._returns and bool(answer.error)
             if self._stands:
@@ -211,7 +215,18 @@ class RacingGroup:
                 return replace(answer, members=(itself, *others))
         return answer
 
+    def _choose(self, answer: JoinGroupResponse) -> JoinGroupResponse:
+        """What all members offer may be another protocol in the next generation; a member that leads has its first."""
+        if self._offered and not self._scenario.leads:
+            answer = replace(answer, protocol_name=self._offered[answer.generation % len(self._offered)])
+        self._chosen[answer.generation] = answer.protocol_name
+        return answer
+
     def _synced(self, request: SyncGroupRequest) -> Response:
+        chosen = self._chosen.get(request.generation)
+        assert request.protocol_name == chosen, (
+            f"SyncGroup names the protocol {request.protocol_name}, and the group's is {chosen} (KIP-559)"
+        )
         if self._scenario.leads:
             return self._coordinator.answer(request, assigned=self._divide(request))
         self._known = self.topics.sizes(self._wanted)

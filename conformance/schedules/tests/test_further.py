@@ -12,7 +12,8 @@ import pytest
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.schedules.application import Application
 from groupspec.conformance.schedules.campaign import play, search
-from groupspec.conformance.schedules.further import COMPARED, MEANWHILE, draw
+from groupspec.conformance.schedules.further import draw
+from groupspec.conformance.schedules.meanwhile import COMPARED, MEANWHILE
 from groupspec.conformance.schedules.scenario import LATER, NEVER_MS, PATTERNS, TOPICS, UNTIL, Scenario
 from groupspec.conformance.schedules.tests.heard import CALM
 from groupspec.conformance.schedules.tests.searching import expect_found
