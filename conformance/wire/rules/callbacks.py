@@ -121,4 +121,4 @@ def closing_runs_the_callback_first(history: History) -> Iterator[Finding]:
     limit, before = (leave.sent_us, "LeaveGroup") if leave is not None else (done[0][0], "close() returned")
     left = ", ".join(sorted(history.owned_at(limit + history.slack_us)))
     kept = f"the callback for everything owned had returned before {before}"
-    yield held_if(not left, kept, f"{left}: no callback before {before}", limit)
+    yield held_if(not left, kept, f"{left}: no callback had returned before {before}", limit)

@@ -69,4 +69,5 @@ def unsubscribing_runs_the_callback_first(history: History) -> Iterator[Finding]
             continue
         left = ", ".join(sorted(history.owned_at(leave.sent_us + history.slack_us)))
         kept = "the callback for everything owned had returned before the LeaveGroup of unsubscribe()"
-        yield held_if(not left, kept, f"{left}: no callback before the LeaveGroup of unsubscribe()", leave.sent_us)
+        broken = f"{left}: no callback had returned before the LeaveGroup of unsubscribe()"
+        yield held_if(not left, kept, broken, leave.sent_us)
