@@ -58,7 +58,7 @@ def _rule_names() -> list[str]:
     multiple=True,
     metavar="ID",
     type=Known("scenario", lambda: [*scenarios(), *(case.selector for case in all_cases(FULL))], refused=False),
-    help="Only this one (all its variants, or ID/VARIANT).",
+    help="Only these: a scenario with all its variants, or ID/VARIANT; may be repeated.",
 )
 @click.option(
     "--profile",

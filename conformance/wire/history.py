@@ -6,15 +6,17 @@ a stretch of time the client is not responsible: the kit stood still, or the cli
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from groupspec.conformance.bounds import IN_FLIGHT_US
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.protocol import (
     AnyCommand,
     BrokenLine,
@@ -62,6 +64,9 @@ TWO_SOCKETS_US: Final = 15_000
 `groupspec.impl.broker.ticks`."""
 SOONER: Final = 0.5
 """Of the heartbeat interval: clearly sooner than a timer that was late once."""
+RUNS_ON_US: Final = 75_000
+"""Who starts a poll, or comes back from one, as often as this runs: the kit's polls take 50 ms, and what was waited is
+told for each 50 ms (`SAMPLE_S`)."""
 FLOOD: Final = 2_000
 """So many requests within a second are a flood: the kit stands still because of the client, not because of the machine.
 """
@@ -192,9 +197,8 @@ class History:
     @cached_property
     def exchanges(self) -> list[Exchange]:
         """Every request with its answer, in the order in which the requests arrived."""
-        wire = [entry for entry in self.entries if entry.source == "wire"]
-        answers = {_exchange_id(entry): entry for entry in wire if entry.kind == "response"}
-        return [Exchange(entry, answers.get(_exchange_id(entry))) for entry in wire if entry.kind == "request"]
+        ended = pairs(self.entries)
+        return [Exchange(sent, end if end is not None and end.kind == "response" else None) for sent, end in ended]
 
     @cached_property
     def _by_api(self) -> Mapping[str, list[Exchange]]:
@@ -455,7 +459,7 @@ class History:
         """A stretch of time, and what of it is not the client's."""
         stalled_us = self._stalled_us(from_us, to_us)
         waited_us = 0
-        for start, end, waited in _during(self.waits_us, from_us, to_us):
+        for start, end, waited in _during(self._own_waits_us, from_us, to_us):
             both = max(0, min(end, to_us) - max(start, from_us))
             waited_us += max(0, min(waited, both) - self._stalled_us(max(start, from_us), min(end, to_us)))
         return Timing((to_us - from_us) / 1000, bound_ms, stalled_us / 1000, waited_us / 1000)
@@ -489,7 +493,10 @@ class History:
         """
         first_us = self.exchanges[0].sent_us if self.exchanges else 0
         stalls = [end - start for start, end in self._own_stalls_us if end > first_us]
-        return max([*stalls, longest_wait_us(wait for wait in self.waits_us if wait[0] >= first_us)], default=0) / 1000
+        return (
+            max([*stalls, longest_wait_us(wait for wait in self._own_waits_us if wait[0] >= first_us)], default=0)
+            / 1000
+        )
 
     def _stalled_us(self, from_us: int, to_us: int) -> int:
         stalls = _during(self._own_stalls_us, from_us, to_us)
@@ -506,6 +513,23 @@ class History:
 
         return [(start, end) for start, end in self.stalls_us if not flooded(start - 1_000_000, end)]
 
+    @cached_property
+    def _own_waits_us(self) -> Sequence[tuple[int, int, int]]:
+        """The client's waits for a processor, without those in which its application polled on, again and again.
+
+        They are the sum of all its threads': with some that wait for each other by turns, each for a moment, it comes
+        to as much as the time itself. A thread that came back from one short poll after the other has run.
+        """
+        polled_us = [at_us for poll in self.polls for at_us in (poll.started_us, poll.ended_us) if at_us is not None]
+
+        def ran(from_us: int, to_us: int) -> bool:
+            first, last = bisect_right(polled_us, from_us) - 1, bisect_left(polled_us, to_us)
+            seen = polled_us[max(first, 0) : last + 1]
+            whole = first >= 0 and last < len(polled_us)
+            return whole and all(later - earlier <= RUNS_ON_US for earlier, later in pairwise(seen))
+
+        return [wait for wait in self.waits_us if not ran(wait[0], wait[1])]
+
 
 Span = TypeVar("Span", tuple[int, int], tuple[int, int, int])
 
@@ -514,10 +538,6 @@ def _during(spans: Sequence[Span], from_us: int, to_us: int) -> Sequence[Span]:
     """Those of a list in order, none overlapping another, that overlap this time."""
     first = bisect_left(spans, from_us, key=lambda span: span[1])
     return spans[first : bisect_left(spans, to_us, key=lambda span: span[0])]
-
-
-def _exchange_id(entry: Entry) -> tuple[int, int, int]:
-    return entry.connection, entry.correlation_id, entry.node
 
 
 def subscription_of(join: JoinGroupRequest) -> Subscription | None:

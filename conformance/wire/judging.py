@@ -8,6 +8,7 @@ from typing import Final
 
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.protocol import CallbackReturned, ErrorRaised
 from groupspec.conformance.wire.rules import NO_OCCASION, judge
 from groupspec.conformance.wire.verdicts import BREACH, BROKEN, Judgement, Verdict
 from groupspec.spec.rules import RULES
@@ -20,6 +21,10 @@ UNSEEN: Final = 4
 other."""
 CLEARLY_IN_VAIN: Final = 4
 """What has not come in so many times the longest stall does not come."""
+SCRIPTED: Final = ("the next ", "every ", "the coordinator ", "the broker ", "this ")
+"""How the notes begin of what a broker does otherwise than any broker."""
+RAISED_AGAIN: Final = 3
+"""So often has raised what ends a client that polls on."""
 WORST_FIRST: Final = "J2 S3 O1 O2 P3 D1 D2 H4 J3 K2 M3 L1 L2 P1 P4 H3 H2 H1"
 """Rules by what the application loses: no membership, no assignment, no records, ...; late heartbeats are what shows
 first, and says least."""
@@ -77,10 +82,11 @@ def judge_run(rules: Sequence[str], history: History, outcome: Outcome) -> dict[
         _tell_why_untestable(judgements, reason, in_vain=bool(outcome.no_occasion))
     if outcome.missed_rule:
         judgements[outcome.missed_rule] = _missed(judgements.get(outcome.missed_rule), history, outcome)
+    _leave_out_what_follows(judgements, history)
     stall_ms = history.longest_stall_ms()
     if stall_ms < DISTURBED_MS:
         return judgements
-    waited_ms = (history.ends_us - (outcome.missed_since_us or history.ends_us)) / 1000
+    waited_ms = history.took_ms(outcome.missed_since_us or history.ends_us, history.ends_us)
     in_vain = waited_ms > CLEARLY_IN_VAIN * stall_ms and not history.was_expelled()
     certain = outcome.missed_rule if in_vain else ""
     return {
@@ -106,6 +112,45 @@ def _tell_why_untestable(judgements: dict[str, Judgement], reason: str, *, in_va
         if judgement.verdict is Verdict.UNTESTABLE or unfair:
             told = f"the run ended before it could be judged: {reason}"
             judgements[rule] = Judgement(Verdict.UNTESTABLE, told)
+
+
+def _leave_out_what_follows(judgements: dict[str, Judgement], history: History) -> None:
+    """Who fails by itself, or is hung up on for what it sends, breaks no rule by what it does not do afterwards."""
+    own, unreadable = own_error(history), judgements.get("W1")
+    if unreadable is not None and unreadable.verdict not in BROKEN:
+        unreadable = None
+    for rule, judgement in judgements.items():
+        if judgement.verdict not in BROKEN or not judgement.timed:
+            continue
+        ended_us = judgement.at_us or history.ends_us
+        if own is not None and ended_us >= own[0]:
+            judgements[rule] = Judgement(Verdict.INCONCLUSIVE, own[1])
+        elif unreadable is not None and ended_us >= (unreadable.at_us or 0):
+            why = f"the broker closed the connection before it could be judged: {unreadable.reason}"
+            judgements[rule] = Judgement(Verdict.UNTESTABLE, why)
+
+
+def own_error(history: History) -> tuple[int, str] | None:
+    """What a client raised without any reason in what it was told, and was its end: when, and what.
+
+    No answer had said an error, nothing was scripted, no callback had raised; and it handed over no record afterwards.
+    """
+    errors = [(at_us, e) for at_us, e in history.events(ErrorRaised) if not e.woken and not e.harness_line]
+    errors = [(at_us, e) for at_us, e in errors if e.call in ("", "poll") and history.before_close(at_us)]
+    if not errors:
+        return None
+    first_us, first = errors[0]
+    joined = any(join.told_us < first_us for join in history.answers("JoinGroup", "NONE"))
+    usual = ("", "NONE", *(["MEMBER_ID_REQUIRED"] if joined else []))
+    before = [entry for entry in history.entries if entry.at_us <= first_us]
+    scripted = any(entry.kind == "note" and entry.text.startswith(SCRIPTED) for entry in before)
+    said = any(entry.kind == "response" and entry.error not in usual for entry in before)
+    broken_off = any(entry.kind in ("garbage", "unread", "sent_raw") for entry in before)
+    raised = any(isinstance(entry.event, CallbackReturned) and entry.event.raised for entry in before)
+    went_on = any(returned.at_us > first_us for returned in history.returned)
+    if scripted or said or broken_off or raised or went_on or len(errors) < RAISED_AGAIN <= len(history.polls):
+        return None
+    return first_us, f"the client itself raised {first.error}: {first.message}"
 
 
 def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judgement:

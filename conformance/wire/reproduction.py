@@ -20,6 +20,7 @@ from groupspec.conformance.wire import play
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.network.versions import API_KEYS
 
@@ -60,18 +61,17 @@ def _body(request: Entry) -> str:
 
 def _exchanges(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     """Each request with what became of it."""
-    answers = {(entry.connection, entry.correlation_id): entry for entry in entries if entry.kind == "response"}
-    cut = {(each.connection, each.correlation_id) for each in entries if _is_cut(each)}
-    for request in (entry for entry in entries if entry.kind == "request" and entry.raw):
-        place = request.connection, request.correlation_id
-        answer = answers.get(place)
+    for request, end in pairs(entries):
+        if not request.raw:
+            continue
+        answer = end if end is not None and end.kind == "response" else None
         yield {
             "api": request.api,
             "key": API_KEYS[request.api],
             "version": request.version,
             "node": request.node,
             "request": _body(request),
-            "then": "answer" if answer is not None else "close" if place in cut else "never",
+            "then": "answer" if answer is not None else "close" if end is not None and _is_cut(end) else "never",
             "after_ms": round((answer.at_us - request.at_us) / 1000, 1) if answer is not None else 0.0,
             "error": _error(answer) if answer is not None else "",
             "answer": b64encode(answer.raw[4:]).decode() if answer is not None else "",
@@ -79,7 +79,7 @@ def _exchanges(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
 
 
 def _is_cut(entry: Entry) -> bool:
-    return entry.source == "wire" and entry.kind == "note" and entry.text.startswith("the connection is cut")
+    return entry.kind == "note" and entry.text.startswith("the connection is cut")
 
 
 def _error(answer: Entry) -> str:

@@ -12,6 +12,7 @@ from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.history import History
+from groupspec.conformance.wire.judging import own_error
 from groupspec.conformance.wire.to_trace import places
 
 
@@ -96,6 +97,8 @@ def _how_it_broke_off(run: CaseResult) -> str:
     """
     if run.outcome.inconclusive:
         return run.outcome.inconclusive
+    if (own := own_error(run.history)) is not None and any(each.reason == own[1] for each in run.judgements.values()):
+        return own[1]
     missed_us = run.history.milestone("missed") or run.history.ends_us
     ended = (entry.text for entry in run.entries if entry.kind == "client_ended" and entry.at_us <= missed_us)
     return next(ended, "") if run.outcome.missed_rule else ""

@@ -9,7 +9,7 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,7 @@ from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.history import GROUP_APIS
 from groupspec.conformance.wire.log import Entry, is_request, silences
+from groupspec.conformance.wire.pairing import pairs
 from groupspec.conformance.wire.scenario_context import CLIENT_ID
 from groupspec.impl.trace import Detail, TraceEvent
 
@@ -85,7 +86,8 @@ def _shown(result: CaseResult) -> Iterator[TraceEvent]:
     expelling = (e for e in result.history.of(*GROUP_APIS) if e.error == "UNKNOWN_MEMBER_ID")
     unread = {id(exchange.answer) for exchange in expelling if not result.history.was_read(exchange)}
     blocked, polled_us = False, result.started_us
-    for event, entry in _told([entry for entry in result.entries if id(entry) not in unread]):
+    asked = {id(answer): request for request, answer in pairs(result.entries)}
+    for event, entry in _told([entry for entry in result.entries if id(entry) not in unread], asked):
         while blocked and entry.at_us - polled_us > AGAIN_US:
             polled_us += AGAIN_US
             yield _event(polled_us, "poll", detail={"blocked": True})
@@ -95,11 +97,14 @@ def _shown(result: CaseResult) -> Iterator[TraceEvent]:
             yield event
 
 
-def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]:
-    """Each entry with the event that it is; None for those that a trace has no word for."""
+def _told(entries: Sequence[Entry], asked: Mapping[int, Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]:
+    """Each entry with the event that it is; None for those that a trace has no word for.
+
+    `asked`: the request of each answer, by `id`.
+    """
     identity: tuple[int, str] = (-1, "")
     running: tuple[str, ...] = ()
-    out: dict[tuple[int, int, int], tuple[str, tuple[int, str]]] = {}
+    out: dict[int, tuple[int, str, tuple[int, str]]] = {}
     of_the_group = {entry.connection for entry in entries if entry.kind == "request" and entry.api in GROUP_APIS}
     unsubscribes = False  # it was told to, and has not left yet: when it obeys shows in its LeaveGroup
     begins_to_close = _begins_to_close(entries)
@@ -113,16 +118,16 @@ def _told(entries: Sequence[Entry]) -> Iterator[tuple[TraceEvent | None, Entry]]
         if entry.connection in of_the_group and silences(entry):
             yield _event(entry.at_us, "throttled", throttle_time_ms=entry.throttle_ms), entry
         if entry.source == "wire" and entry.api in APIS and entry.kind in ("request", "response"):
-            exchange, name = (entry.node, entry.connection, entry.correlation_id), APIS[entry.api]
-            said = _identity(entry, out.pop(exchange, (name, identity))[1])
+            name = APIS[entry.api]
+            said = _identity(entry, out.pop(id(asked.get(id(entry))), (0, name, identity))[2])
             if entry.kind == "request":
-                out[exchange] = name, said
+                out[id(entry)] = entry.connection, name, said
                 event = _event(entry.at_us, f"{name}_sent", None, *said)
             else:
                 event = _event(entry.at_us, f"{name}_answered", entry.error or "NONE", *said)
             identity = said if entry.kind == "request" or entry.api == "JoinGroup" else identity
         elif entry.kind == "disconnect":
-            for name, said in [out.pop(each) for each in [*out] if each[:2] == (entry.node, entry.connection)]:
+            for _, name, said in [out.pop(each) for each in [*out] if out[each][0] == entry.connection]:
                 yield _event(entry.at_us, f"{name}_answered", "DISCONNECTED", *said), entry
         elif isinstance(entry.event, protocol.CallbackStarted):
             running = tuple(map(str, entry.event.partitions))

@@ -30,8 +30,9 @@ DEFAULT: Final = Default()
 class Reply(Action):
     """Answer at once: with this answer, or with nothing but this error (a name, or a number, known or not).
 
-    The group's state follows what is said: a member that is told UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID is dropped,
-    and after REBALANCE_IN_PROGRESS the group waits for its JoinGroup.
+    The group's state follows what is said. A member that is told UNKNOWN_MEMBER_ID is dropped; after ILLEGAL_GENERATION
+    the group is a generation further, after FENCED_INSTANCE_ID another process has the instance id: no request of that
+    identity is accepted any more. After REBALANCE_IN_PROGRESS the group waits for its JoinGroup.
     """
 
     error: ErrorCode | str | int = ErrorCode.NONE

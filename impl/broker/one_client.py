@@ -17,9 +17,9 @@ from typing import Final
 from msgspec import structs
 
 from groupspec.impl.broker.coordinators import Answers, Coordinators
-from groupspec.impl.broker.phantom import CALLER, Phantom, client_of, partitions_in
+from groupspec.impl.broker.phantom import CALLER, SESSION_MS, Phantom, client_of, partitions_in
 from groupspec.impl.coordinator.context import Caller, GroupRequest, GroupResponse, Handle
-from groupspec.impl.coordinator.group import Group, Protocols
+from groupspec.impl.coordinator.group import Group, Member, Protocols
 from groupspec.impl.coordinator.joining import MEMBER_ID_REQUIRED_FROM
 from groupspec.impl.coordinator.settings import Settings
 from groupspec.impl.core import messages
@@ -89,16 +89,25 @@ class OneClient(Coordinators):
         return answer_with_error(request, error), self._make_true(request, error, now_ms)
 
     def _make_true(self, request: GroupRequest, error: ErrorCode, now_ms: int) -> Answers:
+        """What one request of an identity is told, all are, until another is given.
+
+        Kafka asks the same of each request, in the same order: ClassicGroup.validateMember, then the generation.
+        """
         group = self.group(request.group_id)
-        if group is None or isinstance(request, messages.OffsetFetchRequest) or request.member_id not in group.members:
+        if group is None or isinstance(request, messages.OffsetFetchRequest):
             return {}
-        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+        answers: Answers = {}
+        member = group.members.get(request.member_id)
+        if error is ErrorCode.UNKNOWN_MEMBER_ID and (member is not None or request.member_id in group.pending_joins):
+            answers = self._drop(group, request.member_id, f"it was told {error.name}", now_ms)
+        elif error is ErrorCode.FENCED_INSTANCE_ID and member is not None:
+            answers = self._take_over(group, member, now_ms)
+        elif error is ErrorCode.REBALANCE_IN_PROGRESS and member is not None:
             return self.announce_rebalance(request.group_id, now_ms)
-        if error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
-            return self._with_phantoms(
-                self._drop(group, request.member_id, f"it was told {error.name}", now_ms), now_ms
-            )
-        return {}
+        elif error is ErrorCode.ILLEGAL_GENERATION and getattr(request, "generation", None) == group.generation:
+            outputs = self._coordinator.begin_generation(request.group_id, now_ms)
+            answers = self._settle(self._coordinator, outputs, now_ms)
+        return self._with_phantoms(answers, now_ms)
 
     def announce_rebalance(self, group_id: str, now_ms: int) -> Answers:
         """From now on heartbeats are answered REBALANCE_IN_PROGRESS, until the client has joined."""
@@ -135,6 +144,16 @@ class OneClient(Coordinators):
             self._note(f"group {group.group_id}: member {member_id} is gone: {why}")
         instance = member.group_instance_id if member is not None else None
         return self._send(messages.LeaveGroupRequest(group.group_id, member_id, instance), CALLER, now_ms)
+
+    def _take_over(self, group: Group, member: Member, now_ms: int) -> Answers:
+        """Another process joins with the instance id of a static member, and sends nothing more."""
+        if member.group_instance_id is None:
+            raise ValueError("FENCED_INSTANCE_ID is said to a static member only: this one has no instance id")
+        self._note(f"group {group.group_id}: another process joins with the instance id {member.group_instance_id}")
+        newcomer = messages.JoinGroupRequest(
+            group.group_id, SESSION_MS, member.rebalance_timeout_ms, "", member.group_instance_id, member.protocols
+        )
+        return self._send(newcomer, CALLER, now_ms)
 
     def _make_room(self, request: messages.JoinGroupRequest, caller: Caller, now_ms: int) -> Answers:
         """A client that joins is the only one; a new phantom joins before a client that is a member already."""

@@ -117,6 +117,17 @@ class Coordinator:
             self._rebalancing.prepare(group)
         return self._context.take_outputs()
 
+    def begin_generation(self, group_id: str, now_ms: int) -> list[Output]:
+        """One more generation, as if a round had passed whose answers were lost: members and assignments stay."""
+        self._run_timers(now_ms)
+        group = self.group(group_id)
+        if group is not None:
+            group.generation += 1
+            if group.state is GroupState.STABLE:
+                assignments = {member.member_id: member.assignment for member in group.members.values()}
+                self._context.write(group.record(assignments), nothing)
+        return self._context.take_outputs()
+
     # Partitions ------------------------------------------------------------------------------------------------------
 
     def has(self, partition: int) -> bool:

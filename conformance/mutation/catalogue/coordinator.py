@@ -266,7 +266,7 @@ def a_poll_waits_for_the_round(seam: Seam) -> None:
     "BUG-06",
     "D1",
     *(answer("Heartbeat", error) for error in ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")),
-    scenarios="rebalance-eager rebalance-cooperative member-unknown",
+    scenarios="rebalance-without-lookups",
 )
 def every_heartbeat_error_forgets_the_coordinator(core: Parts, happening: object) -> None:
     """REBALANCE_IN_PROGRESS and UNKNOWN_MEMBER_ID forget the coordinator too."""

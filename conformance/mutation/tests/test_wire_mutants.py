@@ -38,6 +38,7 @@ ONE_EACH = {
 
 
 ONE_EACH_STORY = {
+    "BUG-06": "rebalance-without-lookups/rebalancing",
     "L1-pending-id": "close-on-the-way/joining",
     "BUG-68": "unsubscribe-on-the-way/stable",
     "X1-heartbeat-anonymous": "static-member",

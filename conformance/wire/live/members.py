@@ -15,6 +15,7 @@ from typing import Final
 from groupspec.conformance.wire.history import GROUP_APIS, subscription_of
 from groupspec.conformance.wire.live_cases import Rebalance
 from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.pairing import pairs
 from groupspec.impl.core.messages import JoinGroupRequest, JoinGroupResponse
 
 NEW_PROTOCOL: Final = ("68 ", "69 ")
@@ -80,16 +81,14 @@ def members_in(entries: Sequence[Entry]) -> list[Seen]:
 
 def _components(entries: Iterable[Entry]) -> list[_Component]:
     found: list[_Component] = []
-    groups: dict[tuple[int, int], str] = {}
-    for entry in entries:
-        if entry.api not in GROUP_APIS or entry.message is None:
+    for request, answer in pairs(entries):
+        if request.api not in GROUP_APIS or request.message is None:
             continue
-        exchange = entry.connection, entry.correlation_id
-        group_id = groups.setdefault(exchange, getattr(entry.message, "group_id", ""))
-        member_id = getattr(entry.message, "member_id", "")
-        ids = {(group_id, member_id)} if member_id else set()
-        same = [each for each in found if entry.connection in each.connections or each.ids & ids]
-        one = _Component({entry.connection}, ids)
+        group_id = getattr(request.message, "group_id", "")
+        members = (getattr(each.message, "member_id", "") for each in (request, answer) if each is not None)
+        ids = {(group_id, member_id) for member_id in members if member_id}
+        same = [each for each in found if request.connection in each.connections or each.ids & ids]
+        one = _Component({request.connection}, ids)
         for each in same:
             found.remove(each)
             one.connections |= each.connections

@@ -14,6 +14,7 @@ from uuid import UUID
 from msgspec import structs
 
 from groupspec.conformance.wire.log import Entry, now_us
+from groupspec.conformance.wire.pairing import Waiting
 from groupspec.impl.core.messages import FetchResponse, MetadataResponse
 from groupspec.impl.network.addresses import Address, told_otherwise
 from groupspec.impl.network.answers import error_of
@@ -35,7 +36,7 @@ class Line:
     number: int
     address: Address
     client_id: str = ""
-    asked: dict[int, tuple[Entry, int]] = field(default_factory=dict)
+    asked: Waiting[tuple[Entry, int]] = field(default_factory=Waiting)
 
 
 class Notes:
@@ -75,12 +76,12 @@ class Notes:
         except MalformedMessage as problem:
             if not isinstance(problem.__cause__, UnencodableMessage):  # else a lookup of no group, and the like
                 self.happened(line, "garbage", str(problem))
-        line.asked[header.correlation_id] = entry, api_key
+        line.asked.add(header.correlation_id, (entry, api_key))
         self._take(entry)
 
     def answer(self, line: Line, frame: bytes) -> bytes:
         """An answer; returns what the client gets, in which each broker has the address of its proxy."""
-        asked = line.asked.pop(int.from_bytes(frame[:4], "big", signed=True), None)
+        asked = line.asked.take(int.from_bytes(frame[:4], "big", signed=True))
         if asked is None:
             self.happened(line, "unread", NOBODYS)
             return frame

@@ -16,6 +16,9 @@ from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.verdicts import BREACH, Judgement, Timing, Verdict
 from groupspec.spec.rules import RULES
 
+DUE_WITHIN_MS: Final = 2_000
+"""What a client does by itself may take as long: a poll, a commit, a callback, and a heartbeat or two."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -65,6 +68,17 @@ def none_of(sent: Sequence[Exchange], broken_by: str, kept_by: str, at_us: int) 
 def in_vain(reason: str, since_us: int, at_us: int) -> Finding:
     """The rule was broken: what it demands did not come, from one moment to another."""
     return Finding(False, reason, at_us, since_us, timed=True)
+
+
+def missing(history: History, reason: str, since_us: int, until_us: int | None = None) -> Iterator[Finding]:
+    """The rule was broken: what it demands of a client by itself did not come, up to this time or the run's end.
+
+    No finding if close() was called, or that time came, before it could.
+    """
+    end_us = history.ends_us if until_us is None else until_us
+    end_us = min(end_us, history.until_close_us) if since_us < history.until_close_us else end_us
+    if history.took_ms(since_us, end_us) >= DUE_WITHIN_MS:
+        yield in_vain(reason, since_us, end_us)
 
 
 def within(history: History, since_us: int, at_us: int, bound_ms: float, reason: str, slack_ms: float = 0.0) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupspec.conformance.wire.history import REBALANCE, Exchange, History
-from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, missing
 from groupspec.conformance.wire.rules.commits import asked_for, commits
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchResponse, TopicPartition
@@ -21,7 +21,7 @@ def a_refused_commit_ends_in_a_rejoin(history: History) -> Iterator[Finding]:
         join = history.first("JoinGroup", told)
         why = f"after OffsetCommit was answered {exchange.error}"
         if join is None:
-            yield in_vain(f"no JoinGroup {why}", told, history.until_close_us)
+            yield from missing(history, f"no JoinGroup {why}", told)
         elif again := refused_again(history, exchange, join.sent_us):
             yield broken(f"the same identity in another OffsetCommit {why}", again.sent_us)
         else:

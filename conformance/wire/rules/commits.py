@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names
-from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, in_vain
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, missing
 from groupspec.conformance.wire.rules.heartbeats import gives_up
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition
@@ -86,7 +86,7 @@ def the_commit_does_not_hold_the_rebalance(history: History) -> Iterator[Finding
             continue  # close() has begun: its commit, which LeaveGroup follows
         if join is None:
             reason = "no JoinGroup after the commit that precedes it"
-            yield in_vain(reason, before[-1].sent_us, history.ends_us)
+            yield from missing(history, reason, before[0].sent_us)
         elif len(before) > MAX_TRIES:
             yield broken(f"{len(before)} OffsetCommits before one JoinGroup", before[-1].sent_us)
         else:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History, assigned_by, names, subscription_of
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, missing
 from groupspec.conformance.wire.rules.callbacks import lost_stretches
 from groupspec.conformance.wire.rules.discovery import coordinators
 from groupspec.conformance.wire.rules.silence import gives_up_waiting
@@ -54,12 +54,12 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
             continue
         told = sync.told_us
         if "listener" not in history.settings.features:
-            yield joined_again(history, told, f"{taken} had been taken away", history.first("JoinGroup", told))
+            yield from joined_again(history, told, f"{taken} had been taken away", history.first("JoinGroup", told))
             continue
         revoked = (c for c in history.callbacks if c.name == "partitions_revoked")
         callback = next((c for c in revoked if c.started_us >= told - history.slack_us), None)
         if callback is None or callback.ended_us is None:
-            yield in_vain(f"{taken}: taken away, and no revoked callback", told, history.ends_us)
+            yield from missing(history, f"{taken}: taken away, and no revoked callback", told)
             continue
         if not history.before_close(callback.ended_us):
             continue
@@ -67,17 +67,19 @@ def who_gave_up_joins_again(history: History) -> Iterator[Finding]:
         if join is not None and join.sent_us < callback.ended_us - history.slack_us:
             yield broken("JoinGroup was sent before the revoked callback had returned", join.sent_us)
         else:
-            yield joined_again(history, callback.ended_us, "what was taken away had been revoked", join)
+            yield from joined_again(history, callback.ended_us, "what was taken away had been revoked", join)
 
 
-def joined_again(history: History, since_us: int, what: str, join: Exchange | None) -> Finding:
+def joined_again(history: History, since_us: int, what: str, join: Exchange | None) -> Iterator[Finding]:
     """Whether the first JoinGroup after a round came right after what it had to wait for."""
     if join is None:
-        return in_vain(f"no JoinGroup right after {what}", since_us, history.ends_us)
+        yield from missing(history, f"no JoinGroup right after {what}", since_us)
+        return
     from_us = held_up_until(history, since_us, join.sent_us)
     if history.took_ms(from_us, join.sent_us) > REJOIN_WITHIN_MS:
-        return broken(f"no JoinGroup right after {what}", since_us)
-    return held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
+        yield broken(f"no JoinGroup right after {what}", since_us)
+    else:
+        yield held(f"JoinGroup {history.took_ms(since_us, join.sent_us):.0f} ms after {what}", join.sent_us)
 
 
 def held_up_until(history: History, since_us: int, join_us: int) -> int:

@@ -14,7 +14,7 @@ from groupspec.conformance.wire.rules._checker import (
     checks,
     held,
     held_if,
-    in_vain,
+    missing,
     none_of,
     within,
 )
@@ -49,7 +49,7 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
         later = history.first("FindCoordinator", told) or history.first("FindCoordinator", exchange.sent_us)
         lookup = later or next(out, None)
         if lookup is None:
-            yield in_vain(f"no FindCoordinator {why}", told, history.ends_us)
+            yield from missing(history, f"no FindCoordinator {why}", told)
         else:
             reason = f"FindCoordinator {history.took_ms(told, lookup.sent_us):.0f} ms {why}"
             yield within(history, told, lookup.sent_us, LOOKUP_WITHIN_MS, reason, LOOKUP_WITHIN_MS)
@@ -57,25 +57,26 @@ def coordinator_is_forgotten(history: History) -> Iterator[Finding]:
 
 @checks("D1")
 def coordinator_is_kept(history: History) -> Iterator[Finding]:
-    """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: no lookup before the JoinGroup.
+    """REBALANCE_IN_PROGRESS and the like say nothing about the coordinator: the JoinGroup waits for no lookup.
 
-    What a former coordinator says to who has found another meanwhile is no matter: librdkafka goes on to look for that
-    one until it is connected to it.
+    One more lookup is no proof that it was forgotten, and harms nobody if it is answered at once: kafkajs looks up
+    before each JoinGroup, sarama after whatever error a commit was answered with. Who has forgotten it cannot join
+    while lookups fail. What a former coordinator says to who has found another meanwhile is no matter: librdkafka goes
+    on to look for that one until it is connected to it.
     """
     found = coordinators(history)
     for exchange in (each for each in history.of(*GROUP_APIS) if each.error in REBALANCE):
-        told = exchange.told_us
-        join, lookup = history.first("JoinGroup", told), history.first("FindCoordinator", told)
+        told, join = exchange.told_us, history.first("JoinGroup", exchange.told_us)
         knows = [node for at_us, node in found if at_us <= told][-1:]
-        if join is None or knows != [exchange.request.node]:
+        if knows != [exchange.request.node]:
             continue
-        if lookup is not None and _another_reason(history, lookup.sent_us):
-            continue
-        if lookup is None or lookup.sent_us > join.sent_us:
-            yield held(f"the coordinator was kept after {exchange.error}", join.sent_us)
-        else:
-            reason = f"FindCoordinator after {exchange.error}, which says nothing about the coordinator"
-            yield broken(reason, told)
+        known_again = next((at_us for at_us, _ in found if at_us > told), history.until_close_us)
+        lookups = history.between(told, known_again, "FindCoordinator")
+        if join is not None and join.sent_us < known_again:
+            yield held(f"JoinGroup waited for no lookup after {exchange.error}", join.sent_us)
+        elif lookups and not _another_reason(history, lookups[0].sent_us):
+            wrong = f"no JoinGroup after {exchange.error} until a lookup had succeeded: the coordinator was forgotten"
+            yield from missing(history, wrong, lookups[0].sent_us, known_again)
 
 
 def _another_reason(history: History, lookup_us: int) -> bool:
@@ -152,7 +153,7 @@ def failed_lookup_is_repeated(history: History) -> Iterator[Finding]:
             yield held("a failed lookup was followed by another one", again.sent_us)
         else:
             reason = "no FindCoordinator after one that was answered COORDINATOR_NOT_AVAILABLE"
-            yield in_vain(reason, exchange.told_us, history.ends_us)
+            yield from missing(history, reason, exchange.told_us)
 
 
 @checks("D3")

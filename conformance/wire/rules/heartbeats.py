@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Final
 
 from groupspec.conformance.bounds import heartbeat_bound_ms
 from groupspec.conformance.wire.history import GROUP_APIS, NO_MEMBER, REBALANCE, SOONER, Callback, Exchange, History
-from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, in_vain, none_of, within
+from groupspec.conformance.wire.protocol import ErrorRaised
+from groupspec.conformance.wire.rules._checker import (
+    Finding,
+    Known,
+    broken,
+    checks,
+    held,
+    in_vain,
+    missing,
+    none_of,
+    within,
+)
 from groupspec.conformance.wire.rules.discovery import COORDINATOR_GONE
 from groupspec.conformance.wire.rules.joining import is_of_nobody, joined_meanwhile
 from groupspec.impl.core.messages import HeartbeatRequest, OffsetCommitRequest, SyncGroupRequest
 
 Stretch = tuple[int, int]
 SAID_LOST = "partitions_lost was called"
+RAISED_WITHIN_MS: Final = 1_000
+NO_REFUSAL: Final = ("", "NONE")
 HELD_BACK_MS = 50  # an answer that took longer was held back by the scenario
 
 
@@ -249,18 +263,42 @@ def gives_up(history: History, after_us: int) -> Callback | None:
 
 @checks("H4")
 def every_error_has_an_effect(history: History) -> Iterator[Finding]:
-    """A heartbeat's error is acted on: JoinGroup for the member's sake, a lookup for the coordinator's."""
+    """A heartbeat's error is acted on: JoinGroup for the member's sake, a lookup for the coordinator's.
+
+    Any other one, such as GROUP_AUTHORIZATION_FAILED, ends nothing: the next heartbeat follows.
+    """
     effects = dict.fromkeys(REBALANCE, "JoinGroup") | dict.fromkeys(COORDINATOR_GONE, "FindCoordinator")
-    for beat in (each for each in history.of("Heartbeat") if each.error in effects):
+    for beat in (each for each in history.of("Heartbeat") if each.error not in (*NO_REFUSAL, "FENCED_INSTANCE_ID")):
         late = joined_meanwhile(history, beat) or history.is_stale(beat)
         if beat.told_us >= history.until_close_us or late:
             continue
-        effect, why = effects[beat.error], f"after Heartbeat was answered {beat.error}"
+        effect, why = effects.get(beat.error, "Heartbeat"), f"after Heartbeat was answered {beat.error}"
         seen, expelled_us = history.first(effect, beat.told_us), expelled_after(history, beat)
-        if seen is None or seen.sent_us > expelled_us:
+        if expelled_us < history.until_close_us and (seen is None or seen.sent_us > expelled_us):
             yield in_vain(f"no {effect} {why}", beat.told_us, expelled_us)
+        elif seen is None or seen.sent_us > expelled_us:
+            yield from missing(history, f"no {effect} {why}", beat.told_us)
         else:
             yield held(f"{effect} {history.took_ms(beat.told_us, seen.sent_us):.0f} ms {why}", seen.sent_us)
+
+
+@checks("H4")
+def a_fenced_heartbeat_is_raised(history: History) -> Iterator[Finding]:
+    """FENCED_INSTANCE_ID comes out of the next poll, or is reported."""
+    for beat in history.answers("Heartbeat", "FENCED_INSTANCE_ID"):
+        if history.before_close(beat.told_us) and not history.is_stale(beat):
+            yield from is_raised(history, beat)
+            return
+
+
+def is_raised(history: History, refused: Exchange) -> Iterator[Finding]:
+    """Whether the application hears of this error before it closes: a call raises it, or the client reports it."""
+    told, why = refused.told_us, f"after {refused.api} was answered {refused.error}"
+    raised = [at_us for at_us, _ in history.events(ErrorRaised) if at_us >= told - history.slack_us]
+    if raised and history.before_close(raised[0]):
+        yield held(f"the application was told {history.took_ms(told, raised[0]):.0f} ms {why}", raised[0])
+    elif history.took_ms(told, history.until_close_us) > RAISED_WITHIN_MS:
+        yield in_vain(f"nothing was raised {why}", told, history.until_close_us)
 
 
 def expelled_after(history: History, beat: Exchange) -> int:

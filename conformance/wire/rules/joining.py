@@ -25,6 +25,7 @@ from groupspec.conformance.wire.rules._checker import (
     held,
     held_if,
     in_vain,
+    missing,
     sent_knowing,
     within,
 )
@@ -82,9 +83,9 @@ def a_rebalance_is_seen_through(history: History) -> Iterator[Finding]:
         told, why = exchange.told_us, f"after {exchange.api} was answered {exchange.error}"
         done = next((sync for sync in history.syncs if sync.told_us > told), None)
         if history.first("JoinGroup", told) is None:
-            yield in_vain(f"no JoinGroup {why}", told, history.ends_us)
+            yield from missing(history, f"no JoinGroup {why}", told)
         elif done is None:
-            yield in_vain(f"no SyncGroup succeeded {why}", told, history.ends_us)
+            yield from missing(history, f"no SyncGroup succeeded {why}", told)
         else:
             yield held(f"after {exchange.error}: JoinGroup, and SyncGroup succeeded", done.told_us)
 
@@ -106,7 +107,7 @@ def member_id_is_taken_at_once(history: History) -> Iterator[Finding]:
         again = history.first("JoinGroup", told)
         assert given is not None
         if again is None:
-            yield in_vain("no second JoinGroup after MEMBER_ID_REQUIRED", told, history.ends_us)
+            yield from missing(history, "no second JoinGroup after MEMBER_ID_REQUIRED", told)
             continue
         took = history.took_ms(told, again.sent_us)
         if again.asked(JoinGroupRequest).member_id != given.member_id:

@@ -82,8 +82,9 @@ def joined_again(history: History, sync: Exchange, at_us: int, what: str) -> Ite
     """Whether the leader of this round, which was told of something at that time, has joined again soon."""
     again = history.first("JoinGroup", sync.sent_us)
     if again is not None:
-        reason = f"JoinGroup after Metadata had told of {what}"
-        yield within(history, min(at_us, again.sent_us), again.sent_us, REJOINS_WITHIN_MS, reason)
+        since_us = min(at_us, again.sent_us)
+        reason = f"JoinGroup {history.took_ms(since_us, again.sent_us):.0f} ms after Metadata had told of {what}"
+        yield within(history, since_us, again.sent_us, REJOINS_WITHIN_MS, reason)
     elif history.took_ms(at_us, history.until_close_us) > REJOINS_WITHIN_MS:
         reason = f"Metadata told the leader of {what}, and it did not join again"
         yield in_vain(reason, at_us, history.until_close_us)

@@ -8,7 +8,17 @@ from typing import Final
 
 from groupspec.conformance.wire.history import Exchange, History, PollCall
 from groupspec.conformance.wire.protocol import ErrorRaised
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, held_if, in_vain, none_of, within
+from groupspec.conformance.wire.rules._checker import (
+    Finding,
+    broken,
+    checks,
+    held,
+    held_if,
+    in_vain,
+    missing,
+    none_of,
+    within,
+)
 from groupspec.impl.core.messages import JoinGroupRequest
 
 LATE_POLL_MS: Final = 300
@@ -112,7 +122,7 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
             what = f"{first.name} names {sorted(first.partitions)}, owned were {sorted(owned)}"
             yield broken(what, first.started_us)
         elif rejoin is None:
-            yield in_vain("the member did not join again after the next poll", poll.started_us, history.ends_us)
+            yield from missing(history, "the member did not join again after the next poll", poll.started_us)
         else:
             when = "before" if first.started_us < poll.started_us else "in"
             right = f"{first.name} for everything that was owned, {when} the next poll; then JoinGroup as a new member"

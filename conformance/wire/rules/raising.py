@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.protocol import CallbackReturned, ErrorRaised
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, missing
 
 CALLS = ("poll", "unsubscribe", "close")
 """Where callbacks run, and what they raise comes out."""
@@ -28,7 +28,7 @@ def the_rebalance_goes_on(history: History) -> Iterator[Finding]:
         if joined and any(beat.sent_us > at_us for beat in beats):
             yield held(f"{name} raised, and the member went on", at_us)
         else:
-            yield in_vain(f"{name} raised, and the member never was one again", at_us, history.until_close_us)
+            yield from missing(history, f"{name} raised, and the member never was one again", at_us)
 
 
 @checks("C4", needs="raising_listener listener_in_poll pull")

@@ -24,7 +24,9 @@ def an_unanswered_request_is_given_up(history: History) -> Iterator[Finding]:
         end = min(history.until_close_us, exchange.told_us or history.ends_us)
         acted = gives_up_waiting(history, exchange)
         if acted is not None and acted <= end:
-            reason = f"{exchange.api}, which was not answered, was given up"
+            took = history.took_ms(exchange.sent_us, acted)
+            late = "only " if took > bound else ""
+            reason = f"{exchange.api}, which was not answered, was given up {late}after {took:.0f} ms"
             yield within(history, exchange.sent_us, acted, bound, reason)
             return
         if history.took_ms(exchange.sent_us, end) > bound:
@@ -68,7 +70,10 @@ def a_lost_connection_is_made_again(history: History) -> Iterator[Finding]:
         )
         back, bound = next(again, None), history.settings.request_timeout_ms + ACTS_WITHIN_MS
         if back is not None:
-            yield within(history, entry.at_us, back, bound, "the coordinator was turned to again after it had hung up")
+            took = history.took_ms(entry.at_us, back)
+            late = "only " if took > bound else ""
+            reason = f"the coordinator was turned to again {late}{took:.0f} ms after it had hung up"
+            yield within(history, entry.at_us, back, bound, reason)
         elif history.took_ms(entry.at_us, history.until_close_us) > bound:
             yield in_vain("nobody turned to the coordinator after it had hung up", entry.at_us, history.until_close_us)
 
@@ -88,7 +93,10 @@ def a_session_that_runs_out_is_noticed(history: History) -> Iterator[Finding]:
         moments = [at_us for at_us in (gives_up_waiting(history, beat), next(lost, None)) if at_us is not None]
         acted = min(moments, default=None)
         if acted is not None and acted <= end:
-            yield within(history, last_us, acted, bound, "no heartbeat was answered: the client acted on it")
+            took = history.took_ms(last_us, acted)
+            late = "only " if took > bound else ""
+            told = f"no heartbeat was answered, and the client acted on it {late}{took:.0f} ms after the last that was"
+            yield within(history, last_us, acted, bound, f"{told} (session.timeout.ms={session_ms})")
         elif history.took_ms(last_us, end) > bound:
             what = f"no heartbeat was answered for {(end - last_us) / 1000:.0f} ms, and nothing was done about it"
             yield in_vain(f"{what} (session.timeout.ms={session_ms})", last_us, end)

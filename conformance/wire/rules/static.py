@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupspec.conformance.wire.history import GROUP_APIS, Exchange, History
-from groupspec.conformance.wire.protocol import ErrorRaised
-from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, in_vain, none_of
+from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, none_of
 from groupspec.conformance.wire.rules.closing import close_of_member
 from groupspec.conformance.wire.rules.commits import without_identity
+from groupspec.conformance.wire.rules.heartbeats import is_raised
 from groupspec.impl.core.messages import JoinGroupRequest
 
 FROM_VERSION: Final = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7}
 """From this version on the request has a place for the instance id."""
-RAISED_WITHIN_MS: Final = 1_000
 
 
 @checks("X1")
@@ -84,11 +83,5 @@ def who_is_fenced_is_silent(history: History) -> Iterator[Finding]:
 def who_is_fenced_is_told(history: History) -> Iterator[Finding]:
     """The application hears of it: a call raises, or the client reports it."""
     for exchange in fenced(history):
-        told = exchange.told_us
-        raised = [at_us for at_us, _ in history.events(ErrorRaised) if at_us >= told - history.slack_us]
-        why = f"after {exchange.api} was answered FENCED_INSTANCE_ID"
-        if raised and history.before_close(raised[0]):
-            yield held(f"the application was told {history.took_ms(told, raised[0]):.0f} ms {why}", raised[0])
-        elif history.took_ms(told, history.until_close_us) > RAISED_WITHIN_MS:
-            yield in_vain(f"nothing was raised {why}", told, history.until_close_us)
+        yield from is_raised(history, exchange)
         return

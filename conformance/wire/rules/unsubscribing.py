@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from groupspec.conformance.wire.history import Exchange, History
 from groupspec.conformance.wire.protocol import Subscribe, Unsubscribe
-from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held_if, in_vain, none_of
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held_if, missing, none_of
 from groupspec.impl.core.messages import JoinGroupRequest, LeaveGroupRequest
 
 
@@ -28,7 +28,7 @@ def unsubscribing_leaves_once(history: History) -> Iterator[Finding]:
         leaves = [leave for leave in history.of("LeaveGroup") if asked <= leave.sent_us < end]
         ids = [identity.member_id for identity in history.identities if identity.from_us < end]
         if not leaves:
-            yield in_vain("unsubscribe() sent no LeaveGroup", asked, end)
+            yield from missing(history, "unsubscribe() sent no LeaveGroup", asked, end)
         elif len(leaves) > 1 and leaves[0].error == "NONE":
             yield broken(f"unsubscribe() sent {len(leaves)} LeaveGroups", leaves[1].sent_us)
         else:

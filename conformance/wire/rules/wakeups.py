@@ -29,7 +29,8 @@ def a_wakeup_ends_one_call(history: History) -> Iterator[Finding]:
             yield broken("a second call was ended by one wakeup", errors[1])
         elif errors:
             since_us = max(asked_us, max((p.started_us for p in history.polls if p.started_us <= errors[0]), default=0))
-            yield within(history, since_us, errors[0], WOKEN_WITHIN_MS, "a wakeup ended one call")
+            reason = f"a wakeup ended one call after {history.took_ms(since_us, errors[0]):.0f} ms"
+            yield within(history, since_us, errors[0], WOKEN_WITHIN_MS, reason)
         elif polls and polls[0].ended_us is not None:
             yield in_vain("a wakeup ended no call", done_us, polls[0].ended_us)
 

@@ -13,6 +13,8 @@ from groupspec.impl.broker.actions import Hold, Reply
 
 LOADS_FOR_MS: Final = 500
 UNKNOWN_FOR_MS: Final = 1_600
+NO_LOOKUP_FOR_MS: Final = 3_000
+"""More than rule D1 grants for what a client does by itself."""
 GIVEN_UP: Final = ("partitions_lost", "partitions_revoked")
 REACHED_WITHIN_S: Final = 6.0
 POINTS: Final = (
@@ -129,3 +131,28 @@ def coordinator_long_unknown(context: ScenarioContext) -> None:
     back.append(context.now())
     found = context.expect_answer("FindCoordinator", "NONE", rule="D3", since=back[0])
     beats_on(context, found)
+
+
+@scenario(
+    rules="D1 D4 J1 J2 J4 S3 H3 H4 C1 M7 O1 O3 W1",
+    source="KAFKA-6362 (PR 4326); KafkaApis.getCoordinator (COORDINATOR_NOT_AVAILABLE: its metadata lacks a leader)",
+    variants=(Variant("rebalancing", point="REBALANCE_IN_PROGRESS"), Variant("unknown", point="UNKNOWN_MEMBER_ID")),
+    timeout_ms=6_000,
+)
+def rebalance_without_lookups(context: ScenarioContext) -> None:
+    """No broker knows who coordinates, and the coordinator serves its group all the same: the group rebalances.
+
+    Who has kept its coordinator joins again; who has forgotten it, for an error that says nothing about it, cannot.
+    """
+    context.stable_member()
+    back: list[Entry] = []
+    unknown = "COORDINATOR_NOT_AVAILABLE"
+    context.broker.do_always("FindCoordinator", Reply(unknown), unknown, lambda _: not back)
+    since = context.now()
+    context.broker.answer_next("Heartbeat", context.variant.point)
+    told = context.expect_answer("Heartbeat", context.variant.point, rule="H3", since=since)
+    context.wait_for_request("JoinGroup", within_ms=NO_LOOKUP_FOR_MS, since=told)
+    back.append(context.now())
+    synced = context.expect_answer("SyncGroup", "NONE", rule="J2", since=told)
+    context.expect_assigned(rule="S3", since=told)
+    reads_on(context, synced)

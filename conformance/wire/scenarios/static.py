@@ -9,9 +9,9 @@ from groupspec.conformance.wire.scenario_context import ScenarioContext, of_memb
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import announced_round
 from groupspec.impl.broker.actions import Reply
+from groupspec.impl.broker.log import WireEvent
 
 INSTANCE: Final = ((INSTANCE_ID, "instance-1"),)
-OF_GROUP: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup")
 SILENCE_MS: Final = 1_500
 """Longer than any retry: who joins again after he was fenced does it by then."""
 
@@ -35,12 +35,12 @@ def static_member(context: ScenarioContext) -> None:
 
 
 @scenario(
-    rules="D4 J1 S3 H3 C1 M7 O3 L2 X1 X2 W1",
+    rules="D4 J1 S3 H3 H4 C1 M7 O3 L2 X1 X2 W1",
     source="KIP-345; KAFKA-16169; GroupMetadataManager.classicGroupJoinNewStaticMember",
     needs="static",
     variants=(
         Variant("heartbeat", point="Heartbeat", more=INSTANCE, not_judged="M7"),
-        Variant("commit", point="OffsetCommit", more=INSTANCE, auto_commit_interval_ms=300),
+        Variant("commit", point="OffsetCommit", more=INSTANCE, auto_commit_interval_ms=300, not_judged="H4"),
         Variant("join", point="JoinGroup", more=INSTANCE),
         Variant("sync", point="SyncGroup", more=INSTANCE),
     ),
@@ -54,20 +54,18 @@ def static_fenced(context: ScenarioContext) -> None:
     """
     context.stable_member()
     point = context.variant.point
-    _fence(context, point)
     since = context.now()
+    context.broker.do_next(point, Reply("FENCED_INSTANCE_ID"), "FENCED_INSTANCE_ID", _of_static_member)
     if point == "OffsetCommit":
         context.broker.append_records()
     elif point != "Heartbeat":
         context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
     fenced = context.expect_answer(point, "FENCED_INSTANCE_ID", rule="X2", since=since)
-    _fence(context, *(api for api in OF_GROUP if api != point))
     context.watch(SILENCE_MS, "what is asked of the group", since=fenced)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)
 
 
-def _fence(context: ScenarioContext, *apis: str) -> None:
-    """From now on whoever asks with a member id has been replaced; only a newcomer is let in."""
-    for api in apis:
-        context.broker.do_always(api, Reply("FENCED_INSTANCE_ID"), "FENCED_INSTANCE_ID", of_member)
+def _of_static_member(request: WireEvent) -> bool:
+    """Only who names its instance id can be told that another has it."""
+    return of_member(request) and bool(getattr(request.message, "group_instance_id", None))

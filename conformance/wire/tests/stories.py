@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -239,6 +239,16 @@ def first_round(story: WireRun) -> None:
     story.join(8, 1)
     story.sync(10, 1)
     assigned_and_read(story, 15, 1)
+
+
+def waited(spoil: Callable[[WireRun], None]) -> Callable[[WireRun], None]:
+    """What is taken out had the time to come: all that is after 1,100 ms comes 1.5 s later."""
+
+    def spoiled(story: WireRun) -> None:
+        spoil(story)
+        story.entries = [replace(e, at_us=e.at_us + 1_500_000) if e.at_us > 1_100_000 else e for e in story.entries]
+
+    return spoiled
 
 
 def eager_rebalance() -> WireRun:

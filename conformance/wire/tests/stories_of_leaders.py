@@ -10,7 +10,7 @@ from msgspec import structs
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.log import Entry
-from groupspec.conformance.wire.tests.stories import BOTH, GROUP, ME, WireRun, eager_rebalance, first_round
+from groupspec.conformance.wire.tests.stories import BOTH, GROUP, ME, WireRun, eager_rebalance, first_round, waited
 from groupspec.impl.core.messages import (
     Broker,
     ErrorCode,
@@ -238,7 +238,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("K3", "what another one owns by a later generation is kept", lambda: claims(BOTH[1:]),
      lambda s: s.entries.__setitem__(slice(None), claims().entries)),
     ("M2", "no rejoin after a refused commit", refused_commit,
-     without(lambda e: e.at_us >= 700_000 and e.source == "wire")),
+     waited(without(lambda e: e.at_us >= 700_000 and e.source == "wire"))),
     ("M2", "the same identity again", refused_commit, lambda s: s.commit(690, 1, {BOTH[0]: 6})),
     ("M6", "a commit that goes back", eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 4})),
     ("O4", "a record is left out", eager_rebalance, lambda s: s.records(1_200, BOTH[0], 7, 8)),

@@ -8,12 +8,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 from xml.etree import ElementTree
 
 import pytest
 
 from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_OK
 from groupspec.conformance.terminal import Terminal
+from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
 from groupspec.conformance.wire.console import groups, show
@@ -28,7 +30,7 @@ from groupspec.conformance.wire.scenarios import all_cases, written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import BOTH, WireRun
 from groupspec.conformance.wire.tests.test_rules import both, drop, drop_event
-from groupspec.conformance.wire.verdicts import Judgement, Verdict, combine, rule_named
+from groupspec.conformance.wire.verdicts import BROKEN, Judgement, Verdict, combine, rule_named
 from groupspec.impl.coordinator.rebalancing import DID_NOT_JOIN, NO_SIGN_OF_LIFE
 from groupspec.spec.rules import RULES
 
@@ -52,11 +54,70 @@ def spoiled(*spoils: Callable[[WireRun], None]) -> WireRun:
 def test_who_does_not_come_to_the_point_is_not_accused_of_what_was_still_to_come() -> None:
     story = stories.eager_rebalance()
     story.entries = [entry for entry in story.entries if entry.at_us < 955_000]  # the SyncGroup was still out
+    story.entries.append(Entry(3_000_000, "kit", "note", "nothing came any more"))
     assert result_of(story, Outcome()).judgements["J2"].verdict is Verdict.FAIL
     judged = result_of(story, Outcome(no_occasion="no Heartbeat came")).judgements
     assert judged["J2"].verdict is Verdict.UNTESTABLE
     assert "no Heartbeat came" in judged["J2"].reason
     assert judged["D4"].verdict is Verdict.PASS
+
+
+def fails_by_itself(story: WireRun) -> None:
+    """From 12 ms on each poll raises, and nothing more is asked or handed over."""
+    story.entries = [e for e in story.entries if e.at_us < 12_000 or (e.source == "client" and e.event is None)]
+    for at_ms in range(20, 320, 100):
+        story.event(at_ms, protocol.PollStarted(poll_ms=50))
+        story.event(at_ms + 1, protocol.ErrorRaised(error="ParsingError", message="two partitions", call="poll"))
+        story.event(at_ms + 2, protocol.PollReturned(elapsed_ms=2))
+    story.entries.append(Entry(9_000_000, "kit", "note", "nothing came any more"))
+
+
+MISSED: Final = Outcome(missed_rule="S3", missed="records did not come", missed_since_us=30_000)
+
+
+def test_what_a_client_raised_by_itself_is_the_finding_and_what_did_not_follow_is_not_judged() -> None:
+    """A client that cannot decode a Fetch answer of two partitions was failed for J2, S3 and O1."""
+    run = result_of(spoiled(fails_by_itself), MISSED)
+    own = "the client itself raised ParsingError: two partitions"
+    assert run.judgements["S3"] == Judgement(Verdict.INCONCLUSIVE, own)
+    assert not [rule for rule, each in run.judgements.items() if each.verdict in BROKEN]
+    out = io.StringIO()
+    show(Terminal(out, 400), judged_again([run]), None)
+    assert re.search(rf"(?m)^BROKE OFF fake: 1 run\n  {own}$", out.getvalue())
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        Entry(15_000, "kit", "note", "the next Heartbeat is answered UNKNOWN_MEMBER_ID"),
+        Entry(15_000, "wire", "response", api="Fetch", error="OFFSET_OUT_OF_RANGE"),
+        Entry(15_000, "wire", "note", "this Fetch is never answered", api="Fetch"),
+    ],
+    ids=lambda entry: entry.kind,
+)
+def test_what_a_client_raised_for_something_that_it_was_told_explains_nothing(reason: Entry) -> None:
+    run = result_of(spoiled(fails_by_itself, lambda s: s.entries.append(reason)), MISSED)
+    assert run.judgements["S3"].verdict is Verdict.FAIL
+
+
+def test_who_reads_on_after_an_error_was_not_ended_by_it() -> None:
+    run = result_of(spoiled(fails_by_itself, lambda s: s.records(400, BOTH[0], 6, 6)), MISSED)
+    assert run.judgements["S3"].verdict is Verdict.FAIL
+
+
+def test_what_was_wrong_before_the_client_failed_by_itself_stays_wrong() -> None:
+    run = result_of(spoiled(fails_by_itself, lambda s: s.commit(11.5, 1, {BOTH[0]: 6}, member_id="x")), MISSED)
+    assert run.judgements["M1"].verdict is Verdict.FAIL
+
+
+def test_who_is_hung_up_on_for_what_it_sent_is_not_judged_by_what_did_not_follow() -> None:
+    def unreadable(story: WireRun) -> None:
+        fails_by_itself(story)
+        story.entries.append(Entry(11_900, "wire", "garbage", "999 version 0", connection=1))
+
+    judged = result_of(spoiled(unreadable), MISSED).judgements
+    assert (judged["W1"].verdict, judged["S3"].verdict) == (Verdict.FAIL, Verdict.UNTESTABLE)
+    assert "999 version 0" in judged["S3"].reason
 
 
 def test_the_checker_s_reason_comes_before_what_was_waited_for() -> None:
@@ -68,12 +129,12 @@ def test_the_checker_s_reason_comes_before_what_was_waited_for() -> None:
 
 
 def test_what_a_stall_could_have_made_proves_nothing_and_what_it_could_not_is_told() -> None:
-    story = spoiled(lambda s: s.lookup(620), drop("Heartbeat", 1_200, 1_300), drop("Heartbeat", 1_300, 1_600))
+    story = spoiled(lambda s: s.commit(1_500, 1, {BOTH[0]: 6}), drop("Heartbeat", 1_200, 1_600))
     assert result_of(story).judgements["H2"].verdict is Verdict.FAIL
     judged = result_of(story, stalls=STALL).judgements
     assert judged["H2"].verdict is Verdict.INCONCLUSIVE
     assert judged["H2"].reason.endswith("the machine stood still for 300 ms during the run")
-    assert judged["D1"].verdict is Verdict.FAIL
+    assert judged["M1"].verdict is Verdict.FAIL
 
 
 def test_what_took_far_too_long_by_the_client_s_own_fault_is_told_on_a_machine_that_stood_still() -> None:
@@ -147,7 +208,7 @@ def test_what_was_awaited_in_vain_says_for_how_long_and_what_stood_still() -> No
     missed = Outcome("J2", "SyncGroup did not come within 500 ms", missed_since_us=700_000)
     reason = result_of(stories.eager_rebalance(), missed).judgements["J2"].reason
     assert reason == "SyncGroup did not come within 500 ms (nothing stood still meanwhile)"
-    never = result_of(spoiled(drop("JoinGroup", 600))).judgements["J2"]
+    never = result_of(spoiled(stories.waited(drop("JoinGroup", 600)))).judgements["J2"]
     assert re.search(r"^no JoinGroup after .* \(awaited for \d+ ms; nothing stood still meanwhile\)", never.reason)
 
 

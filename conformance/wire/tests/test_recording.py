@@ -19,6 +19,7 @@ from groupspec.conformance.wire.recording import judge_recording, load, recordin
 from groupspec.conformance.wire.scenarios import written_cases
 from groupspec.conformance.wire.tests import stories
 from groupspec.conformance.wire.tests.stories import WireRun
+from groupspec.conformance.wire.tests.test_rules import drop
 from groupspec.conformance.wire.verdicts import BROKEN, Verdict
 from groupspec.spec.rules import RULES
 
@@ -117,7 +118,7 @@ def test_conform_judges_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixt
     save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
     assert main(["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "kept.json")]) == EXIT_OK
     story = stories.eager_rebalance()
-    story.entries = [entry for entry in story.entries if not (entry.api == "JoinGroup" and entry.at_us > 600_000)]
+    stories.waited(drop("JoinGroup", 600))(story)
     save(result_of(story), tmp_path / "log.ndjson")
     arguments = ["conform", "--judge", str(tmp_path), "--json", str(tmp_path / "broken.json")]
     assert main([*arguments, "--report", str(tmp_path / "report")]) == EXIT_CONFORMANCE_FAILURE

@@ -112,6 +112,13 @@ def test_the_request_that_broke_the_rule_is_known_by_its_place_and_content(
     assert (player.code, player.ended.is_set()) == (code, code == 1)
 
 
+def test_a_client_that_numbers_its_requests_alike_is_played_alike(tmp_path: Path) -> None:
+    given = recorded()
+    alike = [replace(entry, correlation_id=7) if entry.api else entry for entry in given["history"].entries]
+    again = written(tmp_path, history=replace(given["history"], entries=alike))
+    assert again == written(tmp_path)
+
+
 def test_addresses_in_an_answer_are_those_of_today(tmp_path: Path) -> None:
     run = written(tmp_path)
     assert run is not None

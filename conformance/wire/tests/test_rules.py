@@ -22,7 +22,7 @@ from groupspec.conformance.wire.tests import (
     stories_of_reactions,
     stories_of_rounds,
 )
-from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun
+from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun, waited
 from groupspec.conformance.wire.verdicts import Verdict
 from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
 
@@ -103,6 +103,15 @@ def not_owned_any_more(story: WireRun) -> None:
     story.callback(700, protocol.PartitionsRevoked, BOTH[1:], owned=BOTH[:1])
 
 
+def forgotten(story: WireRun) -> None:
+    """REBALANCE_IN_PROGRESS, and no JoinGroup until a lookup is answered, which fails at first."""
+    story.lookup(620, error="COORDINATOR_NOT_AVAILABLE")
+    without(story, lambda e: 640_000 < e.at_us < 1_100_000)
+    story.lookup(1_200)
+    story.join(1_210, 2)
+    story.sync(1_220, 2)
+
+
 def cut_off(story: WireRun, api: str) -> None:
     """The blob in these requests loses its end."""
 
@@ -145,7 +154,7 @@ def late_answer(story: WireRun) -> None:
 
 def commit_behind_a_silent_coordinator(story: WireRun, join_ms: float) -> None:
     """After the revocation a commit is not answered for long; it succeeds on another connection, and then it joins."""
-    drop("JoinGroup", 970)(story)
+    waited(drop("JoinGroup", 970))(story)
     drop("SyncGroup", 970)(story)
     drop("Heartbeat", 970)(story)
     story.commit(1_000, 2, {BOTH[0]: 6})
@@ -163,15 +172,14 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_quotas.ROWS,
     *stories_of_latecomers.ROWS,
     *stories_of_reactions.ROWS,
-    ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
+    ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, waited(drop("FindCoordinator", 600))),
     ("D1", "no lookup but one that was over before NOT_COORDINATOR", stories.moved_coordinator,
-     both(drop("FindCoordinator", 600), lambda s: s.lookup(602, ms=5))),
-    ("D1", "a lookup after REBALANCE_IN_PROGRESS", stories.eager_rebalance, lambda s: s.lookup(620)),
+     waited(both(drop("FindCoordinator", 600), lambda s: s.lookup(602, ms=5)))),
+    ("D1", "no JoinGroup while lookups fail", stories.eager_rebalance, waited(forgotten)),
     ("D1", "the coordinator is left, and looked up because of that", stories.eager_rebalance,
-     both(lambda s: s.entries.append(Entry(610_000, "wire", "disconnect", node=1, connection=1)),
-          lambda s: s.lookup(620))),
+     waited(both(lambda s: s.entries.append(Entry(610_000, "wire", "disconnect", node=1, connection=1)), forgotten))),
     ("D2", "three lookups at a time", stories.eager_rebalance, both(lambda s: s.lookup(1.4), lambda s: s.lookup(1.5))),
-    ("D2", "no second lookup", stories.moved_coordinator, drop("FindCoordinator", 700)),
+    ("D2", "no second lookup", stories.moved_coordinator, waited(drop("FindCoordinator", 700))),
     ("D3", "no backoff between lookups", stories.moved_coordinator, lambda s: s.lookup(620, node=2)),
     ("D4", "a request to another node", stories.eager_rebalance, lambda s: s.heartbeat(1_200, 2, node=2)),
     ("D4", "a request before the lookup", stories.eager_rebalance, drop("FindCoordinator")),
@@ -180,8 +188,8 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      lambda s: s.heartbeat(640, 1)),
     ("D4", "the old node after the new one was spoken to", stories.moved_coordinator, lambda s: s.heartbeat(750, 1)),
     ("J1", "two JoinGroups at a time", stories.eager_rebalance, lambda s: s.join(700, 2)),
-    ("J2", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
-    ("J2", "no SyncGroup after the JoinGroup", stories.eager_rebalance, drop("SyncGroup", 600)),
+    ("J2", "no JoinGroup after the announcement", stories.eager_rebalance, waited(drop("JoinGroup", 600))),
+    ("J2", "no SyncGroup after the JoinGroup", stories.eager_rebalance, waited(drop("SyncGroup", 600))),
     ("J3", "the given id is not used", stories.eager_rebalance, lambda s: s.join(7, -1, member_id="")),
     ("J3", "a pause before the second JoinGroup", WireRun,
      both(lambda s: s.join(5, -1, error="MEMBER_ID_REQUIRED"), lambda s: s.join(110, 1))),
@@ -225,13 +233,17 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("H3", "one behind the JoinGroup of the new member", stories.expulsion, lambda s: s.heartbeat(632, 1)),
     ("H3", "one on the connection over which UNKNOWN_MEMBER_ID came, before a lookup", stories.expulsion,
      both(late_answer, lambda s: s.heartbeat(1_400, 1, "UNKNOWN_MEMBER_ID"), lambda s: s.join(1_410, 2))),
-    ("H4", "no JoinGroup after the announcement", stories.eager_rebalance, drop("JoinGroup", 600)),
+    ("H4", "no JoinGroup after the announcement", stories.eager_rebalance, waited(drop("JoinGroup", 600))),
     ("H4", "a JoinGroup when the group has gone on", stories.eager_rebalance,
      lambda s: s.heartbeat(646, 1, "UNKNOWN_MEMBER_ID")),
     ("H4", "and its commit is told so, too late", stories.eager_rebalance,
      both(lambda s: s.heartbeat(646, 1, "UNKNOWN_MEMBER_ID"),
           lambda s: s.commit(648, 1, {BOTH[0]: 6}, error="UNKNOWN_MEMBER_ID"))),
-    ("H4", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, drop("FindCoordinator", 600)),
+    ("H4", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, waited(drop("FindCoordinator", 600))),
+    ("H4", "no Heartbeat after an error that ends nothing", stories.eager_rebalance,
+     waited(both(lambda s: s.heartbeat(1_055, 2, "GROUP_AUTHORIZATION_FAILED"), drop("Heartbeat", 1_060)))),
+    ("H4", "the application is not told that it is fenced", stories.eager_rebalance,
+     waited(lambda s: s.heartbeat(1_090, 2, "FENCED_INSTANCE_ID"))),
     ("H7", "an unanswered one is repeated at once", stories.held_heartbeat_at_close, lambda s: s.heartbeat(640, 1)),
     ("P1", "no LeaveGroup", stories.expiry, drop("LeaveGroup")),
     ("P1", "two LeaveGroups", stories.expiry, lambda s: s.leave(2_900)),
@@ -262,9 +274,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M1", "another generation", stories.eager_rebalance, lambda s: s.commit(1_500, 1, {BOTH[0]: 6})),
     ("M1", "another member id", stories.eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 6}, member_id="x")),
     ("M3", "a commit at each poll", stories.eager_rebalance, commit_at_each_poll),
-    ("M3", "no JoinGroup after the commit", stories.eager_rebalance, drop("JoinGroup", 600)),
-    ("M3", "close() instead of the JoinGroup after the commit", stories.eager_rebalance,
-     both(lambda s: s.heartbeat(1_995, 2, "REBALANCE_IN_PROGRESS"), lambda s: s.commit(1_997, 2, {BOTH[0]: 6}))),
+    ("M3", "no JoinGroup after the commit", stories.eager_rebalance, waited(drop("JoinGroup", 600))),
     ("M4", "records that were not returned", stories.eager_rebalance, lambda s: s.commit(1_500, 2, {BOTH[0]: 9})),
     ("M5", "the same commit twice", stories.eager_rebalance, lambda s: s.commit(620, 1, {BOTH[0]: 6})),
     ("M7", "a partition that is not held", stories.cooperative_rebalance, lambda s: s.commit(1_500, 3, {BOTH[1]: 6})),
@@ -303,7 +313,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
      lambda s: read_in_the_next_round(s, 6)),
     ("K1", "what a callback has given up", stories.cooperative_rebalance,
      lambda s: s.callback(300, protocol.PartitionsRevoked, BOTH[1:])),
-    ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, drop("JoinGroup", 970)),
+    ("K2", "no JoinGroup after the revocation", stories.cooperative_rebalance, waited(drop("JoinGroup", 970))),
     ("K2", "the commit before it was answered long ago", stories.cooperative_rebalance,
      lambda s: commit_behind_a_silent_coordinator(s, 4_000)),
     ("K2", "one round too many", stories.cooperative_rebalance, lambda s: s.join(1_500, 4, owned=BOTH[:1])),
@@ -414,6 +424,25 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     # maybeAutoCommitOffsetsAsync has no in-flight guard
     ("J4", "the id that the broker gave, after a heartbeat without any was refused", stories.expulsion,
      lambda s: s.heartbeat(631.2, -1, "UNKNOWN_MEMBER_ID", member_id="")),
+    # the application closes before the client could react
+    *((rule, "close() at once when a rebalance is announced", stories.eager_rebalance,
+       both(lambda s: s.heartbeat(1_995, 2, "REBALANCE_IN_PROGRESS"), lambda s: s.commit(1_997, 2, {BOTH[0]: 6})))
+      for rule in ("J2", "H4", "M3")),
+    ("M2", "close() at once when a commit is refused", stories.eager_rebalance,
+     lambda s: s.commit(1_997, 2, {BOTH[0]: 6}, error="ILLEGAL_GENERATION")),
+    ("D1", "close() at once when the coordinator has moved", stories.eager_rebalance,
+     lambda s: s.heartbeat(1_995, 2, "NOT_COORDINATOR")),
+    ("C4", "close() at once when a callback has raised", stories_of_applications.raising,
+     both(lambda s: without(s, lambda e: e.source == "wire" and e.at_us > 645_000), lambda s: s.close(648, 20))),
+    # kafkajs looks up before each JoinGroup (ConsumerGroup.join), and sarama after whatever error a commit was answered
+    # with (offsetManager.handleResponse); neither forgets whom it has found
+    ("D1", "a lookup after REBALANCE_IN_PROGRESS that is answered at once", stories.eager_rebalance,
+     lambda s: s.lookup(620)),
+    ("D1", "a lookup for which the JoinGroup does not wait", stories.eager_rebalance,
+     both(lambda s: s.lookup(620, error="COORDINATOR_NOT_AVAILABLE"), lambda s: s.lookup(700))),
+    ("H4", "the application is told that it is fenced", stories.eager_rebalance,
+     waited(both(lambda s: s.heartbeat(1_090, 2, "FENCED_INSTANCE_ID"),
+                 lambda s: s.event(1_095, protocol.ErrorRaised(error="FencedInstanceId", call="poll"))))),
     ("M3", "close() commits after a heartbeat's REBALANCE_IN_PROGRESS, and leaves", stories.eager_rebalance,
      lambda s: s.heartbeat(2_004, 2, "REBALANCE_IN_PROGRESS")),
     ("M5", "close() commits while the revocation's commit is unanswered", stories.eager_rebalance,
@@ -639,7 +668,7 @@ def test_a_client_without_a_listener_is_failed_for_no_callback(rule: str) -> Non
 def test_K2_a_client_without_a_listener_still_has_to_join_again() -> None:
     story = without_listener(stories.cooperative_rebalance())
     assert judge("K2", story.history()).verdict is Verdict.PASS
-    drop("JoinGroup", 970)(story)
+    waited(drop("JoinGroup", 970))(story)
     judgement = judge("K2", story.history())
     assert judgement.verdict is Verdict.FAIL
     assert "no JoinGroup right after orders-1 had been taken away" in judgement.reason
@@ -661,7 +690,8 @@ def test_nobody_is_blamed_for_a_machine_that_stood_still() -> None:
     history = story.history()
     assert judge("H2", history).verdict is Verdict.FAIL
     assert judge("H2", replace(history, stalls_us=((1_250_000, 1_650_000),))).verdict not in BROKEN
-    waited = replace(history, waits_us=((1_200_000, 1_500_000, 250_000),))
+    without(story, lambda e: e.kind in ("poll_started", "poll_returned") and 1_200_000 < e.at_us < 1_500_000)
+    waited = replace(story.history(), waits_us=((1_200_000, 1_500_000, 250_000),))
     assert judge("H2", waited).verdict not in BROKEN
     reasons = [finding.reason for finding in heartbeats_are_regular(waited)]
     assert "the client waited 250 ms for a processor" in reasons[-1]
@@ -676,6 +706,21 @@ def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
     excused = judge("H1", replace(history, stalls_us=((100_000, 500_000),)))
     assert excused.verdict is Verdict.UNTESTABLE
     assert "the kit stood still for 400 ms" in excused.reason
+
+
+@pytest.mark.parametrize(("poll_ms", "verdict"), [(5, Verdict.FAIL), (100, Verdict.PASS)])
+def test_who_polls_on_again_and_again_has_waited_for_no_processor(poll_ms: int, verdict: Verdict) -> None:
+    """The waits of all threads together came to 2,314 of 7,891 ms in a kafka-python that polled 1,430 times."""
+    story = stories.eager_rebalance()
+    without(story, lambda e: isinstance(e.event, protocol.PollStarted | protocol.PollReturned))
+    for at_ms in range(0, 2_000, poll_ms):
+        story.event(at_ms, protocol.PollStarted(poll_ms=poll_ms))
+        story.event(at_ms + poll_ms - 1, protocol.PollReturned(elapsed_ms=poll_ms - 1))
+    drop("Heartbeat", 1_200, 1_700)(story)
+    waits = tuple((at_us, at_us + 50_000, 45_000) for at_us in range(1_100_000, 1_800_000, 50_000))
+    history = replace(story.history(), waits_us=waits)
+    assert judge("H2", history).verdict is verdict
+    assert history.longest_stall_ms() == (0 if verdict is Verdict.FAIL else 14 * 45)
 
 
 def test_a_flood_of_the_client_s_own_is_no_excuse() -> None:

@@ -49,6 +49,7 @@ class Client:
     """A member's side of the group, in virtual time."""
 
     version: int = 9
+    instance: str | None = None
     notes: list[str] = field(default_factory=list)
     now_ms: int = 0
     member_id: str = ""
@@ -81,23 +82,35 @@ class Client:
         self.now_ms = end_ms
 
     def joined(self, request: JoinGroupRequest = JOIN) -> JoinGroupResponse:
-        answer: JoinGroupResponse = self.ask(replace(request, member_id=self.member_id))
+        instance = self.instance or request.group_instance_id
+        answer: JoinGroupResponse = self.ask(replace(request, member_id=self.member_id, group_instance_id=instance))
         self.member_id, self.generation = answer.member_id, answer.generation
         return self.joined(request) if answer.error is ErrorCode.MEMBER_ID_REQUIRED else answer
 
     def synced(self, **assignments: bytes) -> SyncGroupResponse:
         given = tuple(assignments.items()) or ((self.member_id, EVERYTHING),)
         answer: SyncGroupResponse = self.ask(
-            SyncGroupRequest(GROUP, self.generation, self.member_id, None, "range", given)
+            SyncGroupRequest(GROUP, self.generation, self.member_id, self.instance, "range", given)
         )
         return answer
 
     def heartbeat_request(self) -> HeartbeatRequest:
-        return HeartbeatRequest(GROUP, self.generation, self.member_id, None)
+        return HeartbeatRequest(GROUP, self.generation, self.member_id, self.instance)
 
     def heartbeat(self) -> ErrorCode:
         error: ErrorCode = self.ask(self.heartbeat_request()).error
         return error
+
+    def requests(self) -> dict[str, GroupRequest]:
+        """Each request that names member and generation."""
+        identity = GROUP, self.generation, self.member_id, self.instance
+        commit = OffsetCommitRequest(*identity, {ORDERS[0]: OffsetAndMetadata(1)})
+        sync = SyncGroupRequest(*identity, "range", ((self.member_id, EVERYTHING),))
+        return {"heartbeat": HeartbeatRequest(*identity), "commit": commit, "sync": sync}
+
+    def errors(self) -> set[ErrorCode]:
+        """What each of them is answered."""
+        return {self.ask(request).error for request in self.requests().values()}
 
     def is_told(self, error: ErrorCode, request: GroupRequest) -> Any:
         answer, others = self.groups.refuse(request, error, Caller(self.version, "client"), self.now_ms)
@@ -154,16 +167,62 @@ def test_a_session_ends_without_signs_of_life_but_not_while_a_script_holds_a_req
 # What a script says --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID])
-def test_what_a_member_is_told_becomes_true(error: ErrorCode) -> None:
-    client = Client().stable()
-    stranger = replace(client.heartbeat_request(), member_id="somebody else")
+IDENTITY = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID)
+"""What no Kafka says to one request of an identity, and not to the next: ClassicGroup.validateMember, generationId."""
+
+
+@pytest.mark.parametrize("state", ["Stable", "PreparingRebalance", "CompletingRebalance"])
+@pytest.mark.parametrize("told_by", ["heartbeat", "commit", "sync"])
+@pytest.mark.parametrize("error", IDENTITY)
+def test_an_identity_is_refused_for_all_of_its_requests_or_for_none(error: ErrorCode, told_by: str, state: str) -> None:
+    client = Client(instance="i" if error is ErrorCode.FENCED_INSTANCE_ID else None)
+    client.joined()
+    if state != "CompletingRebalance":
+        assert client.synced().error is ErrorCode.NONE
+    if state == "PreparingRebalance":
+        client.is_told(ErrorCode.REBALANCE_IN_PROGRESS, client.heartbeat_request())
+    group = client.groups.group(GROUP)
+    assert group is not None
+    assert group.state == state
+    stranger = replace(client.heartbeat_request(), member_id="somebody else", generation=99)
     assert client.is_told(error, stranger).error is error
-    assert client.heartbeat() is ErrorCode.NONE
-    client.is_told(ErrorCode.REBALANCE_IN_PROGRESS, client.heartbeat_request())
-    assert client.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
-    assert client.is_told(error, client.heartbeat_request()).error is error
-    assert client.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+    assert client.heartbeat() not in IDENTITY
+    assert client.is_told(error, client.requests()[told_by]).error is error
+    assert client.errors() == {error}
+    client.member_id = client.member_id if error is ErrorCode.ILLEGAL_GENERATION else ""
+    assert client.joined().error is ErrorCode.NONE
+    assert client.synced().error is ErrorCode.NONE
+    assert client.errors() == {ErrorCode.NONE}
+
+
+def test_an_illegal_generation_is_one_wherever_the_group_moves() -> None:
+    client = Client().stable()
+    client.is_told(ErrorCode.ILLEGAL_GENERATION, client.heartbeat_request())
+    client.take(client.groups.begin_move(2, client.now_ms))
+    client.take(client.groups.end_move(client.now_ms))
+    assert client._answers[client.send(client.heartbeat_request(), node=2)].error is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_what_is_said_of_an_identity_of_before_leaves_the_present_one_alone() -> None:
+    client = Client().stable()
+    before = client.heartbeat_request()
+    client.joined()
+    client.synced()
+    client.is_told(ErrorCode.ILLEGAL_GENERATION, before)
+    assert client.errors() == {ErrorCode.NONE}
+
+
+def test_who_has_no_instance_id_is_not_told_that_another_has_it() -> None:
+    client = Client().stable()
+    with pytest.raises(ValueError, match="no instance id"):
+        client.is_told(ErrorCode.FENCED_INSTANCE_ID, client.heartbeat_request())
+
+
+def test_an_id_that_was_handed_out_is_unknown_once_that_was_said() -> None:
+    client = Client()
+    request = replace(JOIN, member_id=client.ask(JOIN).member_id)
+    assert client.is_told(ErrorCode.UNKNOWN_MEMBER_ID, request).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert client.ask(request).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_an_id_that_a_script_hands_out_can_be_joined_with() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from msgspec import structs
+
 from groupspec.conformance.wire.live.members import Seen, members_in, speaks_the_new_protocol
 from groupspec.conformance.wire.log import Entry
 from groupspec.impl.core.messages import (
@@ -77,6 +81,16 @@ def test_of_members_with_one_client_id_each_has_what_names_it() -> None:
 
 def test_a_member_that_gets_a_new_id_on_the_same_connection_is_the_same() -> None:
     [member] = seen(join(1, "a", "a-1"), join(1, "a", "a-2"), heartbeat(2, "a", "a-2"))
+    assert connections(member) == {1, 2}
+
+
+def test_an_answer_is_of_the_group_of_its_own_request_whatever_number_that_has() -> None:
+    def joins(group_id: str, connection: int, member_id: str) -> list[Entry]:
+        asked, answered = join(connection, "a", member_id)
+        assert isinstance(asked.message, JoinGroupRequest)
+        return [replace(asked, message=structs.replace(asked.message, group_id=group_id)), answered]
+
+    [member] = seen(joins("g", 1, "of-g"), joins("h", 1, "of-h"), joins("h", 2, "of-h"))
     assert connections(member) == {1, 2}
 
 

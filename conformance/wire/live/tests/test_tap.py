@@ -14,7 +14,17 @@ from groupspec.conformance.wire.log import Entry, Log, is_request
 from groupspec.conformance.wire.message_json import to_json
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
-from groupspec.impl.core.messages import FetchResponse, FindCoordinatorResponse, MetadataRequest, MetadataResponse
+from groupspec.impl.core.messages import (
+    FetchResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataResponse,
+    Request,
+)
+from groupspec.impl.network.codec import api_of, decode_response, encode_request
+from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.versions import CLIENT_VERSIONS
 
 pytestmark = pytest.mark.realtime
 WITHIN_S = 10.0
@@ -74,6 +84,31 @@ def test_each_node_has_a_proxy_of_its_own(broker: ScriptedBroker) -> None:
     assert len(named) == 2
     assert tap.bootstrap in named, "the first node has two"
     assert not named & set(broker.bootstrap.split(","))
+
+
+def test_requests_of_one_number_have_the_answers_in_their_order(broker: ScriptedBroker) -> None:
+    log = Log()
+    lookup = FindCoordinatorRequest("g")
+    requests: list[Request] = [lookup, MetadataRequest((TOPIC,)), lookup]
+    frames = [encode_request(request, CLIENT_VERSIONS[api_of(request)].highest, 7, "alike") for request in requests]
+    with tap_of(broker, log) as tap:
+        host, _, port = tap.bootstrap.partition(":")
+        with socket.create_connection((host, int(port)), WITHIN_S) as connection:
+            connection.sendall(b"".join(map(framed, frames)))
+            answered = frames_of(connection, len(frames))
+        assert log.wait(lambda each: each.kind == "disconnect", WITHIN_S) is not None
+    assert [entry.api for entry in log.in_order() if entry.kind == "response"] == [api_of(each) for each in requests]
+    for request, frame in zip(requests, answered, strict=True):
+        number, answer = decode_response(api_of(request), CLIENT_VERSIONS[api_of(request)].highest, frame)
+        assert (number, api_of(request)) == (7, type(answer).__name__.removesuffix("Response"))
+
+
+def frames_of(connection: socket.socket, count: int) -> list[bytes]:
+    """So many frames that come."""
+    reader, found = FrameReader(), list[bytes]()
+    while len(found) < count:
+        found += reader.feed(connection.recv(65_536))
+    return found
 
 
 def test_what_is_no_request_is_garbage(broker: ScriptedBroker) -> None:
