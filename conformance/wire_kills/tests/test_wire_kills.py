@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import msgspec
 import pytest
 
+from groupspec.conformance.commands._common import SCHEMAS
 from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.noticed import of_the_reference
 from groupspec.conformance.wire.recording import load, recordings_in
@@ -117,6 +120,12 @@ def test_each_rule_that_is_judged_on_the_wire_goes_red_for_a_mutant_of_the_refer
     }
     judged = {rule for case in written_cases() for rule in case.rules}
     assert judged - red == set(RED_FOR_NO_MUTANT)
+
+
+def test_what_is_committed_is_what_the_json_of_the_command_may_say() -> None:
+    """`verify --wire-mutation` ran for hours, wrote the matrix, and ended with an internal error."""
+    schema = json.loads((SCHEMAS / "verify.json").read_text(encoding="utf-8"))["properties"]["wire_mutation"]
+    jsonschema.validate(msgspec.to_builtins(matrix.committed()), schema)
 
 
 def test_what_is_known_stays_beside_what_a_later_search_finds() -> None:
