@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from groupspec.conformance.commands._common import Known, Steps, json_option, sa
 from groupspec.conformance.commands._machines import tables_argument
 from groupspec.conformance.errors import UsageProblem, require_known
 from groupspec.conformance.outputs import writable_folder, write_bytes, write_text
+from groupspec.conformance.outside import contents, decoded
 from groupspec.diagrams.coverage import Coverage, CoverageProblem, read_coverage
 from groupspec.diagrams.files import PICTURE_FORMATS, SUFFIXES, PictureFormat, picture
 from groupspec.diagrams.layout import LayoutProblem
@@ -76,8 +78,8 @@ def _draw(table: Table, picture_format: PictureFormat, coverage: Coverage | None
 
 def _coverage(file: Path) -> Mapping[str, Coverage]:
     try:
-        found = read_coverage(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, CoverageProblem) as problem:
+        found = decoded(read_coverage, contents(file).decode())
+    except (OSError, ValueError, zlib.error, CoverageProblem) as problem:
         raise UsageProblem(
             f"cannot read the coverage: {problem}",
             where=str(file),

@@ -7,12 +7,14 @@ does not show are not read; a later version of a file may have more of them.
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
 
 from groupspec.conformance.errors import EXIT_INTERNAL, UsageProblem
+from groupspec.conformance.outside import contents, decoded
 
 Read = TypeVar("Read")
 
@@ -203,8 +205,8 @@ def read(file: Path, kind: type[Read]) -> Read:
         UsageProblem: it is not there, or is something else.
     """
     try:
-        return msgspec.json.decode(file.read_bytes(), type=kind)
-    except (OSError, ValueError, msgspec.DecodeError) as problem:
+        return decoded(msgspec.json.Decoder(kind).decode, contents(file))
+    except (OSError, ValueError, zlib.error) as problem:
         raise UsageProblem(
             f"this is no result of groupspec: {problem}",
             where=str(file),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.garbage import no_garbage_collection
+from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.simulation.plan import Plan, draw
 from groupspec.conformance.simulation.run import Driver, Run
 from groupspec.conformance.simulation.situations import SITUATIONS
@@ -87,7 +89,7 @@ def load(file: Path) -> Campaign:
         UsageProblem: the file is none.
     """
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = decoded(json.loads, contents(file))
         return Campaign(
             data["next_seed"],
             data["members"],
@@ -100,7 +102,7 @@ def load(file: Path) -> Campaign:
             Counter(data["sometimes"]),
             {int(seed): promise for seed, promise in data["failed"].items()},
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, zlib.error) as error:
         raise UsageProblem(
             f"this is no campaign to go on with: {error!r}",
             where=str(file),

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, NamedTuple
 
+from groupspec.conformance.outside import MOST_LINE_BYTES, MOST_TIMES, lines_of, too_many_times
+
 GZIP_MAGIC: Final = b"\x1f\x8b"
-_READ_BYTES: Final = 256 * 1024
+_READ_BYTES: Final = 32 * 1024  # of which 33 MB may come
 _GZIP: Final = 31  # zlib's wbits for a gzip header and trailer
 
 
@@ -30,7 +32,7 @@ def unpacked_lines(path: Path) -> Iterator[bytes | Damage]:
     """The lines of a file with their line ends, unpacked if it is packed by gzip; last, if there is any, the damage."""
     with path.open("rb") as file:
         if not file.peek(2).startswith(GZIP_MAGIC):
-            yield from file
+            yield from lines_of(file)
             return
         rest = b""
         for piece in unpack(file):
@@ -43,6 +45,9 @@ def unpacked_lines(path: Path) -> Iterator[bytes | Damage]:
             if piece:
                 *lines, rest = io.BytesIO(rest + piece)
                 yield from lines
+                if len(rest) > MOST_LINE_BYTES:
+                    yield rest
+                    rest = b""
         if rest:
             yield rest
 
@@ -50,7 +55,9 @@ def unpacked_lines(path: Path) -> Iterator[bytes | Damage]:
 def unpack(file: BinaryIO) -> Iterator[bytes | Damage]:
     """The unpacked bytes, piece by piece; last, if there is any, the damage."""
     decoder, begun = zlib.decompressobj(_GZIP), False
+    read = unpacked = 0
     while data := file.read(_READ_BYTES):
+        read += len(data)
         while data:
             data = data if begun else data.lstrip(b"\0")
             before, begun = decoder.copy(), begun or bool(data)
@@ -59,6 +66,10 @@ def unpack(file: BinaryIO) -> Iterator[bytes | Damage]:
             except zlib.error as error:
                 yield from _last_bytes(before, data)
                 yield Damage("damaged", f"the compressed data is damaged here, and the rest of the file lost: {error}")
+                return
+            unpacked += len(piece)
+            if too_many_times(read, unpacked):
+                yield Damage("damaged", f"more than {MOST_TIMES} times the file's size comes out of it: no trace")
                 return
             if piece:
                 yield piece

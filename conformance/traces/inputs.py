@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.outside import decoded
 from groupspec.conformance.traces.gunzip import GZIP_MAGIC, Damage, unpack, unpacked_lines
 
 LAYOUT_FILE: Final = "_layout.json"
@@ -226,7 +227,7 @@ def _begins_as_trace(head: bytes) -> bool:
         head = next((piece for piece in unpack(io.BytesIO(head)) if not isinstance(piece, Damage)), b"")
     for line in head.split(b"\n", 20)[:20]:
         try:
-            fields = msgspec.json.decode(line)
+            fields = decoded(msgspec.json.decode, line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         if isinstance(fields, dict) and 2 * len(_FIELDS & fields.keys()) >= len(_FIELDS):

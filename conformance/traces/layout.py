@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
 from groupspec.conformance.traces.quarantine import Quarantined, count_reasons
 from groupspec.conformance.traces.reading import ARROW_SCHEMA, BUCKET_KEY, ROW_GROUP_ROWS
@@ -66,6 +67,9 @@ class Layout(msgspec.Struct, frozen=True):
     left_out: list[LeftOut]
     files: list[Written]
     quarantine: Written
+
+
+_LAYOUT: Final = msgspec.json.Decoder(Layout)
 
 
 def bucket_of(run: str, group: str, buckets: int) -> int:
@@ -218,13 +222,13 @@ def read_layout(folder: Path) -> Layout | None:
 
 def _decode(marker: Path) -> Layout:
     try:
-        content = marker.read_bytes()
+        content = contents(marker)
         fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         version = msgspec.json.decode(fields.get("layout_version", fields.get("trace_version", b"")), type=int)
         if version not in READ_LAYOUTS:
             raise _unusable(marker, f"a layout of version {version}")
-        return msgspec.json.decode(content, type=Layout)
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        return decoded(_LAYOUT.decode, content)
+    except (ValueError, OSError, zlib.error) as error:
         raise _unusable(marker, f"the layout's marker cannot be read: {error}") from error
 
 

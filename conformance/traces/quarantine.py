@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from groupspec.conformance.outside import decoded
 from groupspec.conformance.traces.schema import Settings, TraceLine
 
 Reason = Literal[
@@ -84,7 +85,7 @@ def parse_line(line: bytes) -> TraceLine:
         BadLine: it is none, with the first reason that holds, in the order of REASONS.
     """
     try:
-        parsed = _LINE.decode(line)
+        parsed = decoded(_LINE.decode, line)
         if not line.isascii():
             line.decode()  # the decoder passes over what it leaves raw
         if parsed.detail is not msgspec.UNSET or parsed.event == "config":
@@ -99,8 +100,8 @@ def _check_detail(line: TraceLine) -> None:
     detail = b"null" if line.detail is msgspec.UNSET else bytes(line.detail)
     if line.event == "config":
         try:
-            _SETTINGS.decode(detail)
-        except msgspec.ValidationError as error:
+            decoded(_SETTINGS.decode, detail)
+        except msgspec.DecodeError as error:
             raise BadLine("bad_value", f"the detail of config: {error}") from None
     elif not (detail.startswith(b"{") or detail == b"null"):
         raise BadLine("bad_value", f"detail must be an object, got {detail[:40]!r}")
@@ -123,7 +124,7 @@ def _what_is_wrong(line: bytes, error: Exception) -> BadLine:
 def _classify(line: bytes, problem: str) -> BadLine:
     """Why a line of valid JSON is no event. Another version explains everything else, so it comes first."""
     try:
-        fields = msgspec.json.decode(line)
+        fields = decoded(msgspec.json.decode, line)
     except msgspec.DecodeError as error:  # something stands after the object
         return BadLine("not_json", str(error))
     if not isinstance(fields, dict):

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.outside import MOST_LINE_BYTES, lines_of
 from groupspec.conformance.traces.gunzip import unpacked_lines
 from groupspec.conformance.traces.inputs import Input, Kind, LeftOut, find_files, lone_bucket
 from groupspec.conformance.traces.quarantine import BadLine, Quarantined, excerpt, parse_line
@@ -262,11 +263,11 @@ def _lines(chunk: Chunk) -> Iterator[bytes | BadLine]:
         with Path(chunk.path).open("rb") as file:
             file.seek(max(chunk.start - 1, 0))
             # The rest of a line that began earlier, just the line end if one begins exactly here; or the first line.
-            line = file.readline()
+            line = file.readline(MOST_LINE_BYTES)
             if chunk.start == 0:
                 yield line.removeprefix(codecs.BOM_UTF8)
             position = file.tell()
-            for line in file:
+            for line in lines_of(file):
                 if position >= chunk.end:
                     return
                 position += len(line)

@@ -7,7 +7,6 @@ nothing is cut off, and that no line was changed.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.vectors.making import spec_hash
 from groupspec.conformance.vectors.schema import FORMAT, VERSION
 from groupspec.conformance.vectors.subjects import SUBJECTS
@@ -198,9 +198,8 @@ def read_vectors(path: str | os.PathLike[str], any_spec: bool = False) -> Vector
 
 def _text(path: Path) -> str:
     try:
-        raw = path.read_bytes()
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        return contents(path).decode()
+    except zlib.error as problem:
         raise UsageProblem(f"the vector file is cut short: {problem}", str(path), "", _FRESH) from problem
     except UnicodeDecodeError as problem:
         raise UsageProblem(
@@ -212,7 +211,7 @@ def _text(path: Path) -> str:
 
 
 def _parsed(line: str) -> dict[str, Any]:
-    data = json.loads(line)
+    data = decoded(json.loads, line)
     if not isinstance(data, dict):
         raise TypeError("it is not a JSON object")
     return data

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from groupspec.conformance.errors import did_you_mean
+from groupspec.conformance.outside import decoded
 
 VERSION: Final = 1
 EXIT_UNSUPPORTED: Final = 127
@@ -368,7 +369,7 @@ def decode_command(line: bytes) -> AnyCommand:
 
 def _decoded(line: bytes, decoder: msgspec.json.Decoder[Message]) -> Message:
     try:
-        return decoder.decode(line)
+        return decoded(decoder.decode, line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         raise BrokenLine(f"{problem} in {line[:200]!r}") from problem
 

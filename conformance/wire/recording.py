@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
@@ -27,7 +28,6 @@ from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
 
 VERSION: Final = 1
 RECORDINGS: Final = "a log.ndjson(.gz) that `groupspec conform CLIENT --report DIR` wrote, or a folder with such files"
-_GZIP: Final = 16 + zlib.MAX_WBITS
 SUFFIXES: Final = (".ndjson", ".ndjson.gz")
 
 
@@ -67,6 +67,10 @@ class Line(Entry):
     """One entry of the log; `stamped`: the event had a time of its own."""
 
     stamped: bool = False
+
+
+_HEADER: Final = msgspec.json.Decoder(Header)
+_LINE: Final = msgspec.json.Decoder(Line)
 
 
 @dataclass(frozen=True)
@@ -109,13 +113,12 @@ def load(file: Path) -> Recording:
         UsageProblem: it cannot be read, or is something else.
     """
     try:
-        data = _unpacked(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-        first, *others = data.splitlines(keepends=True)
-        header = msgspec.json.decode(first, type=Header)
+        first, *others = contents(file).splitlines(keepends=True)
+        header = decoded(_HEADER.decode, first)
         if header.recording != VERSION:
             raise ValueError(f"version {header.recording} of the format, this kit reads {VERSION}")
         whole = [_entry(line) for line in others if line.endswith(b"\n")]
-    except (OSError, zlib.error, ValueError, msgspec.MsgspecError) as problem:
+    except (OSError, zlib.error, ValueError) as problem:
         raise UsageProblem(
             f"this is no recorded run: {problem}" if _is_log(file) else "this is no recorded run",
             where=str(file),
@@ -125,12 +128,6 @@ def load(file: Path) -> Recording:
     is_cut = len(whole) < max(header.entries, len(others))
     left = f"{len(whole)} of {header.entries or 'more'} entries are left"
     return Recording(header, whole, f"the recording is cut short: {left}" if is_cut else "")
-
-
-def _unpacked(data: bytes) -> bytes:
-    """What gzip has packed, as far as it goes."""
-    unpacker = zlib.decompressobj(wbits=_GZIP)
-    return unpacker.decompress(data) + unpacker.flush()
 
 
 def judge_recording(recording: Recording, file: Path | None = None) -> CaseResult:
@@ -210,7 +207,7 @@ def _line(entry: Entry, since_us: int) -> dict[str, object]:
 
 
 def _entry(data: bytes) -> Entry:
-    line = msgspec.json.decode(data, type=Line)
+    line = decoded(_LINE.decode, data)
     values = {each.name: getattr(line, each.name) for each in fields(Entry)}
     if line.event is not None:
         values["text"] = protocol.encode(line.event).decode()

@@ -17,6 +17,7 @@ import msgspec
 
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.outputs import cannot_write, require_writable
+from groupspec.conformance.outside import decoded, lines_of, require_regular
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_run import CaseResult
 from groupspec.conformance.wire.clients import Client
@@ -58,6 +59,10 @@ class SavedRun(msgspec.Struct, frozen=True, omit_defaults=True):
     broke_off: str = ""
     folder: str = ""
     trace_seqs: dict[int, int] = {}
+
+
+_PLAN: Final = msgspec.json.Decoder(Plan)
+_RUN: Final = msgspec.json.Decoder(SavedRun)
 
 
 @dataclass
@@ -110,26 +115,32 @@ def open_runs(
 
 def _read(file: Path, plan: Plan) -> Iterator[SavedRun]:
     """Its runs; what is cut off at its end is cut off for good."""
+    require_regular(file)
     try:
-        data = file.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        first, *lines = whole.splitlines()
-        there = msgspec.json.decode(first, type=Plan)
-        runs = [msgspec.json.decode(line, type=SavedRun) for line in lines]
-    except (OSError, ValueError, msgspec.MsgspecError) as problem:
-        raise UsageProblem(
-            f"this is no campaign to go on with: {problem}",
-            where=str(file),
-            allowed="the file of an earlier `groupspec conform --resume`, or one that does not exist yet",
-        ) from problem
+        with file.open("rb") as opened:
+            whole = [line for line in lines_of(opened) if line.endswith(b"\n")]
+        there = decoded(_PLAN.decode, whole[0] if whole else b"")
+        runs = [decoded(_RUN.decode, line) for line in whole[1:]]
+    except (OSError, ValueError) as problem:
+        raise _is_none(file, str(problem)) from problem
     if differing := list(_differences(there, plan)):
         raise UsageProblem(
             f"the campaign in this file is another one: {'; '.join(differing)}", where=str(file), next_step=_NEXT
         )
-    if len(whole) < len(data):
+    if any(run.client not in plan.clients or run.case not in plan.cases for run in runs):
+        raise _is_none(file, "it has a run of a client or in a case that its first line does not name")
+    if (size := sum(map(len, whole))) < file.stat().st_size:
         with file.open("r+b") as cut:
-            cut.truncate(len(whole))
+            cut.truncate(size)
     yield from runs
+
+
+def _is_none(file: Path, why: str) -> UsageProblem:
+    return UsageProblem(
+        f"this is no campaign to go on with: {why}",
+        where=str(file),
+        allowed="the file of an earlier `groupspec conform --resume`, or one that does not exist yet",
+    )
 
 
 def _differences(there: Plan, here: Plan) -> Iterator[str]:

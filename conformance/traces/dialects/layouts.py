@@ -18,6 +18,8 @@ from typing import Final
 
 import msgspec
 
+from groupspec.conformance.outside import decoded
+
 _ANSI: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # (logger), (logger) [thread]: %c whole, or with abbreviated packages (%c{1.}: o.a.k.c.g.GroupMetadataManager).
 _LOGGER_AND_THREAD: Final = re.compile(r"\s*\((?:[\w$-]+\.)+[\w$-]+\)\s*(?:\[[^\]]*\]\s*)?$")
@@ -45,10 +47,11 @@ def unwrap(line: str) -> Unwrapped:
     if begin < 0 or not line.endswith("}"):
         return Unwrapped(line)
     try:
-        fields = msgspec.json.decode(line[begin:])
+        fields = decoded(msgspec.json.decode, line[begin:])
     except msgspec.DecodeError:
         return Unwrapped(line)
-    fields = fields.get("result", fields)  # Splunk's export
+    if isinstance(fields.get("result"), dict):  # Splunk's export
+        fields = fields["result"]
     text = next((fields[key] for key in _MESSAGE_KEYS if isinstance(fields.get(key), str)), None)
     if text is None:
         return Unwrapped(line)

@@ -22,9 +22,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TextIO
 
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
+from groupspec.conformance.outside import MOST_TIMES, lines_of, too_many_times
 from groupspec.conformance.traces.dialects import DIALECTS
 from groupspec.conformance.traces.dialects.base import Dialect, LogEvent, ParsedLog
 from groupspec.conformance.traces.dialects.times import Clock
@@ -258,18 +259,20 @@ def _opened(file: Path, faults: list[str], megabytes_read: Callable[[int], None]
             yield _watched(text, raw, faults, megabytes_read)
 
 
-def _watched(
-    text: Iterable[str], raw: BinaryIO, faults: list[str], megabytes_read: Callable[[int], None]
-) -> Iterator[str]:
+def _watched(text: TextIO, raw: BinaryIO, faults: list[str], megabytes_read: Callable[[int], None]) -> Iterator[str]:
     """The lines, with a word every MiB; a truncated archive gives those before the break."""
-    told = 0
+    told = characters = 0
     sized = raw.seekable()
     try:
-        for number, line in enumerate(text):
+        for number, line in enumerate(lines_of(text)):
+            characters += len(line)
             if sized and number % _LINES_BETWEEN_WORDS == 0:
                 now = raw.tell() // _MIB
                 megabytes_read(now - told)
                 told = now
+                if too_many_times(raw.tell(), characters):
+                    faults.append(f"more than {MOST_TIMES} times the file's size comes out of it: no log")
+                    return
             yield line
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         faults.append(str(problem))
