@@ -31,6 +31,7 @@ LEFT_OUT = (
     "conformance/explain/model_words.py",
     "conformance/findings/*",
     "conformance/general_checks.py",
+    "conformance/fuzzing/*",
     "conformance/generate.py",
     "conformance/mutation/*",
     "conformance/noticed.py",

@@ -18,7 +18,7 @@ from groupspec.conformance.broker_kit.target import look_at, names_of_groups, re
 from groupspec.conformance.differential.brokers import BROKERS
 from groupspec.conformance.differential.drawing import Pace
 from groupspec.conformance.differential.history import History
-from groupspec.conformance.errors import InconclusiveProblem
+from groupspec.conformance.errors import InconclusiveProblem, Problem
 from groupspec.conformance.wire.live.admin import PREFIX, Admin
 from groupspec.conformance.wire.live.tap import told
 from groupspec.conformance.wire.verdicts import Verdict, exit_code
@@ -191,6 +191,6 @@ class _Campaign:
         named = f"groups named {PREFIX}{self._run}-..."
         try:
             left = remove(self._admin, self._target, self.histories)
-        except (OSError, CodecError) as problem:
+        except (OSError, CodecError, Problem) as problem:
             return [f"{named} ({problem})"]
         return [f"{left} {named}"] if left else []

@@ -8,7 +8,7 @@ from typing import Final
 
 from groupspec.conformance.broker_kit.driving import Target
 from groupspec.conformance.differential.history import History
-from groupspec.conformance.errors import UsageProblem
+from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.wire.live.admin import PREFIX, Admin, Topic
 from groupspec.conformance.wire.live.tap import told as told_address
 from groupspec.impl.coordinator.settings import Settings
@@ -47,7 +47,13 @@ def names_of_groups(admin: Admin, target: Target, run: str, seeds: Iterable[int]
     found = {}
     for seed in seeds:
         names = (f"{PREFIX}{run}-{seed}-{number}" for number in range(NAMES_TRIED))
-        found[seed] = next(name for name in names if admin.coordinator(name) == target.address)
+        name = next((name for name in names if admin.coordinator(name) == target.address), None)
+        if name is None:
+            raise InconclusiveProblem(
+                f"of {NAMES_TRIED:,} groups the broker gives none to the node that it named first",
+                where=told_address(target.address),
+            )
+        found[seed] = name
     return found
 
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 import numba
 import numpy as np
 import numpy.typing as npt
+from numba.core import caching
 
 from groupspec.conformance import bounds
 from groupspec.conformance.traces import schema, trace_rules
-from groupspec.conformance.traces.caching import cache_folder, digest
+from groupspec.conformance.traces.caching import cache_folder, digest, is_private
 
 Ints = npt.NDArray[np.int64]
 
@@ -115,11 +116,30 @@ def compiled(function: Callable[..., Any]) -> Any:
     What numba keeps it makes anew when the function's own file changes; what the function takes from other files are
     constants to it. Their content is therefore part of the folder's name.
     """
+    made: Any = numba.njit(nogil=True)(function)
+    if not is_private(_KEPT_IN):
+        return made
     others, _numba.CACHE_DIR = _numba.CACHE_DIR, str(_KEPT_IN)
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        made._cache = _Kept(function)
     finally:
         _numba.CACHE_DIR = others
+    return made
+
+
+_Cache: Any = caching.FunctionCache
+
+
+class _Kept(_Cache):  # type: ignore[misc]
+    """Numba's cache, but what cannot be read is made anew: a full disk leaves half a file, and that for good."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """None where there is nothing to load."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever pickle makes of half a file
+            self.flush()
+            return None
 
 
 class Carry:

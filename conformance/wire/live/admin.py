@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
-from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
+from groupspec.conformance.errors import InconclusiveProblem, Problem, UsageProblem
 from groupspec.conformance.wire.live.asking import Line, first_that_answers
 from groupspec.conformance.wire.live.tap import told
 from groupspec.impl.core.messages import (
@@ -26,6 +27,9 @@ from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.records import NewRecord, encode_records
 from groupspec.impl.network.versions import VersionRange
 from groupspec.impl.network.wire import Struct
+
+Asked = ParamSpec("Asked")
+Told = TypeVar("Told")
 
 PARTITIONS: Final = 4
 RECORDS: Final = 6
@@ -57,6 +61,23 @@ class Topic:
         return frozenset(f"{self.name}-{number}" for number in range(self.partitions))
 
 
+def _understood(ask: Callable[Asked, Told]) -> Callable[Asked, Told]:
+    """What a broker answers may be anything: no frame of Kafka's, a list without what was asked for, or nothing."""
+
+    @wraps(ask)
+    def asked(*arguments: Asked.args, **named: Asked.kwargs) -> Told:
+        try:
+            return ask(*arguments, **named)
+        except (OSError, CodecError, LookupError, ValueError, AssertionError) as problem:
+            raise InconclusiveProblem(
+                f"the broker does not answer as Kafka does: {str(problem) or type(problem).__name__}",
+                where=f"asked by the kit itself: {ask.__name__.replace('_', ' ').strip()}",
+                next_step="look into the broker's log; `groupspec broker up` starts a broker that answers",
+            ) from problem
+
+    return asked
+
+
 class Admin:
     """Asks the brokers of a cluster. Use as a context manager; connections end with the block.
 
@@ -80,6 +101,7 @@ class Admin:
         for line in self._lines.values():
             line.close()
 
+    @_understood
     def create_topic(self, needs: Sequence[str] = ("CreateTopics", "Produce")) -> Topic:
         """A topic under a name that nobody has, yet without records. Raises UsageProblem if the broker makes none."""
         topic = Topic(f"{PREFIX}{secrets.token_hex(4)}", PARTITIONS, is_ours=True)
@@ -99,6 +121,7 @@ class Admin:
         _require_none(answer.structs("topics")[0], f"the topic {topic.name} cannot be made")
         return topic
 
+    @_understood
     def find_topic(self, name: str) -> Topic:
         """A topic that is there. Raises UsageProblem if it is not."""
         [found] = self._metadata((name,)).topics
@@ -110,6 +133,7 @@ class Admin:
             )
         return Topic(name, len(found.partitions), is_ours=False)
 
+    @_understood
     def append(self, topic: Topic) -> None:
         """A few records more in each partition of a topic of the kit's own."""
         assert topic.is_ours, f"{topic.name} is not the kit's to write to"
@@ -130,6 +154,7 @@ class Admin:
                 return
             _wait(until, f"{topic.name} takes no records: {ErrorCode(answer.get('error_code')).name}")
 
+    @_understood
     def coordinator(self, group_id: str) -> Address:
         """The address of this group's coordinator; waits for a cluster that has yet to make the topic of offsets."""
         until = time.monotonic() + READY_WITHIN_S
@@ -147,10 +172,11 @@ class Admin:
         try:
             if not self.delete_group(self.coordinator(group_id), group_id):
                 left.append(f"the group {group_id}")
-        except (OSError, CodecError, InconclusiveProblem) as problem:
+        except Problem as problem:
             left.append(f"the group {group_id} ({problem})")
         return left + self.delete_topic(topic)
 
+    @_understood
     def delete_group(self, coordinator: Address, group_id: str) -> bool:
         """Whether it is gone."""
         line = self.line(coordinator)
@@ -159,6 +185,7 @@ class Admin:
         [answer] = line.ask("DeleteGroups", {"groups_names": [group_id]}).structs("results")
         return answer.get("error_code") in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND)
 
+    @_understood
     def members_of(self, coordinator: Address, group_id: str) -> list[str]:
         """The ids of a group's members; none if the broker does not tell."""
         line = self.line(coordinator)
@@ -174,10 +201,11 @@ class Admin:
             if topic.is_ours:
                 answer = self._controller().ask("DeleteTopics", {"topic_names": [topic.name], "timeout": 10_000})
                 _require_none(answer.structs("responses")[0], "it cannot be deleted")
-        except (OSError, CodecError, UsageProblem) as problem:
+        except (OSError, CodecError, LookupError, Problem) as problem:
             return [f"the topic {topic.name} ({problem})"]
         return []
 
+    @_understood
     def settings(self, node: int, names: Sequence[str]) -> Mapping[str, str]:
         """What a broker says of its own settings; none if it does not tell."""
         line = self.line(self._nodes().get(node, self._first.address))
@@ -189,6 +217,7 @@ class Admin:
         found = {each.get("name"): each.get("value") for each in answer.structs("configs")}
         return {name: value for name, value in found.items() if name in names and value is not None}
 
+    @_understood
     def served(self, address: Address) -> Mapping[str, VersionRange]:
         """The versions of a consumer's requests that this broker has."""
         return self.line(address).served

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,6 +19,7 @@ from groupspec.impl.network.versions import API_KEYS, VersionRange
 from groupspec.impl.network.wire import Fields, Struct
 
 ANSWER_WITHIN_S: Final = 5.0
+_AT_ONCE_S: Final = 0.001  # 0 would have another meaning
 _CLIENT_ID: Final = "groupspec-conform"
 _APIS: Final = {
     "Produce": (0, 3, 9),
@@ -75,10 +77,17 @@ class Line:
         return wire.decode_response_body(key, version, frame, start)
 
     def _answer(self, request: bytes) -> bytes:
+        """A broker that sends a byte now and then has no longer than another."""
+        until = time.monotonic() + ANSWER_WITHIN_S
+        self._socket.settimeout(ANSWER_WITHIN_S)
         self._socket.sendall(framed(request))
-        while data := self._socket.recv(65_536):
-            for frame in self._frames.feed(data):
-                return frame
+        try:
+            while data := self._socket.recv(65_536):
+                for frame in self._frames.feed(data):
+                    return frame
+                self._socket.settimeout(max(until - time.monotonic(), _AT_ONCE_S))
+        except TimeoutError:
+            raise TimeoutError(f"no whole answer within {ANSWER_WITHIN_S:g} s") from None
         raise ConnectionError("the broker has closed the connection")
 
 

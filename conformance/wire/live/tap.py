@@ -25,7 +25,13 @@ HOST: Final = "127.0.0.1"
 READ_SIZE: Final = 64 * 1024
 CONNECT_WITHIN_S: Final = 5.0
 ANSWER_WITHIN_S: Final = 10.0
+MOST_BROKERS: Final = 300
+"""Each has a proxy with a port of its own, and each connection takes two files; processes often may have 1,024."""
 CUT_OFF: Final = "the connection ended in the middle of a frame"
+
+
+class NoProxyError(Exception):
+    """There is no port for one more broker, or no sense in one."""
 
 
 class Tap:
@@ -100,7 +106,9 @@ class Tap:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         failure = None if task.cancelled() else task.exception()
-        if failure is not None:
+        if isinstance(failure, NoProxyError):
+            self._give_up(str(failure))
+        elif failure is not None:
             self._give_up(f"the recording proxy broke: {failure!r}")
 
     def _give_up(self, problem: str) -> None:
@@ -111,10 +119,24 @@ class Tap:
     def _proxy(self, address: Address, port: int = 0) -> int:
         """The port of the proxy before this address. The socket listens at once; who connects waits for the loop."""
         if address not in self._proxies:
-            listening = socket.create_server((HOST, port))
+            if len(self._proxies) >= MOST_BROKERS:
+                raise NoProxyError(
+                    f"more than {MOST_BROKERS} brokers were named: the kit opens a port for each of them"
+                )
+            listening = self._listening(address, port)
             self._proxies[address] = listening.getsockname()[1]
             self._loop.call_soon_threadsafe(lambda: self._spawn(self._listen(listening, address)))
         return self._proxies[address]
+
+    def _listening(self, address: Address, port: int) -> socket.socket:
+        try:
+            return socket.create_server((HOST, port))
+        except OSError as problem:
+            if not self._proxies:  # the port that was asked for
+                raise
+            raise NoProxyError(
+                f"the kit has no port for the broker at {told(address)}: {problem.strerror}"
+            ) from problem
 
     async def _listen(self, listening: socket.socket, address: Address) -> None:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

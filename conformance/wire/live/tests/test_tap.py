@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from groupspec.conformance.wire.live import tap as taps
 from groupspec.conformance.wire.live.asking import first_that_answers
 from groupspec.conformance.wire.live.tap import CUT_OFF, Tap, told
 from groupspec.conformance.wire.live.tests.cluster import PARTITIONS, RECORDS, TOPIC, addresses, cluster
@@ -147,3 +148,34 @@ def test_a_connection_that_the_broker_closes_is_no_death(broker: ScriptedBroker)
         again = first_that_answers([(host, int(port))])
         again.close()
     assert tap.problem == ""
+
+
+def test_a_cluster_of_too_many_brokers_is_told_as_that(broker: ScriptedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would have a port of its own, until the system has none."""
+    log = Log()
+    with tap_of(broker, log) as tap:
+        monkeypatch.setattr(taps, "MOST_BROKERS", 1)
+        monkeypatch.setattr(socket, "create_server", _no_ports)
+        assert _told_of_a_third(tap, log).startswith("more than 1 brokers were named")
+
+
+def test_a_kit_without_ports_does_not_blame_the_broker(broker: ScriptedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    with tap_of(broker, log) as tap:
+        monkeypatch.setattr(socket, "create_server", _no_ports)
+        assert "the kit has no port for the broker at 127.0.0.1:1: Too many open files" in _told_of_a_third(tap, log)
+
+
+def _no_ports(*_: object) -> None:
+    raise OSError(24, "Too many open files")
+
+
+def _told_of_a_third(tap: Tap, log: Log) -> str:
+    """What is told when an answer names one more broker."""
+    tap._notes.answer = lambda line, frame: tap._proxy(("127.0.0.1", 1))  # type: ignore[assignment,method-assign,return-value]
+    host, _, port = tap.bootstrap.partition(":")
+    with socket.create_connection((host, int(port)), WITHIN_S) as connection:
+        connection.sendall(framed(encode_request(MetadataRequest(()), 4, 1, "c")))
+        lost = log.wait(lambda each: each.kind == "lost", WITHIN_S)
+    assert lost is not None
+    return lost.text

@@ -1,0 +1,77 @@
+"""The hunt itself, on doors with known defects; and a while at each real door, from another number at each run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from random import Random
+
+import pytest
+
+from groupspec.conformance.fuzzing import hunting
+from groupspec.conformance.fuzzing.doors import DOORS, Door
+from groupspec.conformance.fuzzing.hunting import attack, hunt
+
+SECONDS_AT_A_DOOR = 10.0
+
+
+def aborts(random: Random) -> None:
+    if random.random() < 0.1:
+        os.abort()
+
+
+def hangs(random: Random) -> None:
+    if random.random() < 0.1:
+        signal.pause()
+
+
+def eats(random: Random) -> None:
+    if random.random() < 0.1:
+        bytearray(2 * hunting.MEMORY_BYTES)
+
+
+def raises(random: Random) -> None:
+    if random.random() < 0.5:
+        raise ValueError("refused as it should be")
+    if random.random() < 0.1:
+        raise KeyError("not as it should be")
+
+
+@pytest.mark.parametrize(
+    ("door", "said"),
+    [
+        (aborts, "the process was ended by SIGABRT"),
+        (hangs, "a case took more than 0 s"),
+        (eats, "MemoryError"),
+        (raises, "KeyError 'not as it should be'"),
+    ],
+)
+def test_a_defect_is_told_with_its_number_and_the_hunt_goes_on(
+    monkeypatch: pytest.MonkeyPatch, door: object, said: str
+) -> None:
+    monkeypatch.setitem(DOORS, "door", Door(door, (ValueError,)))  # type: ignore[arg-type]
+    monkeypatch.setattr(hunting, "CASE_LIMIT_S", 0.2)
+    monkeypatch.setattr(hunting, "LOADING_LIMIT_S", 0.2)
+    found = hunt("door", 30.0, most=60)
+    drawn = [Random(f"door {number}") for number in range(60)]
+    bad = [
+        n for n, random in enumerate(drawn) if (door is not raises or random.random() >= 0.5) and random.random() < 0.1
+    ]
+    assert [defect.number for defect in found.defects] == bad
+    assert found.cases == 60
+    assert all(said in defect.what for defect in found.defects)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DOORS)
+def test_a_case_is_the_same_each_time(name: str) -> None:
+    assert attack(DOORS[name], name, 5) == attack(DOORS[name], name, 5)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DOORS)
+def test_no_bytes_end_hang_or_bloat_the_process(name: str) -> None:
+    """Failing, it names the cases: `python -m groupspec.conformance.fuzzing DOOR NUMBER` does one again."""
+    found = hunt(name, SECONDS_AT_A_DOOR, first=time.time_ns() // 1_000_000 % 10**9 * 1_000)
+    assert not found.defects, "\n".join(f"{each.door} {each.number}: {each.what}" for each in found.defects)
