@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +46,7 @@ from groupspec.impl.network.records import decode_records
 from groupspec.impl.network.versions import API_KEYS
 
 CONFORMANCE: Final = Path(__file__).resolve().parents[1]
+_GZIP_HEADER: Final = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
 _PARTITION: Final = TopicPartition("orders", 0)
 
 
@@ -158,7 +160,10 @@ def _as_file(data: bytes, name: str, random: Random) -> Path:
 
 @cache
 def _bomb() -> bytes:
-    return gzip.compress(bytes(200_000_000), 6, mtime=0)
+    """A gibibyte in a megabyte: one block again and again."""
+    packing = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    block = packing.compress(bytes(2**20)) + packing.flush(zlib.Z_FULL_FLUSH)
+    return _GZIP_HEADER + block * 1024
 
 
 def _recording(random: Random) -> None:
