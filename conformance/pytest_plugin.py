@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupspec.conformance.errors import UsageProblem, did_you_mean, require_known
+from groupspec.spec import printable
 
 if TYPE_CHECKING:
     from groupspec.conformance.vectors.reading import VectorFile, VectorStep
@@ -180,9 +181,9 @@ class ClientUnderTest:
             again = self._failed(list(self._judged(case, confirm=True).rows))
             raise AssertionError("\n".join(_told(row) for row in again or once) + ends)
         if {row.judgement.verdict for row in rows} == {Verdict.UNSUPPORTED}:
-            pytest.skip(rows[0].judgement.reason)
+            pytest.skip(printable.line(rows[0].judgement.reason))
         if not {row.judgement.verdict for row in rows} & {*JUDGED}:
-            raise AssertionError(f"nothing was judged: {rows[0].judgement.reason}{ends}")
+            raise AssertionError(f"nothing was judged: {printable.line(rows[0].judgement.reason)}{ends}")
         if unsure := [row for row in rows if row.judgement.verdict is Verdict.INCONCLUSIVE]:
             raise AssertionError("\n".join(map(_told, unsure)) + ends)
         for row in rows:
@@ -207,13 +208,14 @@ class ClientUnderTest:
 def _told(row: Row) -> str:
     from groupspec.spec.rules import RULES
 
-    return f"{row.judgement.verdict.value} {RULES[row.rule].title}: {row.judgement.reason}\n  replay: {row.replay}"
+    reason, replay = printable.line(row.judgement.reason), printable.line(row.replay)
+    return f"{row.judgement.verdict.value} {RULES[row.rule].title}: {reason}\n  replay: {replay}"
 
 
 def _stderr(client: ClientResult) -> str:
     """The end of what the client's process wrote there, if it broke off."""
     lines = [line for crash in client.crashes for line in crash.stderr.splitlines()]
-    return "".join(f"\n  stderr: {line}" for line in lines)
+    return "".join(f"\n  stderr: {printable.line(line)}" for line in lines)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from groupspec.conformance import cli
-from groupspec.conformance.commands import harness
+from groupspec.conformance import cli, pytest_plugin
+from groupspec.conformance.commands import doctor, harness
 from groupspec.conformance.commands._comparison import lines as compared
 from groupspec.conformance.commands.trace import check
 from groupspec.conformance.errors import UsageProblem
@@ -145,6 +145,13 @@ def harness_check(said: str) -> None:
     harness._show(checked)
 
 
+def tools(said: str) -> dict[str, list[dict[str, object]]]:
+    """What `doctor` finds of tools that say it."""
+    found = {"name": said, "version": said, "detail": said, "used_for": said}
+    missing = {"name": said, "why": said, "costs": said, "remedy": said, "required": True}
+    return {"found": [found], "missing": [missing]}
+
+
 def told(show_it: Callable[[Terminal], None]) -> str:
     """What goes to a terminal that is none."""
     out = io.StringIO()
@@ -245,6 +252,9 @@ OUTPUTS: Final[dict[str, tuple[str, Output]]] = {
     ),
     "trace why": ("text", lambda said, _, __: told(lambda out: show_why(explanation(said), out, UTC))),
     "harness check": ("file", lambda said, _, capsys: written(capsys, lambda: harness_check(said))),
+    "doctor": ("text", lambda said, _, capsys: written(capsys, lambda: doctor._show(tools(said)))),
+    "pytest": ("text", lambda said, _, __: pytest_plugin._told(campaign(said).clients[0].rows[0])),
+    "pytest, stderr": ("file", lambda said, _, __: pytest_plugin._stderr(campaign("x", stderr=said).clients[0])),
     "explain": ("file", lambda said, _, capsys: asked(capsys, "explain", "--", said)),
     "no such client": ("text", lambda said, _, capsys: asked(capsys, "conform", f"cmd:{said}")),
     "no such file": ("text", lambda said, _, capsys: asked(capsys, "compare", said, said)),
