@@ -147,8 +147,8 @@ def harness_check(said: str) -> None:
 
 def tools(said: str) -> dict[str, list[dict[str, object]]]:
     """What `doctor` finds of tools that say it."""
-    found = {"name": said, "version": said, "detail": said, "used_for": said}
-    missing = {"name": said, "why": said, "costs": said, "remedy": said, "required": True}
+    found: dict[str, object] = {"name": said, "version": said, "detail": said, "used_for": said}
+    missing: dict[str, object] = {"name": said, "why": said, "costs": said, "remedy": said, "required": True}
     return {"found": [found], "missing": [missing]}
 
 
