@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupspec.conformance.wire.case import INSTANCE_ID, Variant
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario_context import ScenarioContext, of_member
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import announced_round
@@ -12,6 +13,7 @@ from groupspec.impl.broker.actions import Reply
 from groupspec.impl.broker.log import WireEvent
 
 INSTANCE: Final = ((INSTANCE_ID, "instance-1"),)
+REACHED_WITHIN_S: Final = 6.0
 SILENCE_MS: Final = 1_500
 """Longer than any retry: who joins again after he was fenced does it by then."""
 
@@ -60,10 +62,16 @@ def static_fenced(context: ScenarioContext) -> None:
         context.broker.append_records()
     elif point != "Heartbeat":
         context.broker.answer_next("Heartbeat", "REBALANCE_IN_PROGRESS")
-    fenced = context.expect_answer(point, "FENCED_INSTANCE_ID", rule="X2", since=since)
+    told = f"{point} with the instance id, to be answered FENCED_INSTANCE_ID,"
+    fenced = context.reached(_is_fenced, told, REACHED_WITHIN_S, since=since)
     context.watch(SILENCE_MS, "what is asked of the group", since=fenced)
     asked = context.ask_to_close()
     context.expect_event("shutdown_complete", rule="L2", since=asked)
+
+
+def _is_fenced(entry: Entry) -> bool:
+    """The answer that says so."""
+    return entry.kind == "response" and entry.error == "FENCED_INSTANCE_ID"
 
 
 def _of_static_member(request: WireEvent) -> bool:

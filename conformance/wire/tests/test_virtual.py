@@ -22,9 +22,10 @@ from groupspec.conformance.mutation.catalogue import MUTANTS
 from groupspec.conformance.mutation.mutant import Seam
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.scenario_context import ScenarioContext
-from groupspec.conformance.wire.scenarios import find_cases
+from groupspec.conformance.wire.scenarios import find_cases, topics
 from groupspec.conformance.wire.virtual.run import FORK, Trial, run_apart
 from groupspec.conformance.wire.virtual.world import Stuck, World
+from groupspec.impl.broker.actions import Hold
 from groupspec.impl.threads.designs import Design
 
 
@@ -71,7 +72,7 @@ REPEATED = (
 PROGRAM = """
 import hashlib
 from groupspec.conformance.mutation.catalogue import MUTANTS
-from groupspec.conformance.wire.scenarios import find_cases
+from groupspec.conformance.wire.scenarios import find_cases, topics
 from groupspec.conformance.wire.tests.test_virtual import REPEATED
 from groupspec.conformance.wire.virtual.run import Trial, run_apart
 
@@ -134,6 +135,18 @@ def test_the_reference_keeps_every_rule(identifier: str, design: Design) -> None
     assert told.broke_off == ""
     assert told.broken == ()
     assert {each.verdict.value for each in told.judgements.values()} == {"PASS"}
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("identifier", ["subscription-grows/joining", "subscription-changes/joining"])
+def test_J1_what_a_subscription_brings_counts_from_the_change_on(identifier: str) -> None:
+    """A round that is not held up may bring the records while the kit still watches for a JoinGroup in mid-round."""
+
+    def holds_nothing_up(seam: Seam) -> None:
+        seam.put(topics, "hold", lambda *_: Hold())
+
+    told = run_apart(Trial(case(identifier), holds_nothing_up, keep_log=True))
+    assert (told.broken, told.broke_off) == ((), "")
 
 
 @pytest.mark.realtime
