@@ -62,6 +62,12 @@ BROKEN: Final = (
         "there is no feature 'listner'; did you mean 'listener'?",
     ),
     Broken(
+        "a feature that is driven and not driven",
+        'not_driven = ("pause",)',
+        "features",
+        "pause is among the features, and among those that are not driven",
+    ),
+    Broken(
         "no command_done",
         says("None if isinstance(event, protocol.CommandDone) and event.command == 'subscribe' else event"),
         "command_done",

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -137,6 +138,9 @@ func (h *harness) consume() {
 		for ctx.Err() == nil {
 			if err := h.group.Consume(ctx, h.topics, h); err != nil && ctx.Err() == nil {
 				protocol.Error(err, "")
+				if errors.Is(err, sarama.ErrFencedInstancedId) {
+					return // another process has the instance id: what is left to do is to close
+				}
 				time.Sleep(protocol.Milliseconds(h.settings.RetryBackoffMs))
 			}
 		}
