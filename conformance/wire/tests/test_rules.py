@@ -697,6 +697,18 @@ def test_nobody_is_blamed_for_a_machine_that_stood_still() -> None:
     assert "the client waited 250 ms for a processor" in reasons[-1]
 
 
+@pytest.mark.parametrize(("rule", "session_ms"), [("H5", 1_000), ("D6", 6_000)])
+def test_threads_that_hand_over_by_turns_excuse_no_silence_while_the_application_polls_on(
+    rule: str, session_ms: int
+) -> None:
+    story = stories_of_leaders.silent_coordinator(session_ms)
+    stories_of_leaders.without_end(story)
+    waits = tuple((at_us, at_us + 50_000, 50_000) for at_us in range(0, 9_000_000, 50_000))
+    assert judge(rule, replace(story.history(), waits_us=waits)).verdict not in BROKEN  # it may not have run at all
+    story.polls(0, 9_000)
+    assert judge(rule, replace(story.history(), waits_us=waits)).verdict in BROKEN
+
+
 def test_what_only_a_machine_that_stood_still_excuses_says_nothing() -> None:
     story = WireRun()
     story.join(5, 1)
