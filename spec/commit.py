@@ -21,6 +21,10 @@ coordinator, or for an earlier commit, is not sent as nobody when the member has
 M1). Automatic commits cover what is owned; what the application names is committed as it says, whoever owns it: the
 coordinator accepts that of a member. When the membership is lost automatic commits end with it (rule C2).
 
+**A topic that is missing** may not be known to the broker yet, so that a commit is tried again as for any passing
+failure. Not so before a rebalance: the topic may have been deleted, which no waiting mends, and the member would miss
+the round (rule M3).
+
 **The answer** is judged against the identity that the request was sent with (rule J9): if that is gone, a rejection
 only says how this commit ends, and in a round that it may be repeated after it.
 
@@ -39,7 +43,8 @@ REBALANCE_IN_PROGRESS, `connection.py` looks for another coordinator); and it is
   failed.
 
 Sources: Kafka ConsumerCoordinator (sendOffsetCommitRequest, OffsetCommitResponseHandler, commitOffsetsSync,
-commitOffsetsAsync, maybeAutoCommitOffsetsAsync, onJoinPrepare, close).
+commitOffsetsAsync, maybeAutoCommitOffsetsAsync, onJoinPrepare, close); CommitRequestManager
+(autoCommitSyncBeforeRevocationWithRetries).
 """
 
 from __future__ import annotations
@@ -97,13 +102,15 @@ EVENTS: Final = (
     Event("rebalance_given_up", "internal", doc="the member leaves instead"),
     Event("commit_accepted", "message", ("current",), doc="OffsetCommit: NONE"),
     Event("commit_refused", "message", ("current",), doc="OffsetCommit: for good, and nothing wrong with the member"),
+    Event("commit_topic_missing", "message", ("current",), doc="OffsetCommit: a topic is not there yet, or no more"),
 )
 
 MEANINGS: Final[Mapping[str, str]] = {
     "commit_accepted": "NONE",
     "commit_refused": "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED OFFSET_METADATA_TOO_LARGE "
                       "INVALID_COMMIT_OFFSET_SIZE other",
-    "commit_retriable": "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION",
+    "commit_topic_missing": "UNKNOWN_TOPIC_OR_PARTITION",
+    "commit_retriable": "COORDINATOR_LOAD_IN_PROGRESS",
     "commit_coordinator_gone":
         "COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT",
     "commit_rebalance_in_progress": "REBALANCE_IN_PROGRESS",
@@ -163,6 +170,7 @@ EFFECTS: Final = (
 OF_APPLICATION: Final = Guard("commit_purpose == 'sync' or commit_purpose == 'async'")
 PERSISTS: Final = Guard("commit_purpose == 'sync' or commit_purpose == 'rebalance' or commit_purpose == 'close'")
 """It is tried again until its deadline."""
+BEFORE_REBALANCE: Final = Guard("commit_purpose == 'rebalance'")
 MAY_BEGIN: Final = Guard("standing == 'member' or standing == 'manual'")
 ITS_TURN: Final = Guard("not behind and not unprocessed")
 ALLOWED: Final = Guard("standing == 'manual' or standing == 'member'")
@@ -191,8 +199,8 @@ class Commit(StateMachine):
     CALLED = ("commit_sync_called", "commit_async_called")
     LOST_IDENTITY = ("commit_unknown_member", "commit_illegal_generation")
     PASSING = ("commit_retriable", "commit_coordinator_gone")
-    ANSWERS = ("commit_accepted", "commit_refused", *PASSING, "commit_rebalance_in_progress", *LOST_IDENTITY,
-               "commit_fenced")
+    ANSWERS = ("commit_accepted", "commit_refused", "commit_topic_missing", *PASSING, "commit_rebalance_in_progress",
+               *LOST_IDENTITY, "commit_fenced")
 
     # -- it is asked for -----------------------------------------------------------------------------------------------
     row(SETTLED, "commit_sync_called",   WAITING, rules="M6", do=["begin_sync_commit"])
@@ -232,6 +240,12 @@ class Commit(StateMachine):
         when="current" & PERSISTS,                                      do=["wait_to_retry"])
     row(SENT,    PASSING,                        SETTLED, rules="D3 M5",
         when="current" & ~PERSISTS,                                     do=["end_as_retriable"])
+    row(SENT,    "commit_topic_missing",         SETTLED, rules="M3 T3",
+        when="current" & BEFORE_REBALANCE,                              do=["end_as_refused"])
+    row(SENT,    "commit_topic_missing",         WAITING, rules="D3",
+        when="current" & PERSISTS & ~BEFORE_REBALANCE,                  do=["wait_to_retry"])
+    row(SENT,    "commit_topic_missing",         SETTLED, rules="D3 M5",
+        when="current" & ~PERSISTS,                                     do=["end_as_retriable"])
     row(SENT,    "coordinator_lost",             WAITING, rules="D1 D3 M3",
         when=PERSISTS,                                                  do=["have_no_coordinator", "wait_to_retry"])
     row(SENT,    "coordinator_lost",             SETTLED, rules="D1 M5",
@@ -266,7 +280,7 @@ class Commit(StateMachine):
     row(UNDER_WAY, "commit_standing_changed", SETTLED, rules="C2 M7",
         when="standing_now == 'outside'" & ~OF_APPLICATION,      do=["note_standing", "end_as_failed"])
     row(UNDER_WAY, "rebalance_given_up",      SETTLED, rules="M3 L2",
-        when="commit_purpose == 'rebalance'",                    do=["end_as_failed"])
+        when=BEFORE_REBALANCE,                                   do=["end_as_failed"])
     row(UNDER_WAY, "commit_deadline_expired", SETTLED, rules="M3 D3 L2",
         when=PERSISTS,                                           do=["end_as_timed_out"])
     row(UNDER_WAY, "stopped",                 SETTLED, rules="L2 T3", do=["end_as_closed"])

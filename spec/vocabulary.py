@@ -215,7 +215,7 @@ SERVER_EVENTS: Final[Mapping[str, tuple[str, bool]]] = MappingProxyType(
 
 # Answers --------------------------------------------------------------------------------------------------------------
 
-_SETTLING: Final = ("commit_accepted", "commit_refused")
+_SETTLING: Final = ("commit_accepted", "commit_refused", "commit_topic_missing")
 
 _MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "FindCoordinator": {

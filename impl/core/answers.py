@@ -1,8 +1,9 @@
 """From an answer to what it says: which errors, and what each is about.
 
-Most answers say one thing. In a commit or a committed-offsets answer the first failing partition decides; fetches,
-listed offsets, ends of epochs and metadata say something about each partition or topic by itself, and each group with
-the same error is taken by itself.
+Most answers say one thing. In a commit or a committed-offsets answer the first failing partition decides; but a broker
+answers a commit for topics that it does not know by itself, and the coordinator for the others, so that what the latter
+says comes first (KafkaApis.handleOffsetCommitRequest). Fetches, listed offsets, ends of epochs and metadata say
+something about each partition or topic by itself, and each group with the same error is taken by itself.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Answer(Struct, frozen=True):
     topics: tuple[str, ...] = ()
 
 
+_MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
 ByPart = FetchResponse | ListOffsetsResponse | OffsetForLeaderEpochResponse | MetadataResponse
 
 
@@ -55,11 +58,10 @@ def _answer_of_first_failure(sent: Sent, response: OffsetCommitResponse | Offset
         errors = response.errors
     else:
         errors = {partition: fetched.error for partition, fetched in response.offsets.items()}
-    for partition in sorted(errors):
-        code = errors[partition]
-        if code is not ErrorCode.NONE:
-            return Answer(sent, response, code, tuple(p for p in sorted(errors) if errors[p] is code))
-    return Answer(sent, response, ErrorCode.NONE, tuple(sorted(errors)))
+    failed = (partition for partition in sorted(errors) if errors[partition] is not ErrorCode.NONE)
+    deciding = min(failed, key=lambda partition: errors[partition] is _MISSING, default=None)
+    code = ErrorCode.NONE if deciding is None else errors[deciding]
+    return Answer(sent, response, code, tuple(p for p in sorted(errors) if errors[p] is code))
 
 
 def _answers_by_part(sent: Sent, response: ByPart) -> list[Answer]:

@@ -327,6 +327,13 @@ class Commits:
         """A passing failure: commits with a waiting caller are tried again, the others fail (rule D3)."""
         self._try_again_or_fail(self._asked(sent), code)
 
+    def topic_missing(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
+        """A topic that is not there yet (rule D3), or no more: no rebalance waits for that to pass (rule M3)."""
+        if self._asked(sent).purpose is Purpose.REBALANCE:
+            self.refused(sent, code, partitions)
+        else:
+            self.retriable(sent, code)
+
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The same, after finding the coordinator anew."""
         self.retriable(sent, code)

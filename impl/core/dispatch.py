@@ -131,8 +131,10 @@ _TABLE: dict[Key, Handler] = {
         on(Answer, lambda core, a: core.leaving.coordinator_gone(a.sent, a.error)),
     # OffsetCommit
     ("OffsetCommit", "NONE"): on(Answer, lambda core, a: core.commits.accepted(a.sent)),
-    ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION"):
+    ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"):
         on(Answer, lambda core, a: core.commits.retriable(a.sent, a.error)),
+    ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION"):
+        on(Answer, lambda core, a: core.commits.topic_missing(a.sent, a.error, a.partitions)),
     ("OffsetCommit", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.commits.coordinator_gone(a.sent, a.error)),
     ("OffsetCommit", "REBALANCE_IN_PROGRESS"):

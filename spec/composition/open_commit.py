@@ -96,9 +96,14 @@ ENDS_ONCE: Final = "ends-once"
 ENDS_FOR_CAUSE: Final = "ends-for-cause"
 ENDINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "COMMIT_DONE": {"commit_accepted": "True", "turn_ended": f"{IN_TURN} and offsets == 'nothing'"},
-    "COMMIT_REFUSED": {"commit_refused": "True", "discovery_fatal": "asked != 'rebalance'"},
+    "COMMIT_REFUSED": {
+        "commit_refused": "True",
+        "commit_topic_missing": "asked == 'rebalance'",
+        "discovery_fatal": "asked != 'rebalance'",
+    },
     "COMMIT_RETRIABLE": {
         "commit_retriable": f"not {PERSISTS}",
+        "commit_topic_missing": f"not {PERSISTS}",
         "commit_coordinator_gone": f"not {PERSISTS}",
         "coordinator_lost": f"not {PERSISTS}",
         "discovery_retriable": "asked == 'async'",
@@ -133,10 +138,17 @@ def assertion_of(word: str) -> str:
 
 _OUT: Final = "request != 'none'"
 _ANSWERED: Final = "request = 'none'"
-_FAILED: Final = (
-    f"owed = owed or {_OUT} and not {PERSISTS}; resting = resting or {_OUT} and {PERSISTS};"
-    f" failed_once = failed_once or {_OUT}; {_ANSWERED}"
-)
+
+
+def _failed(again: str) -> str:
+    """What a passing failure makes of a commit that is tried `again`, or not."""
+    return (
+        f"owed = owed or {_OUT} and not ({again}); resting = resting or {_OUT} and {again};"
+        f" failed_once = failed_once or {_OUT}; {_ANSWERED}"
+    )
+
+
+_FAILED: Final = _failed(PERSISTS)
 _LAST: Final[Note] = (_OUT, "True", f"{_ANSWERED}; owed = True")
 _OVER: Final = (
     f"earlier = False; handed_out = False; failed_once = False; resting = False; owed = False; {_ANSWERED};"
@@ -175,6 +187,7 @@ _NOTES: Final[Mapping[str, Note]] = {
     "discovery_fatal": ("True", "asked != 'nothing' and asked != 'rebalance' and request == 'none'", "owed = True"),
     "commit_retriable": (_OUT, "True", _FAILED),
     "commit_coordinator_gone": (_OUT, "True", _FAILED),
+    "commit_topic_missing": (_OUT, "True", _failed(f"{PERSISTS} and asked != 'rebalance'")),
     **dict.fromkeys(("commit_accepted", "commit_refused", "commit_rebalance_in_progress", "commit_unknown_member",
                      "commit_illegal_generation", "commit_fenced"), _LAST),
 }  # fmt: skip

@@ -40,6 +40,8 @@ answered_like("BUG-55", "M2", "OffsetCommit", "UNKNOWN_MEMBER_ID ILLEGAL_GENERAT
 answered_like("O1-reset-by-election", "O1", "Fetch",
     "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE",
     "A partition that has another leader is read from where the reset policy says.", scenarios="leader-changes")
+answered_like("BUG-84", "M3", "OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION", "COORDINATOR_LOAD_IN_PROGRESS",
+    "The commit before a rebalance is tried until its time limit although its topic is gone.")
 instead("BUG-81", "J9", Commits._is_judged_by_membership, lambda _, self: not self._is_standalone(),
     "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.",
     scenarios="refused-too-late")

@@ -175,6 +175,8 @@ commit_rows("M3-row-no-deadline", "M3", cell("WAITING", "commit_deadline_expired
     ignored, "A commit that waits has no time limit.")
 commit_rows("M3-row-once", "M3", cell("SENT", "commit_retriable"),
     to("SETTLED"), "A commit before a rebalance is tried once.")
+commit_rows("M3-row-missing-topic", "M3", cell("SENT", "commit_topic_missing", guard="commit_purpose == 'rebalance'"),
+    doing("end_as_refused", "end_as_done"), "A commit before a rebalance is said to have succeeded without its topic.")
 commit_rows("M4-row-unprocessed", "M4", cell("WAITING", "turn_ended"), guard("not unprocessed and ", ""),
     "The commit before a rebalance does not wait for the poll that says what is processed.")
 commit_rows("M5-row-commit-nothing", "M5", cell("WAITING", "turn_ended", guard="covers == 'nothing'"),

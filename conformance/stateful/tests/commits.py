@@ -169,6 +169,7 @@ class CommitAdapter(CoreWithCommit):
             assert self.watched.request_id is not None
             out = next(sent for sent in self.unanswered if sent.request_id == self.watched.request_id)
             passing = event in ("commit_retriable", "commit_coordinator_gone")
+            passing |= event == "commit_topic_missing" and self.watched.purpose != "rebalance_commit_due"
             if self.watched.future_id is None and not (passing and self.watched.purpose != "auto_commit_due"):
                 self.watched = None
             self._answer(out, error_named("OffsetCommit", names[variant % len(names)]))

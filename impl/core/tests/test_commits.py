@@ -17,14 +17,21 @@ from groupspec.impl.core.events import (
     Start,
     Unsubscribe,
 )
-from groupspec.impl.core.messages import JoinGroupRequest, OffsetAndMetadata, OffsetCommitRequest
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    JoinGroupRequest,
+    OffsetAndMetadata,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
 from groupspec.impl.core.partition_state import Buffered
 from groupspec.impl.core.tests.scene import MEMBER, Scene, partitions
 
 P0, P1, P2 = partitions(0, 1, 2)
 COOPERATIVE = ("cooperative-sticky",)
 GONE = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "REQUEST_TIMED_OUT", "DISCONNECTED", "TIMED_OUT"]
-PASSING = ["COORDINATOR_LOAD_IN_PROGRESS", "UNKNOWN_TOPIC_OR_PARTITION"]
+TOPIC_MISSING = "UNKNOWN_TOPIC_OR_PARTITION"
+PASSING = ["COORDINATOR_LOAD_IN_PROGRESS", TOPIC_MISSING]
 FATAL = [
     "GROUP_AUTHORIZATION_FAILED",
     "TOPIC_AUTHORIZATION_FAILED",
@@ -553,13 +560,26 @@ def test_M3_a_passing_failure_is_tried_again_and_then_the_rebalance_goes_on() ->
     assert scene.describe().rebalance == "REVOKING_PARTITION"
 
 
-@pytest.mark.parametrize("error", [*FATAL, "REBALANCE_IN_PROGRESS"])
+@pytest.mark.parametrize("error", [*FATAL, "REBALANCE_IN_PROGRESS", TOPIC_MISSING])
 def test_M3_a_fatal_failure_does_not_stop_the_rebalance(error: str) -> None:
     scene = with_dirty_position()
     scene.heartbeat("REBALANCE_IN_PROGRESS")
     scene.answer("OffsetCommit", error)
     assert scene.describe().rebalance == "REVOKING_PARTITION"
     assert scene.errors() == []
+
+
+def test_M3_a_missing_topic_does_not_hide_what_the_coordinator_says_of_the_others() -> None:
+    """A broker answers for topics that it does not know by itself, and the coordinator for the others."""
+    scene = with_dirty_position(retry_backoff_ms=100)
+    scene.subscription.positions.seek(P1, 7)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    loading = {P0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, P1: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+    scene.respond("OffsetCommit", OffsetCommitResponse(loading))
+    assert scene.describe().rebalance == "PREPARE_REVOCATION"
+    scene.pass_ms(100)
+    scene.respond("OffsetCommit", OffsetCommitResponse({P0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, P1: ErrorCode.NONE}))
+    assert scene.describe().rebalance == "REVOKING_PARTITION"
 
 
 def test_M3_the_time_limit_does_not_stop_the_rebalance() -> None:
