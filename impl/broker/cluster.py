@@ -5,10 +5,12 @@ Without any I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from groupspec.impl.broker.coordinators import Coordinators
+from msgspec.structs import replace
+
+from groupspec.impl.broker.coordinators import Answers, Coordinators
 from groupspec.impl.broker.one_client import OneClient
 from groupspec.impl.broker.topics import Topics
 from groupspec.impl.coordinator.settings import Settings
@@ -16,7 +18,7 @@ from groupspec.impl.core import messages
 from groupspec.impl.core.messages import Broker, ErrorCode, Request
 from groupspec.impl.network.answers import answer_with_error
 from groupspec.impl.network.codec import Answer
-from groupspec.impl.network.topic_ids import TopicIds
+from groupspec.impl.network.topic_ids import TopicIds, is_unknown
 from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
 
 _PRODUCE: Final = VersionRange(3, 9)
@@ -53,15 +55,29 @@ class Cluster:
         """What ApiVersions says."""
         return ApiVersionsResponse(self._advertised)
 
-    def answer(self, request: Request, node: int) -> Answer:
-        """What this node answers to what is no group's. A Fetch gets what is there, without waiting for more."""
+    def create_topic(self, topic: str, partitions: int) -> None:
+        """A topic, or more partitions of it. Raises ValueError for fewer."""
+        self.topics.set_partitions(topic, partitions)
+        self.topic_ids.add(topic)
+
+    def delete_topic(self, topic: str, now_ms: int) -> Answers:
+        """The topic, its id, and what groups have committed of it. Raises KeyError if there is none."""
+        self.topics.delete(topic)
+        self.topic_ids.remove(topic)
+        return self.groups.delete_topic(topic, now_ms)
+
+    def answer(self, request: Request, node: int, deleted: Collection[str] = ()) -> Answer:
+        """What this node answers to what is no group's. A Fetch gets what is there, without waiting for more.
+
+        `deleted`: topics that were, while it waited.
+        """
         match request:
             case messages.ApiVersionsRequest():
                 return self.advertised()
             case messages.MetadataRequest():
                 names = self.topics.names if request.topics is None else request.topics
                 controller = self.addresses[0].node_id
-                return messages.MetadataResponse(tuple(self.addresses), self.topics.metadata(names), controller)
+                return messages.MetadataResponse(tuple(self.addresses), self._metadata(names), controller)
             case messages.FindCoordinatorRequest():
                 return self._find_coordinator(request)
             case messages.ListOffsetsRequest():
@@ -69,8 +85,17 @@ class Cluster:
             case messages.OffsetForLeaderEpochRequest():
                 return self.topics.ends_of_epochs(request, node)
             case messages.FetchRequest():
-                return self.topics.fetch(request, node)
+                return self.topics.fetch(request, node, deleted)
         raise TypeError(f"{request!r} is for `groups`")
+
+    def _metadata(self, names: Sequence[str]) -> tuple[messages.TopicMetadata, ...]:
+        """Of what there is, with the id; of what is asked for by an id that nothing has, with that."""
+        return tuple(
+            replace(topic, topic_id=self.topic_ids.id_of(topic.topic).bytes)
+            if topic.error is ErrorCode.NONE or is_unknown(topic.topic)
+            else topic
+            for topic in self.topics.metadata(names)
+        )
 
     def refuse(self, request: Request, error: ErrorCode) -> Answer:
         """The answer with this error. One about topics names the nodes all the same, as every broker does."""

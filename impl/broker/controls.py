@@ -153,6 +153,5 @@ class Controls(Script):
     def set_partitions(self, topic: str, partitions: int) -> None:
         """Create a topic, or give it more partitions."""
         with self._lock:
-            self._cluster.topics.set_partitions(topic, partitions)
-            self._cluster.topic_ids.add(topic)
+            self._cluster.create_topic(topic, partitions)
         self.note(f"topic {topic} has {partitions} partitions")

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from groupspec.impl.broker.topics import unknown_topic
 from groupspec.impl.coordinator.context import (
     Answered,
     Caller,
@@ -26,7 +27,15 @@ from groupspec.impl.coordinator.coordinator import Coordinator, settle
 from groupspec.impl.coordinator.group import Group
 from groupspec.impl.coordinator.log import Log
 from groupspec.impl.coordinator.settings import Settings
-from groupspec.impl.core.messages import ErrorCode, OffsetCommitRequest, OffsetCommitResponse, TopicPartition
+from groupspec.impl.core.messages import (
+    ErrorCode,
+    FetchedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    TopicPartition,
+)
+from groupspec.impl.network.topic_ids import is_unknown
 
 Answers = Mapping[Handle, GroupResponse]
 """What is answered now, by the request's handle."""
@@ -63,7 +72,7 @@ class Coordinators:
         """A request that reaches this node; its own answer may be among these, or come later, or never."""
         if isinstance(request, OffsetCommitRequest):
             unknown = {
-                partition: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                partition: unknown_topic(partition.topic)
                 for partition in request.offsets
                 if not 0 <= partition.partition < self._partitions_of(partition.topic)
             }
@@ -78,6 +87,10 @@ class Coordinators:
     def commit(self, request: OffsetCommitRequest, now_ms: int) -> None:
         """Positions of a group without members, which no client sends."""
         Coordinators.ask(self, NOBODYS, request, self._node, Caller(OFFSET_COMMIT_VERSION, ""), now_ms)
+
+    def delete_topic(self, topic: str, now_ms: int) -> Answers:
+        """A topic is deleted, and with it what groups have committed of it."""
+        return self._settle(self._coordinator, self._coordinator.delete_topic(topic, now_ms), now_ms)
 
     def advance(self, now_ms: int) -> Answers:
         """Time has passed."""
@@ -130,4 +143,8 @@ class Coordinators:
         unknown = self._unknown.pop(answered.handle, {})
         if isinstance(answered.response, OffsetCommitResponse) and unknown:
             return replace(answered.response, errors={**answered.response.errors, **unknown})
+        if isinstance(answered.response, OffsetFetchResponse):
+            strange = {p for p in answered.response.offsets if is_unknown(p.topic)}
+            refused = dict.fromkeys(strange, FetchedOffset(-1, error=ErrorCode.UNKNOWN_TOPIC_ID))
+            return replace(answered.response, offsets={**answered.response.offsets, **refused})
         return answered.response

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from groupspec.impl.broker.actions import (
     Action,
@@ -56,6 +56,7 @@ FRAME_LIMIT: Final = 16 * 1024 * 1024
 _STARTUP_S: Final = 10.0
 _READ_SIZE: Final = 64 * 1024
 _RAW_KEPT: Final = 1024
+_AnyRequest = TypeVar("_AnyRequest", bound=Request)
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
 """SO_LINGER of no time: close() resets the connection."""
 
@@ -100,6 +101,7 @@ class ScriptedBroker(Controls):
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._appended: asyncio.Event | None = None
+        self._deletions: list[tuple[int, str]] = []  # of topics: when, and which
         self._stop: asyncio.Event | None = None
         self._started = threading.Event()
         self._ticks = Ticks(_now_us())
@@ -151,6 +153,23 @@ class ScriptedBroker(Controls):
                 self._cluster.topics.append(where, new)
         self._in_loop(self._wake_fetches)
         return first
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is gone, with its id, its records and what was committed of it. KeyError if there is none."""
+        with self._lock:
+            answers = self._cluster.delete_topic(topic, _now_ms())
+            self._deletions.append((self.note(f"topic {topic} is deleted").at_us, topic))
+        self._deliver(answers)
+        self._in_loop(self._wake_fetches)
+
+    def make_anew(self, topic: str, records: Sequence[NewRecord | bytes] = ()) -> None:
+        """Delete the topic, and create another one of its name, with these records in each partition: all at once."""
+        with self._lock:
+            partitions = self.partitions_of(topic)
+            self.delete_topic(topic)
+            self.set_partitions(topic, partitions)
+            for number in range(partitions):
+                self.append(topic, number, records)
 
     def elect(self, topic: str, partition: int, node: int, end: int | None = None) -> None:
         """Another node leads this partition from now on, as one more leader epoch; `end`: where its log ends, if short.
@@ -408,13 +427,16 @@ class ScriptedBroker(Controls):
     async def _default(self, request: Request, event: WireEvent) -> Answer:
         if isinstance(request, GroupRequest):
             assert self._held is not None
+            with self._lock:
+                request = self._as_ids_are(request, event)
             return await self._held.ask(request, event.node, Caller(event.version, event.client_id))
         deadline_ms = _now_ms() + request.max_wait_ms if isinstance(request, FetchRequest) else 0
         while True:
             appended = self._appended
             assert appended is not None
             with self._lock:
-                answer = self._cluster.answer(request, event.node)
+                request = self._as_ids_are(request, event)
+                answer = self._cluster.answer(request, event.node, self._deleted_since(event))
             left_ms = deadline_ms - _now_ms()
             if not isinstance(request, FetchRequest) or not isinstance(answer, FetchResponse):
                 return answer
@@ -422,6 +444,17 @@ class ScriptedBroker(Controls):
                 return answer
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(appended.wait(), left_ms / 1000)
+
+    def _as_ids_are(self, request: _AnyRequest, event: WireEvent) -> _AnyRequest:
+        """What a request says now: while it waited the id by which it names a topic may have become nobody's."""
+        if not self._deleted_since(event):
+            return request
+        now = decode_request(event.raw, self._cluster.topic_ids)[1]
+        assert isinstance(now, type(request))
+        return now
+
+    def _deleted_since(self, event: WireEvent) -> set[str]:
+        return {topic for deleted_us, topic in self._deletions if deleted_us >= event.at_us}
 
     def _wake_fetches(self) -> None:
         if self._appended is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from groupspec.impl.core import messages
 from groupspec.impl.core.messages import ErrorCode, TopicPartition
 from groupspec.impl.network.records import NewRecord, encode_records
+from groupspec.impl.network.topic_ids import is_unknown
 
 LATEST = -1
 """The timestamp that asks for the end of a partition."""
@@ -99,6 +100,11 @@ class Topics:
             self._partitions[TopicPartition(topic, number)] = _Partition(1 + number % self._nodes)
         self._counts[topic] = partitions
 
+    def delete(self, topic: str) -> None:
+        """Delete the topic, and its records. Raises KeyError if there is none."""
+        for number in range(self._counts.pop(topic)):
+            del self._partitions[TopicPartition(topic, number)]
+
     def partitions_of(self, topic: str) -> int:
         """How many partitions there are; 0 if there is no such topic."""
         return self._counts.get(topic, 0)
@@ -127,7 +133,7 @@ class Topics:
 
     def _metadata_of(self, name: str) -> messages.TopicMetadata:
         if name not in self._counts:
-            return messages.TopicMetadata(name, (), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return messages.TopicMetadata(name, (), unknown_topic(name))
         partitions = ((number, self._partitions[TopicPartition(name, number)]) for number in range(self._counts[name]))
         return messages.TopicMetadata(
             name,
@@ -162,12 +168,17 @@ class Topics:
 
         return messages.OffsetForLeaderEpochResponse({p: end(p, epoch) for p, epoch in request.epochs.items()})
 
-    def fetch(self, request: messages.FetchRequest, node: int) -> messages.FetchResponse:
-        """Records, as many as the limits allow; the first partition that has any gets some in any case."""
+    def fetch(self, request: messages.FetchRequest, node: int, deleted: Collection[str] = ()) -> messages.FetchResponse:
+        """Records, as many as the limits allow; the first partition that has any gets some in any case.
+
+        `deleted`: topics that were, while the request waited: it was about those.
+        """
         left = request.max_bytes
         fetched: dict[TopicPartition, messages.FetchedPartition] = {}
         for partition, offset in request.offsets.items():
             error = self._error(partition, node, request.leader_epochs)
+            if partition.topic in deleted:
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if error is not ErrorCode.NONE:
                 fetched[partition] = messages.FetchedPartition(b"", -1, error)
                 continue
@@ -185,12 +196,17 @@ class Topics:
     def _error(self, partition: TopicPartition, node: int, leader_epochs: Mapping[TopicPartition, int]) -> ErrorCode:
         """Why this node does not answer a reader that believes in leaders of these epochs (Kafka Partition)."""
         if partition not in self._partitions:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return unknown_topic(partition.topic)
         present = self._partitions[partition].leader_epoch
         if 0 <= present != leader_epochs.get(partition, present):
             behind = leader_epochs[partition] < present
             return ErrorCode.FENCED_LEADER_EPOCH if behind else ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NONE if self.leader_of(partition) == node else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def unknown_topic(name: str) -> ErrorCode:
+    """What is said of a topic that there is not: of one that was asked for by its id, that there is no such id."""
+    return ErrorCode.UNKNOWN_TOPIC_ID if is_unknown(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def is_worth_answering(response: messages.FetchResponse, min_bytes: int) -> bool:

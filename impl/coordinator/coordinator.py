@@ -27,7 +27,7 @@ from groupspec.impl.coordinator.group import Group, GroupState
 from groupspec.impl.coordinator.heartbeats import heartbeat
 from groupspec.impl.coordinator.joining import Joining, refused
 from groupspec.impl.coordinator.leaving import answered, leave, leavers
-from groupspec.impl.coordinator.log import GroupDeleted, GroupRecord, Log, Record, partition_of
+from groupspec.impl.coordinator.log import GroupDeleted, GroupRecord, Log, OffsetsDeleted, Record, partition_of
 from groupspec.impl.coordinator.offsets import GROUP_ID_NOT_FOUND_FROM, Offsets, fetch, refused_commit, refused_fetch
 from groupspec.impl.coordinator.rebalancing import Rebalancing
 from groupspec.impl.coordinator.settings import Settings
@@ -162,7 +162,10 @@ class Coordinator:
             partition.groups[record.group_id] = group
         else:
             group = old or Group(record.group_id, self._context.choose)
-            group.offsets.update(record.offsets)
+            if isinstance(record, OffsetsDeleted):
+                group.forget(record.partitions)
+            else:
+                group.offsets.update(record.offsets)
             partition.groups[record.group_id] = group
 
     def unload(self, partition: int, now_ms: int) -> list[Output]:
@@ -200,6 +203,16 @@ class Coordinator:
             del self._partitions[self._partition_of(group_id)].groups[group_id]
             self._context.timers.stop_if(lambda key: key[1] == group_id)
             self._context.write(GroupDeleted(group_id), nothing)
+        return self._context.take_outputs()
+
+    def delete_topic(self, topic: str, now_ms: int) -> list[Output]:
+        """A topic is deleted: what is committed of it goes, too (OffsetMetadataManager.onPartitionsDeleted)."""
+        self._run_timers(now_ms)
+        for group in (group for partition in self._partitions.values() for group in partition.groups.values()):
+            gone = tuple(partition for partition in group.offsets if partition.topic == topic)
+            if gone:
+                group.forget(gone)
+                self._context.write(OffsetsDeleted(group.group_id, gone), nothing)
         return self._context.take_outputs()
 
     def _partition_of(self, group_id: str) -> int:

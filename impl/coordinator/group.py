@@ -209,6 +209,11 @@ class Group:
 
     # The log ---------------------------------------------------------------------------------------------------------
 
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """Nothing is committed of these any more."""
+        for partition in partitions:
+            self.offsets.pop(partition, None)
+
     def record(self, assignments: dict[str, bytes]) -> GroupRecord:
         """The group as the log keeps it, with these assignments by member id."""
         return GroupRecord(

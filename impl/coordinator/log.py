@@ -6,7 +6,7 @@ leader's assignment, or has a static member replaced in Stable. So a rebalance u
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,7 +53,15 @@ class OffsetsRecord:
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
 
 
-Record = GroupRecord | GroupDeleted | OffsetsRecord
+@dataclass(frozen=True, slots=True)
+class OffsetsDeleted:
+    """The tombstones of committed positions of a group."""
+
+    group_id: str
+    partitions: Collection[TopicPartition]
+
+
+Record = GroupRecord | GroupDeleted | OffsetsRecord | OffsetsDeleted
 
 
 class Log:

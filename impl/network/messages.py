@@ -284,7 +284,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
                 "topics",
                 record(
                     messages.TopicMetadata,
-                    Field("topic_id", "topic_id", _read_topic_id, lambda t, context: context.topic_ids.id_of(t.topic)),
+                    Field("topic_id", "topic_id", _read_topic_id, lambda topic, context: UUID(bytes=topic.topic_id)),
                     Field("is_internal", "is_internal", _read_internal, lambda t, context: t.topic in INTERNAL_TOPICS),
                     records(
                         "partitions",
