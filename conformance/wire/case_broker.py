@@ -199,6 +199,15 @@ class CaseBroker:
         self._broker.set_partitions(topic, 1)
         self._broker.append(topic, 0, [b"record"] * RECORDS)
 
+    def make_topic_anew(self) -> None:
+        """The client's topic is deleted and made anew, with another id and more records than there were, all at once.
+
+        So that no Fetch from where the client was is out of range.
+        """
+        self._note("the topic is deleted, and another one of its name has records in each partition")
+        records = 3 * RECORDS
+        self._broker.make_anew(self._topic, [b"record of the new topic"] * records)
+
     def elect(self, partition: int, end: int | None = None) -> None:
         """The other node leads this partition from now on; `end`: where its log ends, if it is short."""
         led = 1 + partition % NODES

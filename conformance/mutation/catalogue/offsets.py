@@ -41,7 +41,8 @@ answered_like("O1-reset-by-election", "O1", "Fetch",
     "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE",
     "A partition that has another leader is read from where the reset policy says.", scenarios="leader-changes")
 answered_like("BUG-84", "M3", "OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION", "COORDINATOR_LOAD_IN_PROGRESS",
-    "The commit before a rebalance is tried until its time limit although its topic is gone.")
+    "The commit before a rebalance is tried until its time limit although its topic is gone.",
+    scenarios="commit-before-the-round-fails")
 instead("BUG-81", "J9", Commits._is_judged_by_membership, lambda _, self: not self._is_standalone(),
     "ILLEGAL_GENERATION for a commit takes effect although a JoinGroup is in flight.",
     scenarios="refused-too-late")
@@ -58,7 +59,7 @@ instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self
     "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
 instead("O7-name-is-all", "O7", Metadata._identify,
     lambda _, self, topic, topic_id: self._ids.update({topic: topic_id}),
-    "A topic that was made anew is read on where the old one was left.")
+    "A topic that was made anew is read on where the old one was left.", scenarios="topic-recreated")
 instead("O7-committed-first", "O7", Positions.of_recreated_topics, lambda *_: (),
     "Who has read of the old topic begins in the new one at what is committed, which may be of the old one.")
 instead("O7-late-commits", "O7", Positions.recreated_since, lambda *_: set(),
@@ -85,7 +86,7 @@ def all_topics_end_with_one(self: Positions, topic: str) -> None:
         partition.topic_recreated(self._shared.new_epoch())
 
 
-@mutant("O7-batch-in-hand", "O7", PartitionState.topic_recreated)
+@mutant("O7-batch-in-hand", "O7", PartitionState.topic_recreated, scenarios="topic-recreated")
 def a_batch_in_hand_is_returned_first(original: Method, self: PartitionState, epoch: int) -> None:
     """What was fetched of a topic that was made anew since is returned all the same, and read on behind it."""
     if self.buffered is None:

@@ -79,6 +79,7 @@ ONE_EACH_STORY = {
     "BUG-15": "subscription-grows/joining",
     "BUG-81": "refused-too-late/rejoining",
     "BUG-54": "commit-before-the-round-fails",
+    "O7-name-is-all": "topic-recreated/between-polls",
     "BUG-24": "join-refused-in-passing/rebalancing",
     "BUG-33": "coordinator-long-unknown",
     "L1-close-waits-for-assigned": "closed-between-polls/assigned",

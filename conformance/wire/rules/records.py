@@ -8,6 +8,7 @@ from groupspec.conformance.wire.history import History, Returned, names
 from groupspec.conformance.wire.protocol import Pause, Resume
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, sent_knowing
 from groupspec.conformance.wire.rules.positions import EARLIEST, began_at, first_fetches
+from groupspec.conformance.wire.rules.topic_identity import was_recreated
 from groupspec.impl.core.messages import FetchRequest, FetchResponse, ListOffsetsRequest, OffsetForLeaderEpochRequest
 
 
@@ -35,7 +36,8 @@ def moved(history: History, partition: str, from_us: int, to_us: int) -> bool:
     validations = history.between(from_us, to_us, "OffsetForLeaderEpoch")
     asked = any(partition in names(e.asked(OffsetForLeaderEpochRequest).epochs) for e in validations)
     gave_up = any(partition in c.partitions and from_us < c.started_us <= to_us for c in history.callbacks)
-    return asked or gave_up or out_of_range(history, partition, from_us, to_us)
+    made_anew = was_recreated(history, partition.rpartition("-")[0], from_us, to_us)
+    return asked or gave_up or made_anew or out_of_range(history, partition, from_us, to_us)
 
 
 def out_of_range(history: History, partition: str, from_us: int, to_us: int) -> bool:

@@ -1,10 +1,12 @@
-"""What a member reads changes: the topic grows, is not there for a while, or the application subscribes to another."""
+"""What a member reads changes: its topic grows, is away for a while, is made anew, or it subscribes to another."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.protocol import ErrorRaised, RecordsConsumed
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import beats_on, hold, reads_on, until_asked
@@ -14,6 +16,9 @@ GROWN: Final = 6
 PATTERN: Final = "^orders.*"
 REACHED_WITHIN_S: Final = 6.0
 LATE_ANSWER_MS: Final = 300
+LEARNS_WITHIN_MS: Final = 700
+"""Two refreshes of the metadata, and an answer."""
+GOES_ON_WITHIN_S: Final = 3.0
 
 
 def _grows(context: ScenarioContext) -> None:
@@ -99,6 +104,43 @@ def topic_is_not_there(context: ScenarioContext) -> None:
     context.expect_heartbeats(rule="H3", since=back, for_ms=900)
     context.expect_records(rule="O1", since=back, partitions=context.broker.partitions())
     context.close()
+
+
+@scenario(
+    rules="D4 J1 J2 S3 H3 C1 M7 O3 O7 W1",
+    source="KIP-516; KAFKA-12257 (PR 10952); GroupCoordinator.onPartitionsDeleted",
+    variants=(
+        Variant("between-polls", topic="one", more=LOOKS_OFTEN),
+        Variant("batch-in-hand", point="in-hand", topic="one", more=LOOKS_OFTEN),
+    ),
+    timeout_ms=3_000,
+)
+def topic_recreated(context: ScenarioContext) -> None:
+    """The topic is deleted and made anew: another one of that name, with another id, and records before the position.
+
+    The client learns of it by a Fetch, or by its next metadata, and reads the new topic from its beginning, or says
+    that it will not. In the second run a batch of the old topic has arrived that no poll has returned yet.
+    """
+    context.stable_member()
+    if context.variant.point == "in-hand":
+        stopped = context.stop_polling(rule="H3")
+        context.broker.append_records()
+        context.watch(LATE_ANSWER_MS, "a batch arrives", since=stopped)
+    made_anew = context.now()
+    context.broker.make_topic_anew()
+    context.watch(LEARNS_WITHIN_MS, "metadata come", since=made_anew)
+    if context.variant.point == "in-hand":
+        context.poll()
+    context.broker.append_records()
+    context.log.wait(_goes_on, GOES_ON_WITHIN_S, made_anew.at_us)
+    beats_on(context, made_anew)
+
+
+def _goes_on(entry: Entry) -> bool:
+    """It reads from the beginning, or an error comes out: what rule O7 leaves to a client."""
+    event = entry.event
+    begins = isinstance(event, RecordsConsumed) and any(each.min_offset == 0 for each in event.partitions)
+    return begins or (isinstance(event, ErrorRaised) and event.call == "poll")
 
 
 @scenario(

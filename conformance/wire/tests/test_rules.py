@@ -21,6 +21,7 @@ from groupspec.conformance.wire.tests import (
     stories_of_quotas,
     stories_of_reactions,
     stories_of_rounds,
+    stories_of_topics,
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun, waited
 from groupspec.conformance.wire.verdicts import Verdict
@@ -172,6 +173,7 @@ SPOILED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     *stories_of_quotas.ROWS,
     *stories_of_latecomers.ROWS,
     *stories_of_reactions.ROWS,
+    *stories_of_topics.ROWS,
     ("D1", "no lookup after NOT_COORDINATOR", stories.moved_coordinator, waited(drop("FindCoordinator", 600))),
     ("D1", "no lookup but one that was over before NOT_COORDINATOR", stories.moved_coordinator,
      waited(both(drop("FindCoordinator", 600), lambda s: s.lookup(602, ms=5)))),
@@ -562,6 +564,7 @@ def test_a_run_that_breaks_a_rule_is_found(rule: str, how: str, good: Callable[[
             stories_of_latecomers,
             stories_of_applications,
             stories_of_reactions,
+            stories_of_topics,
         )
         for row in rows.ROWS
     ],

@@ -1,0 +1,72 @@
+"""Rule O7: a topic that was deleted and made anew under its name is another one.
+
+The id is in the Metadata that the client was answered, from version 10 on; who asks in an older one is not told.
+Whether it reads the new topic from its beginning is seen from what polls return. The policy is `earliest` in all cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupspec.conformance.bounds import IN_FLIGHT_US
+from groupspec.conformance.wire.history import History, Returned
+from groupspec.conformance.wire.protocol import ErrorRaised
+from groupspec.conformance.wire.rules._checker import Finding, broken, checks, held, in_vain
+from groupspec.impl.core.messages import NO_TOPIC_ID, MetadataResponse
+
+NAMES_IDS_FROM: Final = 10
+"""Metadata, KIP-516."""
+
+
+def recreations(history: History) -> Iterator[tuple[int, str]]:
+    """When the client was told that another topic has the name of one that it knew, and the name."""
+    known: dict[str, bytes] = {}
+    told = (
+        each for each in history.of("Metadata") if each.request.version >= NAMES_IDS_FROM and each.answer is not None
+    )
+    for exchange in sorted(told, key=lambda each: each.told_us):
+        answer = exchange.answered(MetadataResponse)
+        for topic in answer.topics if answer is not None else ():
+            if topic.topic_id != NO_TOPIC_ID:
+                if known.get(topic.topic, topic.topic_id) != topic.topic_id:
+                    yield exchange.told_us, topic.topic
+                known[topic.topic] = topic.topic_id
+
+
+def was_recreated(history: History, topic: str, from_us: int, to_us: int) -> bool:
+    """Whether the client was told so in between."""
+    return any(name == topic and from_us <= told_us <= to_us for told_us, name in recreations(history))
+
+
+@checks("O7")
+def another_topic_is_read_from_its_beginning(history: History) -> Iterator[Finding]:
+    """Once it is told, the client returns nothing more of the old one, and reads the new one from its beginning."""
+    for told_us, topic in recreations(history):
+        refused = next((at_us for at_us, _ in history.events(ErrorRaised) if at_us > told_us), None)
+        for partition in sorted({each.partition for each in history.returned if each.at_us < told_us}):
+            if partition.rpartition("-")[0] == topic:
+                yield from _read_from_its_beginning(history, partition, told_us, refused)
+
+
+def _read_from_its_beginning(history: History, partition: str, told_us: int, refused: int | None) -> Iterator[Finding]:
+    later = [each for each in history.returned if each.partition == partition and each.at_us > told_us]
+    begins = next((each for each in later if each.first == 0), None)
+    read_on = next((each for each in later if each.first > 0 and _knew(history, told_us, each)), None)
+    what = f"the topic of {partition} was made anew"
+    if read_on is not None and (begins is None or read_on.at_us < begins.at_us):
+        lost = ", and never the new one's beginning" if begins is None else ""
+        yield broken(f"{what}, and poll returned offset {read_on.first} after the client was told{lost}", read_on.at_us)
+    elif begins is not None:
+        yield held(f"{what}, and it was read from its beginning", begins.at_us)
+    elif refused is not None:
+        yield held(f"{what}, and the application was told that the client does not go on", refused)
+    elif history.until_close_us > told_us:
+        yield in_vain(f"{what}, and nothing of the new one was returned", told_us, history.until_close_us)
+
+
+def _knew(history: History, told_us: int, returned: Returned) -> bool:
+    """Whether the client surely knew when it chose these records: it may do so when the poll begins."""
+    began = [poll.started_us for poll in history.polls if poll.started_us <= returned.at_us]
+    at_us = began[-1] if began else returned.at_us
+    return at_us - history.busy_us(told_us, at_us) > told_us + IN_FLIGHT_US
