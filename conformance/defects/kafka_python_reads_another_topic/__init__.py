@@ -1,0 +1,1 @@
+"""kafka-python reads on at its old offset in a topic that was made anew under its name."""
