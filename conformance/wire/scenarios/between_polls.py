@@ -12,6 +12,7 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
+from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
 from groupspec.conformance.wire.scenarios.steps import held_round, reads_on
@@ -82,14 +83,18 @@ CALLS: Final[Mapping[str, str]] = {"commit": "", "wakeup": "wakeup", "seek": "se
 """After which the application polls on; with the feature that it takes."""
 
 
-def _meanwhile(context: ScenarioContext, *, commits: bool = False) -> Callable[[], None]:
-    """The member is stable, and may have committed; its application does not poll, and that has happened."""
+def _meanwhile(context: ScenarioContext, *, commits: bool = False) -> tuple[Entry, Callable[[], None]]:
+    """The member is stable, and may have committed; its application does not poll, and that has happened: since when.
+
+    Who rebalances without being polled may be through with the round by now.
+    """
     context.stable_member()
     if commits:
         context.expect_done(protocol.Commit(), rule="M1", since=context.commit())
-    release = MEANWHILE[context.variant.point.partition(" ")[0]](context)
+    since = context.now()
+    release = MEANWHILE[context.variant.point](context)
     context.watch(MEANWHILE_MS, "what has happened has reached the member", since=context.now())
-    return release
+    return since, release
 
 
 @scenario(
@@ -101,7 +106,7 @@ def _meanwhile(context: ScenarioContext, *, commits: bool = False) -> Callable[[
 )
 def closed_between_polls(context: ScenarioContext) -> None:
     """close() between two polls, when something has happened that no poll has told: it ends, and the member leaves."""
-    release = _meanwhile(context)
+    _, release = _meanwhile(context)
     asked = context.ask_to_close()
     context.watch(MEANWHILE_MS, "what close() sends", since=asked)
     release()
@@ -124,7 +129,7 @@ def closed_between_polls_cooperative(context: ScenarioContext) -> None:
         release = _assigned(context)
         context.watch(MEANWHILE_MS, "what has happened has reached the member", since=context.now())
     else:
-        release = _meanwhile(context)
+        _, release = _meanwhile(context)
     asked = context.ask_to_close()
     context.watch(MEANWHILE_MS, "what close() sends", since=asked)
     release()
@@ -140,7 +145,7 @@ def closed_between_polls_cooperative(context: ScenarioContext) -> None:
 )
 def unsubscribed_between_polls(context: ScenarioContext) -> None:
     """The same with unsubscribe(), and subscribe() after it: the member begins as on the first day."""
-    release = _meanwhile(context)
+    _, release = _meanwhile(context)
     asked = context.unsubscribe()
     context.watch(MEANWHILE_MS, "what unsubscribe() sends", since=asked)
     release()
@@ -159,7 +164,7 @@ def _calls_between_polls(call: str, needs: str) -> None:
     """A scenario for each call after which the application polls on."""
 
     def story(context: ScenarioContext) -> None:
-        release = _meanwhile(context, commits=call == "commit")
+        since, release = _meanwhile(context, commits=call == "commit")
         called = context.now()
         if call == "commit":
             context.commit()
@@ -178,7 +183,8 @@ def _calls_between_polls(call: str, needs: str) -> None:
         if call == "pause":
             context.resume([SOUGHT], rule="J2")
         if context.variant.point in ("announced", "lost") or call == "subscribe":
-            context.expect_answer("SyncGroup", "NONE", rule="J2", since=called)
+            since = called if call == "subscribe" else since
+            context.expect_answer("SyncGroup", "NONE", rule="J2", since=since)
         reads_on(context, called)
 
     story.__name__ = f"{call}_between_polls"
