@@ -170,6 +170,9 @@ class Joining:
         except MalformedProtocolData as error:
             self._await_poll(KafkaError(f"The assignment in SyncGroup's answer can't be read: {error}"))
             return
+        if not response.assignment:  # Java's raises IllegalStateException (ConsumerCoordinator.onJoinComplete)
+            text = "The leader of the group has left this member out: it has no partitions until the next rebalance"
+            self._context.journal.seldom(__name__, text, self._context.now_ms)
         membership = self._membership
         if not self._fits(assigned):
             membership.dropped()

@@ -96,12 +96,17 @@ class Leading:
         return [self._as_member(joined) for joined in self._members]
 
     def _as_member(self, joined: JoinedMember) -> Subscriber:
-        """One member as the assignor sees it; a subscription that cannot be decoded counts as empty."""
+        """One member as the assignor sees it; a subscription that cannot be decoded counts as empty.
+
+        Java's leader raises then, at each poll(), and nobody in the group reads.
+        """
         try:
             subscription = decode_subscription(joined.metadata)
             owned, generation = subscription.owned, subscription.generation
             if self._context.identity.protocol_name == "sticky":
                 owned, generation = decode_sticky_user_data(subscription.user_data)
-        except MalformedProtocolData:
+        except MalformedProtocolData as problem:
+            text = f"Member {joined.member_id!r} gets no partitions: its subscription can't be read ({problem})"
+            self._context.journal.seldom(__name__, text, self._context.now_ms)
             return Subscriber(joined.member_id, (), group_instance_id=joined.group_instance_id)
         return Subscriber(joined.member_id, subscription.topics, owned, generation, joined.group_instance_id)

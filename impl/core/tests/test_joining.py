@@ -500,3 +500,28 @@ def test_X1_a_static_member_says_its_instance_id_in_every_request() -> None:
     scene.join_accepted(2)
     requests = [sent.request for sent in [*scene.unanswered]] + [scene.last_join()]
     assert all(r.group_instance_id == "one" for r in requests if hasattr(r, "group_instance_id"))
+
+
+# Answers that leave a member without partitions, and no error ---------------------------------------------------------
+
+
+def test_a_member_that_the_leader_left_out_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """So it is when the member's own id in the list of members was another one; Java's raises IllegalStateException."""
+    scene = Scene().completing()
+    scene.respond("SyncGroup", SyncGroupResponse(ErrorCode.NONE, b""))
+    assert "The leader of the group has left this member out" in caplog.text
+
+
+def test_a_share_without_partitions_is_nothing_to_tell(caplog: pytest.LogCaptureFixture) -> None:
+    Scene().completing().sync_accepted()
+    assert "left this member out" not in caplog.text
+
+
+def test_a_leader_tells_whose_subscription_it_cannot_read(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene().preparing()
+    whole = encode_subscription(Subscription(("orders",)))
+    scene.join_accepted(
+        leader=MEMBER, members=(JoinedMember(MEMBER, None, whole), JoinedMember("other", None, b"\0\1"))
+    )
+    assert "Member 'other' gets no partitions: its subscription can't be read" in caplog.text
+    assert f"Member {MEMBER!r}" not in caplog.text
