@@ -7,6 +7,7 @@ are the log's entries in order; times are microseconds since the run began. Line
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -69,6 +70,10 @@ class Line(Entry):
     stamped: bool = False
 
 
+_INT32: Final = 2**31
+_INT64: Final = 2**63
+_NUMBERS: Final = re.compile(rb'(?:"(generation)":|[:,\[])(-?\d{10,1000})')
+"""Of ten digits and more. What is judged becomes a trace, which holds what a message does."""
 _HEADER: Final = msgspec.json.Decoder(Header)
 _LINE: Final = msgspec.json.Decoder(Line)
 
@@ -207,6 +212,9 @@ def _line(entry: Entry, since_us: int) -> dict[str, object]:
 
 
 def _entry(data: bytes) -> Entry:
+    for name, number in _NUMBERS.findall(data):
+        if abs(int(number)) >= (_INT32 if name else _INT64):
+            raise ValueError(f"{number.decode()} is more than a message can hold")
     line = decoded(_LINE.decode, data)
     values = {each.name: getattr(line, each.name) for each in fields(Entry)}
     if line.event is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Collection
 from dataclasses import replace
@@ -68,6 +69,17 @@ def test_how_the_story_ended_is_judged_again_too(tmp_path: Path) -> None:
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "log.ndjson").write_text(text)
     with pytest.raises(UsageProblem, match="no recorded run"):
+        load(tmp_path / "log.ndjson")
+
+
+@pytest.mark.parametrize(("field", "number"), [("generation", 2**31), ("generation", 10**30), ("at_us", 2**63)])
+def test_a_number_that_no_message_can_hold_is_refused(tmp_path: Path, field: str, number: int) -> None:
+    save(result_of(stories.eager_rebalance()), tmp_path / "log.ndjson")
+    lines = (tmp_path / "log.ndjson").read_text()
+    changed = re.sub(rf'"{field}":\d+', f'"{field}":{number}', lines)
+    assert changed != lines
+    (tmp_path / "log.ndjson").write_text(changed)
+    with pytest.raises(UsageProblem, match=f"{number} is more than a message can hold"):
         load(tmp_path / "log.ndjson")
 
 
