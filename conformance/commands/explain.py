@@ -63,7 +63,7 @@ def command(words: tuple[str, ...], everything: bool) -> None:
     if len(found) > 1 and is_name(name):
         say(f"{len(found)} things have this name:", *map(_in_a_line, found), "")
     for place, explanation in enumerate(found):
-        say(*([""] if place else []), *_lines(explanation, most))
+        say(*([""] if place else []), *"\n".join(_lines(explanation, most)).split("\n"))
     first, *others = [{**explanation.data(), "others": []} for explanation in found]
     write_json("explain", {**first, "others": others})
 

@@ -286,6 +286,7 @@ def test_garbage_on_the_wire_ends_in_a_verdict(data: str, monkeypatch: pytest.Mo
     half = "half" in data
     act = attack.replace("peer.recv(1)", "peer.close()") if half else attack
     result = run(fake.python(fake.GREETING + ON_CONFIGURE.format(act=act)))
-    assert result.judgements["J2"].verdict is Verdict.FAIL
+    # What it did not do after that is no finding of its own: the broker had closed the connection.
+    assert result.judgements["J2"].verdict is (Verdict.FAIL if half else Verdict.UNTESTABLE)
     assert [entry.kind for entry in result.entries if entry.kind == "garbage"] == ["garbage"]
     assert result.judgements["W1"].verdict is (Verdict.UNTESTABLE if half else Verdict.FAIL)
