@@ -153,7 +153,8 @@ class Answered:
             self.finding.gone()
         if self._counts(request):
             fences = ErrorCode.FENCED_INSTANCE_ID in errors and not self._gives_up
-            self.maybe_fenced |= fences and (self._drops or self._may_be_given_up(request))
+            # Also by a heartbeat that a JoinGroup, let go by the answer just before, may have overtaken (rule H3).
+            self.maybe_fenced |= fences and (self._drops or is_late or self._may_be_given_up(request))
             self.fenced |= fences
             is_gone = bool(errors & COORDINATOR_IS_GONE) and isinstance(request, GROUP_REQUESTS)
             closes = isinstance(request, ROUND) and (self.doing == "close" or self.closes_meanwhile)

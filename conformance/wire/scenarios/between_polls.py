@@ -75,10 +75,10 @@ MEANWHILE: Final[Mapping[str, Callable[[ScenarioContext], Callable[[], None]]]] 
     "moved": _moved,
     "fetched": _fetched,
 }
-NO_TIME: Final = {"announced": "J2", "lost": "J2"}
-"""Nothing can be said of a round that close() begins right after."""
-GONE: Final = {"lost": "L1", "moved": "L1"}
-"""There is no membership to leave, or nobody to say it to."""
+NO_TIME: Final = {"announced": "J2 L3", "lost": "J2"}
+"""Nothing can be said of a round that close() begins right after; who has left then sends nothing more to be judged."""
+GONE: Final = {"announced": "M1 M7", "lost": "L1", "moved": "L1"}
+"""There is no membership to leave, or nobody to say it to; or nothing that is committed."""
 CALLS: Final[Mapping[str, str]] = {"commit": "", "wakeup": "wakeup", "seek": "seek", "pause": "pause", "subscribe": ""}
 """After which the application polls on; with the feature that it takes."""
 

@@ -223,10 +223,10 @@ def test_an_older_join_group_is_not_asked_for_a_member_id() -> None:
     BUILDS[ALONE].install()
     campaign = run_campaign([find_client(ALONE)], [Case(SCENARIOS["first-join"], PLAIN)], jobs=1)
     [row] = [row for row in campaign.clients[0].rows if row.rule == "J2"]
-    assert row.judgement.reason.startswith("SyncGroup answered NONE did not come"), (
-        "JoinGroup before version 4: KIP-394"
+    # JoinGroup before version 4 (KIP-394) joined; what the client then raised by itself is the finding.
+    assert row.judgement.reason.startswith(
+        "the client itself raised *fmt.wrapError: unable to read metadata for member"
     )
-    assert row.docket is not None
 
 
 @pytest.mark.tools

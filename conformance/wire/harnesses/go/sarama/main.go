@@ -17,7 +17,8 @@ import (
 	"github.com/IBM/sarama"
 )
 
-var features = []string{"eager", "cooperative", "listener", "auto_commit", "static", "pause"}
+// What was fetched before Pause is handed out all the same, as its documentation says: no pause as PROTOCOL.md means it.
+var features = []string{"eager", "cooperative", "listener", "auto_commit", "static"}
 
 // A handler may call Commit of its session, which tells no outcome.
 var notDriven = []string{"callback_commit"}
@@ -65,10 +66,6 @@ func (h *harness) CarryOut(c *protocol.Command) error {
 		h.group.PauseAll()
 	case "commit":
 		h.commit()
-	case "pause":
-		h.group.Pause(byTopic(c.Partitions))
-	case "resume":
-		h.group.Resume(byTopic(c.Partitions))
 	case "unsubscribe":
 		h.endSession() // the membership ends with Close only
 	default:
@@ -173,14 +170,6 @@ func (h *harness) readErrors() {
 			protocol.Error(err, "")
 		}
 	}
-}
-
-func byTopic(partitions []protocol.Partition) map[string][]int32 {
-	found := map[string][]int32{}
-	for _, each := range partitions {
-		found[each.Topic] = append(found[each.Topic], each.Partition)
-	}
-	return found
 }
 
 func (h *harness) endSession() {
