@@ -126,9 +126,7 @@ def groups(client: ClientResult) -> list[Group]:
             cases = {row.case for row in told}
             of_it = Counter(row.rule for row in client.rows if row.symptom_of == rule and row.case in cases)
             if told:
-                told.sort(
-                    key=lambda row: (row.no_worse, row.docket is not None, not row.combined.certain, row.combined.flaps)
-                )
+                told.sort(key=_least_known)
                 found.append(Group(rule, verdict, told, _judged(row.judgement.verdict for row in rows), of_it))
     return sorted(found, key=lambda group: (TOLD.index(group.verdict), -len(group.rows)))
 

@@ -107,10 +107,7 @@ def _meanwhile(context: ScenarioContext, *, commits: bool = False) -> tuple[Entr
 def closed_between_polls(context: ScenarioContext) -> None:
     """close() between two polls, when something has happened that no poll has told: it ends, and the member leaves."""
     _, release = _meanwhile(context)
-    asked = context.ask_to_close()
-    context.watch(MEANWHILE_MS, "what close() sends", since=asked)
-    release()
-    context.expect_event("shutdown_complete", rule="L2", since=asked)
+    _closes(context, release)
 
 
 @scenario(
@@ -130,6 +127,10 @@ def closed_between_polls_cooperative(context: ScenarioContext) -> None:
         context.watch(MEANWHILE_MS, "what has happened has reached the member", since=context.now())
     else:
         _, release = _meanwhile(context)
+    _closes(context, release)
+
+
+def _closes(context: ScenarioContext, release: Callable[[], None]) -> None:
     asked = context.ask_to_close()
     context.watch(MEANWHILE_MS, "what close() sends", since=asked)
     release()
