@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Final
 
 import cramjam
+from aiokafka.codec import gzip_decode
 
 LIMIT: Final = 100 * 1024 * 1024
 
@@ -34,6 +36,18 @@ class TooLarge(ValueError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"compressed records that are more than {limit} bytes when they are unpacked, or never end")
+
+
+def unpacked(codec: int, data: bytes | memoryview, limit: int = LIMIT) -> bytes:
+    """What this holds. Raises TooLarge, ValueError for a codec that nobody knows, and what the codec raises."""
+    check_size(codec, data, limit)
+    if codec == _GZIP:
+        return bytes(gzip_decode(data))
+    if codec == _SNAPPY:
+        return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in _snappy_blocks(memoryview(data)))
+    if codec in (_LZ4, _ZSTD):
+        return bytes((cramjam.lz4 if codec == _LZ4 else cramjam.zstd).decompress(data))
+    raise ValueError(f"compression codec {codec} is not known; 1 to 4 are: gzip, snappy, lz4, zstd")
 
 
 def check_size(codec: int, data: bytes | memoryview, limit: int = LIMIT) -> None:
@@ -81,15 +95,20 @@ def _check_gzip(data: memoryview, limit: int) -> None:
 
 
 def _snappy_size(data: memoryview) -> int:
+    return sum(_varint(block) for block in _snappy_blocks(data))
+
+
+def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
     """One block, or those of Java's stream with the length of each before it; a block begins with its real size."""
     if bytes(data[: len(_XERIAL)]) != _XERIAL:
-        return _varint(data)
-    size, at = 0, _XERIAL_HEADER
+        yield data
+        return
+    at = _XERIAL_HEADER
     while at < len(data):
         (length,) = _BIG.unpack_from(data, at)
-        size += _varint(data[at + _BIG.size :])
-        at += _BIG.size + length
-    return size
+        at += _BIG.size
+        yield data[at : at + length]
+        at += length
 
 
 def _varint(data: memoryview) -> int:

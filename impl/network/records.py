@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
+from zlib import crc32
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
@@ -17,7 +18,8 @@ from crc32c import crc32c
 
 from groupspec.impl.core.errors import UnreadableRecordsError
 from groupspec.impl.core.messages import TopicPartition
-from groupspec.impl.network.compression import check_size
+from groupspec.impl.network.compression import unpacked
+from groupspec.impl.network.old_records import old_records
 from groupspec.impl.records import ConsumerRecord, Decoded
 
 _MAGIC: Final = 2
@@ -39,8 +41,9 @@ _CHECKSUM: Final = struct.Struct(">17xI")  # over all that follows
 _ATTRIBUTES_END: Final = 22
 _CODEC: Final = 7
 _RECORDS_AT: Final = 61
-_OLD_KEY_AT: Final = (18, 26)
-_LENGTH: Final = struct.Struct(">i")
+_OLD_CHECKSUM: Final = struct.Struct(">12xI")  # before format 2; over all that follows
+_BEHIND: Final = bytes(16)
+"""aiokafka reads a number without asking where the bytes end: as much as it may then read."""
 _SMALLEST_BATCH: Final = 26  # a message of format 0 without key and value
 
 
@@ -68,8 +71,6 @@ class _Record(Protocol):
 
 class _Batch(Protocol):
     is_control_batch: bool
-
-    def validate_crc(self) -> bool: ...
 
     def __iter__(self) -> Iterator[_Record]: ...
 
@@ -158,27 +159,41 @@ def _open_batch(data: bytes, check_crcs: bool) -> _Batch:
     """One whole batch. Raises CorruptBatch, and what the codecs raise."""
     if data[_MAGIC_AT] > _MAGIC:
         raise CorruptBatch(f"its format (magic) is {data[_MAGIC_AT]}; 0 to {_MAGIC} are known")
-    batch = cast("_Batches", MemoryRecords(data)).next_batch()
-    if check_crcs and not _has_right_checksum(batch, data):
+    if check_crcs and not _has_right_checksum(data):
         raise CorruptBatch("its checksum is wrong")
-    if data[_MAGIC_AT] == _MAGIC:
-        check_size(data[_ATTRIBUTES_END] & _CODEC, memoryview(data)[_RECORDS_AT:])
-    else:
-        check_size(*_old_message(data))
-    return batch
-
-
-def _has_right_checksum(batch: _Batch, data: bytes) -> bool:
     if data[_MAGIC_AT] < _MAGIC:
-        return batch.validate_crc()
+        return _OldBatch(data)
+    if len(data) < _RECORDS_AT:
+        raise CorruptBatch(f"it has {len(data)} bytes; its header alone has {_RECORDS_AT}")
+    return cast("_Batches", MemoryRecords(_without_codec(data) + _BEHIND)).next_batch()
+
+
+def _has_right_checksum(data: bytes) -> bool:
+    if data[_MAGIC_AT] < _MAGIC:
+        return bool(_OLD_CHECKSUM.unpack_from(data)[0] == crc32(memoryview(data)[_OLD_CHECKSUM.size :]))
     return bool(_CHECKSUM.unpack_from(data)[0] == crc32c(memoryview(data)[_CHECKSUM.size :]))
 
 
-def _old_message(data: bytes) -> tuple[int, memoryview]:
-    """Codec and value of the one message of a batch of format 0 or 1."""
-    key_at = _OLD_KEY_AT[data[_MAGIC_AT]]
-    (key_length,) = _LENGTH.unpack_from(data, key_at)
-    return data[_MAGIC_AT + 1] & _CODEC, memoryview(data)[key_at + 2 * _LENGTH.size + max(key_length, 0) :]
+def _without_codec(data: bytes) -> bytes:
+    """A batch of format 2 as it was before it was packed."""
+    codec = data[_ATTRIBUTES_END] & _CODEC
+    if not codec:
+        return data
+    header = bytearray(data[:_RECORDS_AT])
+    records = unpacked(codec, memoryview(data)[_RECORDS_AT:])
+    header[_ATTRIBUTES_END] &= ~_CODEC
+    _BATCH_START.pack_into(header, 0, _BATCH_START.unpack_from(data)[0], _RECORDS_AT - _BATCH_START.size + len(records))
+    return bytes(header) + records
+
+
+class _OldBatch:
+    is_control_batch = False
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __iter__(self) -> Iterator[_Record]:
+        return old_records(self._data)
 
 
 def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offset: int) -> list[ConsumerRecord]:
@@ -187,6 +202,8 @@ def _read_batch(partition: TopicPartition, batch: _Batch, data: bytes, from_offs
     timestamp_type, leader_epoch = 0, _leader_epoch(data)
     if data[_MAGIC_AT] >= _MAGIC:
         timestamp_type = _ATTRIBUTES.unpack_from(data)[0] >> 3 & 1
+    elif data[_MAGIC_AT]:  # format 0 has no timestamps
+        timestamp_type = data[_MAGIC_AT + 1] >> 3 & 1
     read = [
         ConsumerRecord(
             topic,

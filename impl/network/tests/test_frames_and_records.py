@@ -166,7 +166,7 @@ def test_what_has_no_codec_is_said_by_an_error_of_ours_that_names_the_place() ->
     assert (read.records, read.next_offset) == ([], 1)
     assert isinstance(read.problem, UnreadableRecordsError)
     assert (read.problem.partition, read.problem.offset, read.problem.next_offset) == (ORDERS_0, 1, 3)
-    assert "Unknown compression codec 0x07" in str(read.problem)
+    assert "compression codec 7 is not known; 1 to 4 are: gzip, snappy, lz4, zstd" in str(read.problem)
     assert "seek(orders-0, 3)" in str(read.problem)
 
 
