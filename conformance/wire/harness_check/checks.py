@@ -16,12 +16,15 @@ from groupspec.conformance.wire.case_broker import GROUP
 from groupspec.conformance.wire.harness_check.sessions import (
     CLIENT_ID,
     ENDS_WITHIN_S,
+    LOOKUPS,
+    METADATA_AGE,
+    METADATA_AGE_MS,
     SETTINGS,
     SOUGHT,
     STARTS_WITHIN_S,
     Session,
 )
-from groupspec.conformance.wire.log import Entry, raised
+from groupspec.conformance.wire.log import Entry, is_done, raised
 from groupspec.impl.core.messages import FetchRequest, JoinGroupRequest
 
 EXPECTED_OFFSETS: Final = {0: (3, 5), 1: (0, 5), 2: (3, 5), 3: (0, 5)}
@@ -208,6 +211,7 @@ def settings_are_passed_on(sessions: Sessions) -> Iterator[str]:
     if waits and (SETTINGS.fetch_max_wait_ms not in waits or max(waits) > SETTINGS.fetch_max_wait_ms):
         yield f"fetch_max_wait_ms is {SETTINGS.fetch_max_wait_ms}, and Fetch asks for {sorted(waits)}"
     yield from _heartbeat_interval(sessions["reads"])
+    yield from _metadata_age(sessions["reads"])
 
 
 def _join_settings(session: Session) -> Iterator[str]:
@@ -238,6 +242,17 @@ def _heartbeat_interval(session: Session) -> Iterator[str]:
         yield f"heartbeat_interval_ms is {interval}, and heartbeats came every {gaps[len(gaps) // 2]:.0f} ms"
     if not gaps:
         yield f"heartbeat_interval_ms is {interval}, and fewer than two heartbeats came"
+
+
+def _metadata_age(session: Session) -> Iterator[str]:
+    """A member that reads, and of which nothing is wanted, looks metadata up again because they are old alone."""
+    if "stopped polling" not in session.sent:
+        return  # another check says why
+    start, end = session.sent["has read"], session.sent["stopped polling"]
+    lookups = sum(start < e.at_us < end for e in session.requests("Metadata"))
+    if lookups < LOOKUPS:
+        times = f"Metadata was asked for {lookups} times in the {(end - start) / 1000:.0f} ms in which it polled"
+        yield f"{METADATA_AGE} is {METADATA_AGE_MS}, and {times}"
 
 
 @check("unknown fields", "Commands", "ignore fields that you do not know: a later kit may send more")
@@ -420,7 +435,7 @@ def a_failed_commit_is_told(sessions: Sessions) -> Iterator[str]:
 
 @check("unsubscribe", "Commands", "unsubscribe, wait until the listener has been called, then command_done")
 def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
-    """After unsubscribe nothing of the topic is read."""
+    """Unsubscribe is done when the listener has returned, and nothing of the topic is read after it."""
     session = _offered(sessions, "unsubscribe")
     if "unsubscribed" not in session.sent:
         yield NOT_SO_FAR + _stderr(session)
@@ -431,6 +446,11 @@ def unsubscribe_gives_up(sessions: Sessions) -> Iterator[str]:
         raise NoOccasion("nothing had been read before unsubscribe")
     if late:
         yield f"records came after unsubscribe was done: {late[0].text[:200]}"
+    done_us = next(e.at_us for e in session.came if is_done(protocol.Unsubscribe())(e))
+    for begun, ended in pairwise(session.events(protocol.CallbackStarted, protocol.CallbackReturned)):
+        takes = isinstance(begun.event, protocol.PartitionsRevoked | protocol.PartitionsLost) and begun.event.partitions
+        if takes and done_us < ended.at_us < session.sent["close is sent"]:
+            yield f"{begun.kind} returned after unsubscribe was done"
 
 
 @check("wakeup", "Commands", "carry wakeup out on the thread that reads commands; say error with woken true")

@@ -43,6 +43,11 @@ QUIET_S: Final = 0.4
 LONG_POLL_MS: Final = 60_000
 SOUGHT: Final = 4
 """Where a partition of which records 3 to 5 were read is read again."""
+METADATA_AGE: Final = "metadata.max.age.ms"
+METADATA_AGE_MS: Final = 300
+"""As in the scenarios that need it; the defaults of clients are minutes."""
+LOOKUPS: Final = 2
+"""Of metadata, by the age alone, while nothing else asks for them."""
 CLIENT_ID: Final = "harness-check"
 SETTINGS: Final = protocol.Configure(
     bootstrap="",
@@ -59,6 +64,7 @@ SETTINGS: Final = protocol.Configure(
     auto_offset_reset="earliest",
     fetch_max_wait_ms=130,
     callback_ms=150,
+    more={METADATA_AGE: str(METADATA_AGE_MS)},
 )
 Message = TypeVar("Message")
 EXTRA: Final = {"unknown_field": {"of": ["a", "later", "version"]}}
@@ -243,9 +249,11 @@ class Session:
 
 
 def reads_and_stops(session: Session) -> None:
-    """It reads, heartbeats a few times, stops polling, polls three times, and closes."""
+    """It reads, heartbeats and looks metadata up a few times, stops polling, polls three times, and closes."""
     session.reads()
+    session.mark("has read")
     all(session.wait(is_request("Heartbeat"), session.mark("heartbeat awaited"), 2.0) for _ in range(4))
+    all(session.wait(is_request("Metadata"), session.mark("metadata awaited"), 2.0) for _ in range(LOOKUPS))
     session.have(protocol.StopPolling())
     session.quiet("stopped polling")
     begun = session.have(protocol.Poll(poll_ms=40, times=3))

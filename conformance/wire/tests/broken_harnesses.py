@@ -197,5 +197,19 @@ BROKEN: Final = (
         "command_done",
         "exit code 127 at wakeup, whose feature is declared",
     ),
+    Broken(
+        "metadata.max.age.ms ignored",
+        "def configure(self, settings):\n    super().configure(msgspec.structs.replace(settings, more={}))",
+        "settings",
+        "metadata.max.age.ms is 300, and Metadata was asked for 0 times in the",
+    ),
+    Broken(
+        "unsubscribe is done before the listener",
+        "def unsubscribe(self):\n"
+        "    import threading\n"
+        "    threading.Thread(target=super().unsubscribe, daemon=True).start()",
+        "unsubscribe",
+        "partitions_revoked returned after unsubscribe was done",
+    ),
     Broken("wakeup ignored", "def wakeup(self):\n    pass", "wakeup", "and 0 calls were woken"),
 )
