@@ -28,7 +28,9 @@ from groupspec.conformance.wire.protocol import (
     FEATURES,
     OF_A_CLASSIC_GROUP,
     ONLY_CONSUMER_PROTOCOL,
+    fixed_otherwise,
     joins_no_classic_group,
+    misdeclared_settings,
     misspelt_features,
     wanting,
 )
@@ -173,6 +175,8 @@ def tell(context: ClientContext, process: HarnessProcess) -> tuple[Outcome, str]
         if problems := misspelt_features({*context.features, *context.not_driven}):
             features = f"{'; '.join(problems)}; there are {', '.join(FEATURES)}"
             return Outcome(inconclusive=f"the harness is wrong: {features}"), ""
+        if problems := misdeclared_settings(context.features, context.fixed):
+            return Outcome(inconclusive=f"the harness is wrong: {'; '.join(problems)}"), ""
         if reason := _what_it_lacks(context):
             return Outcome(unsupported=reason), ""
         context.case.scenario.story(context)
@@ -201,7 +205,7 @@ def _what_it_lacks(context: ClientContext) -> str:
     lacking = context.case.scenario.needs - context.features
     if OF_A_CLASSIC_GROUP.intersection(lacking) and joins_no_classic_group(context.features):
         return f"{ONLY_CONSUMER_PROTOCOL}; this scenario plays a classic group ({context.case.scenario.rebalance})"
-    return wanting(lacking, context.not_driven)
+    return wanting(lacking, context.not_driven) or fixed_otherwise(context.fixed, context.configuration)
 
 
 def _what_polls_raised(log: Log, since_us: int) -> str:

@@ -11,7 +11,7 @@ from them. PROTOCOL.md tells the same on one page, for people who write a harnes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -50,6 +50,19 @@ harness drives, is UNSUPPORTED for it."""
 OF_A_CLASSIC_GROUP: Final = frozenset({"eager", "cooperative"})
 """The features of which every member of a classic group has one."""
 OF_THE_HARNESS: Final = "the harness does not drive, though the client offers it, the feature"
+FIXABLE: Final = (
+    "session_timeout_ms",
+    "heartbeat_interval_ms",
+    "max_poll_interval_ms",
+    "request_timeout_ms",
+    "retry_backoff_ms",
+    "auto_commit",
+    "auto_commit_interval_ms",
+    "auto_offset_reset",
+    "fetch_max_wait_ms",
+    "metadata.max.age.ms",
+)
+"""Settings that a client may have without a way to change them. A case that needs another value is UNSUPPORTED."""
 ONLY_CONSUMER_PROTOCOL: Final = "the client's only group protocol is that of KIP-848 (ConsumerGroupHeartbeat)"
 
 
@@ -70,6 +83,41 @@ def misspelt_features(names: Iterable[str]) -> list[str]:
     """What is wrong with the features of a startup_complete, a sentence for each that there is not."""
     hints = {name: did_you_mean(name, FEATURES) for name in sorted(set(names) - set(FEATURES))}
     return [f"there is no feature {name!r}{hint and f'; {hint}'}" for name, hint in hints.items()]
+
+
+Setting = bool | int | str
+"""The value of one field of `configure`, or of its `more`."""
+
+
+def misdeclared_settings(features: Collection[str], fixed: Mapping[str, Setting]) -> list[str]:
+    """What is wrong with the fixed settings of a startup_complete, a sentence for each."""
+    return [f"fixed: {name}: {wrong}" for name, value in fixed.items() if (wrong := _wrong_in(features, name, value))]
+
+
+def _wrong_in(features: Collection[str], name: str, value: Setting) -> str:
+    if name not in FIXABLE:
+        hint = did_you_mean(name, FIXABLE)
+        return f"there is no such setting that may be fixed{hint and f'; {hint}'}"
+    field = next((each for each in msgspec.structs.fields(Configure) if each.name == name), None)
+    try:
+        msgspec.convert(value, str if field is None else field.type)
+    except msgspec.ValidationError as problem:
+        return str(problem)
+    if name == "auto_commit" and (value is False or name not in features):
+        return "only true, beside the feature auto_commit; a client that never commits by itself has no such feature"
+    return ""
+
+
+def fixed_otherwise(fixed: Mapping[str, Setting], asked: Configure) -> str:
+    """What the client cannot do of what is asked, since a setting always has another value; "" if nothing."""
+    wanted = asked.more | msgspec.structs.asdict(asked)
+    others = (
+        f"its {name} is always {encode(value).decode()}, and {encode(wanted[name]).decode()} is needed"
+        for name, value in fixed.items()
+        if wanted.get(name, value) != value
+    )
+    told = "; ".join(others)
+    return told and f"the client cannot: {told}"
 
 
 Feature = Annotated[str, Meta(extra_json_schema={"enum": list(FEATURES)})]
@@ -204,13 +252,15 @@ class Event(msgspec.Struct, frozen=True, tag_field="name", kw_only=True):
 class StartupComplete(Event, frozen=True, tag="startup_complete"):
     """The first line: the client, its version, and its features (see FEATURES).
 
-    `not_driven`: what the client offers besides, and this harness does not drive.
+    `not_driven`: what the client offers besides, and this harness does not drive; `fixed`: settings that the client has
+    for good (see FIXABLE), by their names in `configure`.
     """
 
     client: str
     version: str
     features: list[Feature] = msgspec.field(default_factory=list)
     not_driven: list[Feature] = msgspec.field(default_factory=list)
+    fixed: dict[str, Setting] = msgspec.field(default_factory=dict)
     protocol: int = VERSION
 
 

@@ -8,7 +8,7 @@ but its address, so that a real one may stand there (`groupspec.conformance.wire
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -86,6 +86,7 @@ class ClientContext:
         self.log = log
         self.features: frozenset[str] = frozenset()
         self.not_driven: frozenset[str] = frozenset()
+        self.fixed: Mapping[str, protocol.Setting] = {}
         self.identity = ("", "")
         self._deadline = time.monotonic() + around.case_within_s
 
@@ -99,32 +100,36 @@ class ClientContext:
         if (version := hello.event.protocol) != protocol.VERSION:
             raise NotStarted(f"the harness speaks version {version} of the protocol, not {protocol.VERSION}")
         self.features, self.not_driven = frozenset(hello.event.features), frozenset(hello.event.not_driven)
+        self.fixed = hello.event.fixed
         self.identity = (hello.event.client, hello.event.version)
 
     def offers(self, feature: str) -> bool:
         """Whether the client offers it (see protocol.FEATURES)."""
         return feature in self.features
 
+    @property
+    def configuration(self) -> protocol.Configure:
+        """What the client is made with."""
+        return protocol.Configure(
+            bootstrap=self.around.bootstrap,
+            group_id=self.around.group_id,
+            client_id=self.around.client_id,
+            rebalance=self.case.scenario.rebalance,
+            request_timeout_ms=self.around.request_timeout_ms,
+            retry_backoff_ms=self.case.scenario.retry_backoff_ms,
+            auto_commit=self.variant.auto_commit,
+            auto_commit_interval_ms=self.variant.auto_commit_interval_ms,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
+            callback_ms=self.variant.callback_ms,
+            more=dict(self.variant.more),
+            in_callback=dict(self.variant.in_callback),
+            **self.case.scenario.timeouts,
+        )
+
     def subscribe(self) -> None:
         """Have the client made, and subscribed. Raises NotStarted."""
-        self._command(
-            protocol.Configure(
-                bootstrap=self.around.bootstrap,
-                group_id=self.around.group_id,
-                client_id=self.around.client_id,
-                rebalance=self.case.scenario.rebalance,
-                request_timeout_ms=self.around.request_timeout_ms,
-                retry_backoff_ms=self.case.scenario.retry_backoff_ms,
-                auto_commit=self.variant.auto_commit,
-                auto_commit_interval_ms=self.variant.auto_commit_interval_ms,
-                auto_offset_reset="earliest",
-                fetch_max_wait_ms=FETCH_MAX_WAIT_MS,
-                callback_ms=self.variant.callback_ms,
-                more=dict(self.variant.more),
-                in_callback=dict(self.variant.in_callback),
-                **self.case.scenario.timeouts,
-            )
-        )
+        self._command(self.configuration)
         pattern = self.variant.pattern
         self._command(protocol.Subscribe(topics=[] if pattern else [self.around.topic], pattern=pattern))
 

@@ -102,6 +102,7 @@ class Session:
         self._log = log
         self.features: frozenset[str] = frozenset()
         self.not_driven: frozenset[str] = frozenset()
+        self.fixed: Mapping[str, protocol.Setting] = {}
         self.settings = msgspec.structs.replace(SETTINGS, bootstrap=broker.bootstrap)
         self.ending: Ending | None = None
         self.ended_in_time = False
@@ -137,6 +138,12 @@ class Session:
     def joins(self) -> bool:
         """Whether the client joins the groups that the kit's broker has: classic ones."""
         return not self.features.isdisjoint(protocol.OF_A_CLASSIC_GROUP)
+
+    @property
+    def misdeclared(self) -> list[str]:
+        """What is wrong with the features and the fixed settings, a sentence for each."""
+        features = protocol.misspelt_features([*self.features, *self.not_driven])
+        return features + protocol.misdeclared_settings(self.features, self.fixed)
 
     @property
     def not_offered(self) -> bool:
@@ -217,7 +224,8 @@ class Session:
 
     def subscribes(self, poll_ms: int = 60, *, auto_commit: bool = False) -> Entry:
         """The client is made, subscribes, and polls."""
-        self.settings = msgspec.structs.replace(self.settings, auto_commit=auto_commit)
+        if "auto_commit" not in self.fixed:
+            self.settings = msgspec.structs.replace(self.settings, auto_commit=auto_commit)
         self.have(self.settings)
         self.have(protocol.Subscribe(topics=["orders"]))
         return self.have(protocol.Poll(poll_ms=poll_ms))
@@ -368,8 +376,8 @@ def run_story(client: Client, name: str, story: Story) -> Session:
                 if hello is not None and isinstance(hello.event, protocol.StartupComplete):
                     said_us, session.features = hello.at_us, frozenset(hello.event.features)
                     session.not_driven = frozenset(hello.event.not_driven)
-                    rebalance = _rebalance(session.features, name)
-                    session.settings = msgspec.structs.replace(session.settings, rebalance=rebalance)
+                    session.fixed = hello.event.fixed
+                    session.settings = _settings(session, name)
                     (story if session.joins or story in OF_ITSELF.values() else Session.close)(session)
                 log.wait(lambda entry: entry.kind == "client_ended", ENDS_WITHIN_S)
             session.ended_in_time = log.ended is not None  # leaving the block ends it in any case
@@ -382,6 +390,13 @@ def run_story(client: Client, name: str, story: Story) -> Session:
         if problem := broker.problem():
             raise OSError(problem)
     return session
+
+
+def _settings(session: Session, story: str) -> protocol.Configure:
+    """What its client is made with: unusual settings, but for those that it has for good."""
+    fixed = {} if session.misdeclared else session.fixed
+    other = {name: value for name, value in fixed.items() if name in protocol.Configure.__struct_fields__}
+    return msgspec.structs.replace(session.settings, rebalance=_rebalance(session.features, story), **other)
 
 
 def _rebalance(features: frozenset[str], story: str) -> str:

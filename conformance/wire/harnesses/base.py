@@ -97,6 +97,7 @@ class Harness(ABC):
         client: The name of its distribution.
         features: What it offers, of `protocol.FEATURES`.
         not_driven: What it offers besides, and this harness does not drive.
+        fixed: Settings of `configure` that the client has for good: see `protocol.FIXABLE`.
         consumer: The client's consumer; `configure` makes it.
         woken_by: What a wakeup ends a call with.
     """
@@ -104,6 +105,7 @@ class Harness(ABC):
     client: str
     features: tuple[str, ...]
     not_driven: tuple[str, ...] = ()
+    fixed: Mapping[str, protocol.Setting] = {}
     consumer: Any
     woken_by: tuple[type[BaseException], ...] = ()
 
@@ -283,10 +285,14 @@ class Harness(ABC):
         """Carries out commands until close or the end of stdin; returns the exit code."""
         commands: queue.Queue[protocol.AnyCommand | None] = queue.Queue()
         threading.Thread(target=self._read_commands, args=(commands,), daemon=True, name="commands").start()
-        features, not_driven = list(self.features), list(self.not_driven)
-        version = self.version()
         self.output.say(
-            protocol.StartupComplete(client=self.client, version=version, features=features, not_driven=not_driven)
+            protocol.StartupComplete(
+                client=self.client,
+                version=self.version(),
+                features=list(self.features),
+                not_driven=list(self.not_driven),
+                fixed=dict(self.fixed),
+            )
         )
         while True:
             if self._polls_left and commands.empty():

@@ -232,6 +232,34 @@ def test_a_scenario_that_needs_more_than_the_client_offers_is_unsupported() -> N
     assert verdicts(run(fake.DOES_NOTHING, "rebalance-cooperative")) == {Verdict.UNSUPPORTED}
 
 
+ALWAYS_COMMITS = fake.OBEDIENT.replace('["eager"]', '["eager", "auto_commit"], fixed={"auto_commit": True}')
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("identifier", "reason"),
+    [
+        ("close-while-stable/heartbeat-in-flight", "its auto_commit is always true, and false is needed"),
+        ("member-unknown", ""),
+    ],
+)
+def test_a_case_that_needs_another_value_of_a_setting_than_the_client_has_for_good_is_unsupported(
+    identifier: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.wait_in_vain(monkeypatch, 100)
+    outcome = run(fake.python(ALWAYS_COMMITS), identifier).outcome
+    assert outcome.unsupported == (reason and f"the client cannot: {reason}")
+
+
+@pytest.mark.realtime
+def test_a_misspelt_setting_that_is_fixed_is_told() -> None:
+    result = run(fake.python(ALWAYS_COMMITS.replace('"auto_commit": True', '"auto_comit": True')))
+    assert result.outcome.inconclusive == (
+        "the harness is wrong: fixed: auto_comit: there is no such setting that may be fixed; "
+        "did you mean 'auto_commit'?"
+    )
+
+
 @pytest.mark.realtime
 def test_no_scenario_binds_a_client_whose_only_group_protocol_is_that_of_kip_848_and_it_is_told_so() -> None:
     for scenario in ("rebalance-eager", "rebalance-cooperative"):

@@ -229,6 +229,24 @@ def test_what_never_happened_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> N
     assert not_judged["errors"] == "not judged: no JoinGroup was sent that could be refused"
 
 
+ALWAYS_COMMITS = """
+fixed = {"auto_commit": True, "fetch_max_wait_ms": 77}
+def configure(self, settings):
+    super().configure(msgspec.structs.replace(settings, **self.fixed))
+"""
+
+
+def test_a_harness_of_a_client_with_settings_that_cannot_be_changed_passes() -> None:
+    checked = check_harness(harness(Broken("always commits", ALWAYS_COMMITS, "", "")))
+    assert wrong(checked) == {}
+
+
+def test_settings_that_are_wrongly_declared_to_be_fixed_are_told() -> None:
+    checked = check_harness(harness(Broken("misspelt", 'fixed = {"auto_comit": True}', "", "")))
+    told = "fixed: auto_comit: there is no such setting that may be fixed; did you mean 'auto_commit'?"
+    assert wrong(checked) == {"features": (told,)}
+
+
 def test_a_misspelt_feature_is_told_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     told = misspelt_features(["eager", "join_need_poll", "zzz"])
     assert told == [

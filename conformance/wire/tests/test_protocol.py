@@ -67,7 +67,31 @@ def test_the_page_names_every_message_and_feature() -> None:
     page = PAGE.read_text(encoding="utf-8")
     names = [protocol.name_of(command) for command in protocol.COMMANDS]
     names += [protocol.name_of(event) for event in protocol.EVENTS]
-    assert [name for name in (*names, *protocol.FEATURES) if name not in page] == []
+    assert [name for name in (*names, *protocol.FEATURES, *protocol.FIXABLE) if name not in page] == []
+
+
+NO_SUCH_SETTING = "there is no such setting that may be fixed"
+ONLY_TRUE = "only true, beside the feature auto_commit; "
+
+
+@pytest.mark.parametrize(
+    ("features", "fixed", "told"),
+    [
+        (["auto_commit"], {"auto_commit": True, "metadata.max.age.ms": "5", "fetch_max_wait_ms": 500}, ""),
+        (["auto_commit"], {"auto_comit": True}, f"{NO_SUCH_SETTING}; did you mean 'auto_commit'?"),
+        (["auto_commit"], {"auto_commit": "true"}, "Expected `bool`, got `str`"),
+        (["auto_commit"], {"fetch_max_wait_ms": -1}, "Expected `int` >= 0"),
+        (["auto_commit"], {"metadata.max.age.ms": 5}, "Expected `str`, got `int`"),
+        (["auto_commit"], {"auto_commit": False}, ONLY_TRUE),
+        ([], {"auto_commit": True}, ONLY_TRUE),
+        ([], {"rebalance": "eager"}, NO_SUCH_SETTING),
+    ],
+)
+def test_fixed_settings_are_the_pages_and_of_their_types(
+    features: list[str], fixed: dict[str, protocol.Setting], told: str
+) -> None:
+    wrong = protocol.misdeclared_settings(features, fixed)
+    assert [told in each for each in wrong] == ([True] if told else [])
 
 
 def test_commands_are_read_as_they_were_written() -> None:

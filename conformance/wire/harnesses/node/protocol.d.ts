@@ -53,6 +53,8 @@ export interface Position extends Partition {
 
 /** A client behind the protocol. A command whose method is left out is UNSUPPORTED. */
 export interface Client {
+  /** The settings of configure that the client has for good, such as { auto_commit: true }. */
+  fixed?: Record<string, boolean | number | string>;
   configure(settings: Settings): void | Promise<void>;
   /** `pattern`, where it is not empty, in place of the topics; a second call replaces the first one's. */
   subscribe(command: { topics: string[]; pattern?: string }): void | Promise<void>;

@@ -97,6 +97,10 @@ pub trait Harness {
     fn poll(&mut self, timeout: Duration) -> Result<Vec<(String, i32, i64)>, Failure>;
     /// Close the client.
     fn close(&mut self) -> Outcome;
+    /// The settings of configure that the client has for good, such as json!({"auto_commit": true}).
+    fn fixed(&self) -> Value {
+        json!({})
+    }
 }
 
 /// Run a harness until close, or the end of stdin. `not_driven`: the features that the client offers and the harness does
@@ -106,7 +110,8 @@ pub fn run(client: &str, version: &str, features: &[&str], not_driven: &[&str], 
     let (sender, commands) = channel();
     thread::spawn(move || read(sender));
     let offers = json!({
-        "client": client, "version": version, "features": features, "not_driven": not_driven, "protocol": 1
+        "client": client, "version": version, "features": features, "not_driven": not_driven,
+        "fixed": harness.fixed(), "protocol": 1
     });
     say("startup_complete", offers);
     let mut poll: Option<Command> = None; // the one by which is polled

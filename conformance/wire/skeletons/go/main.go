@@ -36,6 +36,7 @@ type harness struct {
 }
 
 func main() {
+	// Before that, where the client has a setting for good: protocol.Fixed = protocol.Event{"auto_commit": true}.
 	// The second is the client's module, whose version is told.
 	protocol.Run("my-client", "example.com/my/client", features, notDriven, &harness{})
 }

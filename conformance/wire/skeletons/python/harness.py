@@ -39,6 +39,8 @@ class MyHarness(base.Harness):
     )
     # Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
     not_driven = ()
+    # Settings that the client has for good, such as {"auto_commit": True}: no case asks it for another value.
+    fixed: Mapping[str, protocol.Setting] = {}
 
     def configure(self, command: protocol.Configure) -> None:
         """Pass every setting on; groupspec looks on the wire for them.

@@ -35,6 +35,7 @@ fn main() {
     harness_protocol::run("my-client", version, FEATURES, NOT_DRIVEN, &mut MyHarness {});
 }
 
+/// A client that has a setting for good says so here, by the method fixed: json!({"auto_commit": true}).
 impl Harness for MyHarness {
     /// A client that is asynchronous is driven by block_on of its runtime, here, in poll and in close.
     fn carry_out(&mut self, command: &Command) -> Outcome {

@@ -26,7 +26,8 @@ const NOT_DRIVEN: Feature[] = [];
 
 class Harness implements Client {
   #positions = new Positions();
-  // And the client itself, undefined until it is made.
+  // And the client itself, undefined until it is made. One that has a setting for good says so here:
+  // fixed = { auto_commit: true };
 
   // Pass every setting on; groupspec looks on the wire for them. auto_commit: every auto_commit_interval_ms, before a
   // rebalance takes partitions away, and at close. rebalance "eager": the range assignor, or another that the client has;

@@ -33,13 +33,17 @@ type Polled interface {
 	Poll(timeout time.Duration) ([]Event, error)
 }
 
+// Fixed are the settings of configure that the client has for good, such as "auto_commit": true.
+var Fixed = Event{}
+
 // Run a harness until close, or the end of stdin. The client's version is that of its Go module; notDriven are the features
 // that it offers and the harness does not drive.
 func Run(client, module string, features, notDriven []string, h Harness) {
 	commands := make(chan *Command, 100)
 	go read(commands)
 	Say("startup_complete", Event{
-		"client": client, "version": version(module), "features": features, "not_driven": append([]string{}, notDriven...), "protocol": 1,
+		"client": client, "version": version(module), "features": features, "not_driven": append([]string{}, notDriven...),
+		"fixed": Fixed, "protocol": 1,
 	})
 	polled, _ := h.(Polled)
 	commit = func() error { return h.CarryOut(&Command{Command: "commit"}) }

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
@@ -62,6 +63,11 @@ public final class Protocol {
         /** End the call in progress, or the next one; called by another thread. */
         default void wakeup() {
             throw new Unsupported("the command wakeup");
+        }
+
+        /** The settings of configure that the client has for good, such as "auto_commit": true. */
+        default Map<String, Object> fixed() {
+            return Map.of();
         }
 
         /** Whether this is what a wakeup ends a call with. */
@@ -139,7 +145,7 @@ public final class Protocol {
         System.setOut(System.err);
         application = Thread.currentThread();
         new Event("startup_complete").with("client", name).with("version", version).with("features", features).with("not_driven", notDriven)
-                .with("protocol", 1).say();
+                .with("fixed", client.fixed()).with("protocol", 1).say();
         int code = 1;
         try {
             running = new Protocol(client);

@@ -31,7 +31,8 @@ public final class Main implements Protocol.Client {
     /** Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it. */
     private static final List<String> NOT_DRIVEN = List.of();
 
-    // And the client itself, null until it is made.
+    // And the client itself, null until it is made. One that has a setting for good says so, by overriding fixed: no case
+    // asks it for another value.
 
     public static void main(String[] arguments) {
         Protocol.run("my-client", "unknown", FEATURES, NOT_DRIVEN, new Main()); // the second is the client's version
