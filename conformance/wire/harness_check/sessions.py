@@ -395,8 +395,10 @@ def run_story(client: Client, name: str, story: Story) -> Session:
 def _settings(session: Session, story: str) -> protocol.Configure:
     """What its client is made with: unusual settings, but for those that it has for good."""
     fixed = {} if session.misdeclared else session.fixed
-    other = {name: value for name, value in fixed.items() if name in protocol.Configure.__struct_fields__}
-    return msgspec.structs.replace(session.settings, rebalance=_rebalance(session.features, story), **other)
+    fields = {name: value for name, value in fixed.items() if name in protocol.Configure.__struct_fields__}
+    more = session.settings.more | {name: str(value) for name, value in fixed.items() if name not in fields}
+    rebalance = _rebalance(session.features, story)
+    return msgspec.structs.replace(session.settings, rebalance=rebalance, more=more, **fields)
 
 
 def _rebalance(features: frozenset[str], story: str) -> str:

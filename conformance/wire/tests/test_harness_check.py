@@ -230,9 +230,10 @@ def test_what_never_happened_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 ALWAYS_COMMITS = """
-fixed = {"auto_commit": True, "fetch_max_wait_ms": 77}
+fixed = {"auto_commit": True, "fetch_max_wait_ms": 77, "metadata.max.age.ms": "300000"}
 def configure(self, settings):
-    super().configure(msgspec.structs.replace(settings, **self.fixed))
+    more = {"metadata.max.age.ms": "300000"}
+    super().configure(msgspec.structs.replace(settings, auto_commit=True, fetch_max_wait_ms=77, more=more))
 """
 
 
