@@ -150,7 +150,7 @@ def own_error(history: History) -> tuple[int, str] | None:
     went_on = any(returned.at_us > first_us for returned in history.returned)
     if scripted or said or broken_off or raised or went_on or len(errors) < RAISED_AGAIN <= len(history.polls):
         return None
-    return first_us, f"the client itself raised {first.error}: {first.message}"
+    return first_us, f"the client itself raised {first.said}"
 
 
 def _missed(found: Judgement | None, history: History, outcome: Outcome) -> Judgement:

@@ -123,8 +123,9 @@ def raised_by_harness(entries: Sequence[Entry]) -> str:
 
 def _told(error: ErrorRaised) -> str:
     where = f" ({error.harness_line})" if error.harness_line else ""
-    happened = "is still to be filled in" if error.error == TO_FILL_IN else f"raised {error.error}"
-    return f"{f'`{error.call}`' if error.call else 'the harness'} {happened}: {error.message}{where}"
+    open_yet = error.error == TO_FILL_IN
+    happened = f"is still to be filled in: {error.message}" if open_yet else f"raised {error.said}"
+    return f"{f'`{error.call}`' if error.call else 'the harness'} {happened}{where}"
 
 
 def every_poll_raised(entries: Sequence[Entry]) -> str:

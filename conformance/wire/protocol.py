@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from groupspec.conformance.errors import did_you_mean
 from groupspec.conformance.outside import decoded
+from groupspec.spec import printable
 
 VERSION: Final = 1
 EXIT_UNSUPPORTED: Final = 127
@@ -360,6 +361,11 @@ class ErrorRaised(Event, frozen=True, tag="error"):
     call: str = ""
     harness_line: str = ""
     woken: bool = False
+
+    @property
+    def said(self) -> str:
+        """The error and its message as one line that is read on; the log has all of it."""
+        return f"{printable.name(self.error)}: {printable.name(self.message)}"
 
 
 class ShutdownRequested(Event, frozen=True, tag="shutdown_requested"):

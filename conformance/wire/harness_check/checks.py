@@ -263,7 +263,7 @@ def unknown_fields_are_ignored(sessions: Sessions) -> Iterator[str]:
     without = {(each.error, each.call) for each in sessions["reads"].told(protocol.ErrorRaised)}
     errors = (each for each in session.told(protocol.ErrorRaised) if (each.error, each.call) not in without)
     if (error := next(errors, None)) is not None:
-        yield f"commands with an unknown field lead to: {error.error}: {error.message[:200]}, in {error.call!r}"
+        yield f"commands with an unknown field lead to: {error.said}, in {error.call!r}"
     elif not session.requests("JoinGroup"):
         yield "after commands with an unknown field nothing joins" + _stderr(session)
 

@@ -41,7 +41,7 @@ def a_wakeup_breaks_nothing(history: History) -> Iterator[Finding]:
     woken = [at_us for at_us, event in history.events(ErrorRaised) if event.woken and event.call == "commit"]
     for at_us, event in history.events(ErrorRaised) if woken else ():
         if event.call == "poll" and not event.woken and woken[0] < at_us < history.until_close_us:
-            yield broken(f"poll raised {event.error} ({event.message}) after a commit had been woken", at_us)
+            yield broken(f"poll raised {event.said}, after a commit had been woken", at_us)
 
 
 @checks("T4", needs="wakeup")

@@ -23,7 +23,7 @@ from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome, judge_run, symptoms
 from groupspec.conformance.wire.junit import junit_xml
-from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.log import Entry, raised
 from groupspec.conformance.wire.protocol import wanting
 from groupspec.conformance.wire.results import Campaign, ClientResult, Row
 from groupspec.conformance.wire.scenarios import all_cases, written_cases
@@ -84,6 +84,15 @@ def test_what_a_client_raised_by_itself_is_the_finding_and_what_did_not_follow_i
     out = io.StringIO()
     show(Terminal(out, 400), judged_again([run]), None)
     assert re.search(rf"(?m)^BROKE OFF fake: 1 run\n  {own}$", out.getvalue())
+
+
+def test_a_long_message_of_a_client_is_told_as_one_line_that_is_cut_off() -> None:
+    binary = "Error: got b'" + "\x00\ufffd\n" * 233 + "'"
+    error = protocol.ErrorRaised(error="ParsingError", message=binary, call="poll")
+    assert raised([Entry(1, "client", "error", event=error)], "poll") == [f"`poll` raised {error.said}"]
+    assert error.said.startswith("ParsingError: Error: got b'\\x00\ufffd\\n")
+    assert len(error.said) < 220
+    assert error.said.endswith("…")
 
 
 @pytest.mark.parametrize(
