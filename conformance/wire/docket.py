@@ -3,11 +3,13 @@
 An entry says that a verdict is right, and why: it is *true* of the client, with the method that does it, or *known*,
 with the number of its issue. There is no entry for a mistake of ours: that is mended. An entry is about the versions
 that it names; another version's verdicts have to be read anew. It changes no verdict and no exit code: it says that
-somebody has looked.
+somebody has looked. What a client's engine does (librdkafka's below confluent-kafka) is known of every client that has
+that version of it.
 """
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,7 @@ from msgspec import Meta
 from groupspec.conformance.wire.case import without_delays
 
 FILE: Final = Path(__file__).with_name("docket.json")
+_ENGINE: Final = re.compile(r" \((\S+ \S+)\)$")
 Text = Annotated[str, Meta(min_length=1)]
 KINDS: Final = {
     "true": "read in its code: the client does so",
@@ -57,8 +60,16 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     def explains(self, client: str, version: str, rule: str, case: str, verdict: str) -> bool:
         """Whether this is the entry for that verdict."""
-        same = (self.client, self.rule, self.verdict) == (client.partition("@")[0], rule, verdict)
-        return same and version in self.versions and any(fnmatchcase(case, pattern) for pattern in self.scenarios)
+        same = (self.rule, self.verdict) == (rule, verdict) and self._is_about(client, version)
+        return same and any(fnmatchcase(case, pattern) for pattern in self.scenarios)
+
+    def _is_about(self, client: str, version: str) -> bool:
+        """Whether it is about this client, or about an engine that this client has, too."""
+        if self.client == name_of(client) and version in self.versions:
+            return True
+        engine = engine_of(version)
+        does_it = self.where.startswith(f"{engine.partition(' ')[0]} ")
+        return engine != "" and does_it and engine in map(engine_of, self.versions)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -79,6 +90,17 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return f"{self.kind}: {self.where}: {self.evidence}"
 
 
+def name_of(client: str) -> str:
+    """A built-in client's name without a version."""
+    return client.partition("@")[0]
+
+
+def engine_of(version: str) -> str:
+    """The engine in what is said of a version: `librdkafka 2.16.0` of `2.16.1 (librdkafka 2.16.0)`; "" without one."""
+    found = _ENGINE.search(version)
+    return found[1] if found else ""
+
+
 @cache
 def entries() -> tuple[Entry, ...]:
     """All of them."""
@@ -92,11 +114,14 @@ def of_rule(rule: str) -> tuple[Entry, ...]:
 
 @cache
 def explanation(client: str, version: str, rule: str, case: str, verdict: str) -> Entry | None:
-    """The entry for a verdict, of this case or of the one that it is with other delays; None if there is none."""
+    """The entry for a verdict, of this case or of the one that it is with other delays; None if there is none.
+
+    One of the client itself goes before one of its engine.
+    """
     told = (
         entry
         for name in (case, without_delays(case))
         for entry in entries()
         if entry.explains(client, version, rule, name, verdict)
     )
-    return next(told, None)
+    return min(told, key=lambda entry: entry.client != name_of(client), default=None)

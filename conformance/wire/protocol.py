@@ -254,15 +254,22 @@ class StartupComplete(Event, frozen=True, tag="startup_complete"):
     """The first line: the client, its version, and its features (see FEATURES).
 
     `not_driven`: what the client offers besides, and this harness does not drive; `fixed`: settings that the client has
-    for good (see FIXABLE), by their names in `configure`.
+    for good (see FIXABLE), by their names in `configure`; `engine`: the name and version of what the client wraps, such
+    as librdkafka 2.16.0.
     """
 
     client: str
     version: str
+    engine: str = ""
     features: list[Feature] = msgspec.field(default_factory=list)
     not_driven: list[Feature] = msgspec.field(default_factory=list)
     fixed: dict[str, Setting] = msgspec.field(default_factory=dict)
     protocol: int = VERSION
+
+    @property
+    def full_version(self) -> str:
+        """With the engine, if there is one: `2.16.1 (librdkafka 2.16.0)`."""
+        return f"{self.version} ({self.engine})" if self.engine else self.version
 
 
 class CommandDone(Event, frozen=True, tag="command_done"):

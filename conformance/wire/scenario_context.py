@@ -101,7 +101,7 @@ class ClientContext:
             raise NotStarted(f"the harness speaks version {version} of the protocol, not {protocol.VERSION}")
         self.features, self.not_driven = frozenset(hello.event.features), frozenset(hello.event.not_driven)
         self.fixed = hello.event.fixed
-        self.identity = (hello.event.client, hello.event.version)
+        self.identity = (hello.event.client, hello.event.full_version)
 
     def offers(self, feature: str) -> bool:
         """Whether the client offers it (see protocol.FEATURES)."""

@@ -103,7 +103,7 @@ def check_harness(client: Client, told: Callable[[str], None] = lambda _: None) 
     return Checked(
         client=client,
         name=hello.client if hello is not None else "",
-        version=hello.version if hello is not None else "",
+        version=hello.full_version if hello is not None else "",
         features=tuple(sorted(sessions[first].features)),
         results=tuple(_result(check, sessions, still_ms, stopped) for check in CHECKS.values()),
         stderr=next((session.stderr for session in sessions.values() if session.stderr), ""),

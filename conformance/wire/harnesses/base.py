@@ -130,6 +130,10 @@ class Harness(ABC):
         except PackageNotFoundError:
             return "unknown"
 
+    def engine(self) -> str:
+        """Name and version of what the client wraps, such as librdkafka 2.16.0; "" if it is its own."""
+        return ""
+
     @abstractmethod
     def configure(self, command: protocol.Configure) -> None:
         """Make the consumer. Raises Unsupported."""
@@ -289,6 +293,7 @@ class Harness(ABC):
             protocol.StartupComplete(
                 client=self.client,
                 version=self.version(),
+                engine=self.engine(),
                 features=list(self.features),
                 not_driven=list(self.not_driven),
                 fixed=dict(self.fixed),

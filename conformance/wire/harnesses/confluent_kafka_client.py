@@ -48,7 +48,11 @@ class ConfluentKafka(Harness):
 
     def version(self) -> str:
         """Of the installed package."""
-        return f"{confluent_kafka.__version__} (librdkafka {confluent_kafka.libversion()[0]})"
+        return str(confluent_kafka.__version__)
+
+    def engine(self) -> str:
+        """The librdkafka that comes with it."""
+        return f"librdkafka {confluent_kafka.libversion()[0]}"
 
     def configure(self, command: protocol.Configure) -> None:
         """Make the consumer."""

@@ -97,6 +97,22 @@ def test_an_entry_is_about_the_versions_that_it_names() -> None:
     assert explanation("confluent-kafka", new, "M1", "member-unknown", "FAIL") is None
 
 
+def test_an_entry_about_an_engine_is_about_every_client_that_has_that_version_of_it() -> None:
+    wrapper, version = "cmd:node harness.js", "3.6.1 (librdkafka 2.12.1)"
+    of_engine = explanation(wrapper, version, "H2", "first-join", "FAIL")
+    assert of_engine is not None
+    assert (of_engine.client, of_engine.where.partition(" ")[0]) == ("rdkafka", "librdkafka")
+    assert explanation(wrapper, "3.6.1 (librdkafka 2.12.0)", "H2", "first-join", "FAIL") is None
+    assert explanation(wrapper, "3.6.1", "H2", "first-join", "FAIL") is None
+    assert explanation(wrapper, "3.6.1 (otherlib 2.12.1)", "H2", "first-join", "FAIL") is None
+
+
+def test_an_entry_about_what_a_wrapper_does_is_not_about_the_engine() -> None:
+    of_wrapper = "O4", "callback-raises/assigned", "FAIL"
+    assert explanation("confluent-kafka", "2.16.1 (librdkafka 2.16.0)", *of_wrapper) is not None
+    assert explanation("cmd:node harness.js", "3.6.1 (librdkafka 2.16.0)", *of_wrapper) is None
+
+
 @pytest.mark.parametrize(("version", "certain"), [("2.16.1 (librdkafka 2.16.0)", False), ("9.9", True)])
 def test_what_the_docket_knows_to_flap_is_not_certain_however_often_it_is_broken(version: str, certain: bool) -> None:
     case = next(each for each in written_cases() if each.id == "commits-in-order")

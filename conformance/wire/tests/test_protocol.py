@@ -45,6 +45,12 @@ def test_an_event_is_read_as_it_was_written_and_fits_its_schema(event: protocol.
     jsonschema.validate(json.loads(line), json.loads(schema.read_text(encoding="utf-8")))
 
 
+def test_the_engine_of_a_client_is_told_with_its_version() -> None:
+    hello = protocol.decode_event(b'{"name":"startup_complete","client":"c","version":"3","engine":"lib 1"}')
+    assert isinstance(hello, protocol.StartupComplete)
+    assert (hello.full_version, protocol.StartupComplete(client="c", version="1").full_version) == ("3 (lib 1)", "1")
+
+
 def test_names_are_those_of_verifiable_consumer() -> None:
     line = protocol.encode(EXAMPLES[2])
     expected = '{"name":"records_consumed","count":1,'

@@ -53,6 +53,8 @@ export interface Position extends Partition {
 
 /** A client behind the protocol. A command whose method is left out is UNSUPPORTED. */
 export interface Client {
+  /** Name and version of what the client wraps, such as "librdkafka 2.12.1". */
+  engine?: string;
   /** The settings of configure that the client has for good, such as { auto_commit: true }. */
   fixed?: Record<string, boolean | number | string>;
   configure(settings: Settings): void | Promise<void>;

@@ -91,13 +91,14 @@ export class Positions {
  * Carry out the kit's commands, one at a time, by the methods of a harness: configure, subscribe, poll, stop_polling,
  * commit, unsubscribe and close. `client` is the name of its package in npm; `notDriven` are the features that the client
  * offers and the harness does not drive. Its `fixed`, if there is one, are the settings of configure that the client has
- * for good.
+ * for good; its `engine` is the name and version of what the client wraps.
  */
 export async function run(name, client, features, harness, notDriven = []) {
   // The main loop may wait for the client for ever; the process must not outlive the kit.
   process.stdin.once("end", () => setTimeout(end, GRACE_MS));
-  const { fixed = {} } = harness;
-  say("startup_complete", { client: name, version: versionOf(client), features, not_driven: notDriven, fixed, protocol: 1 });
+  const { engine = "", fixed = {} } = harness;
+  const offers = { features, not_driven: notDriven, fixed };
+  say("startup_complete", { client: name, version: versionOf(client), engine, ...offers, protocol: 1 });
   for await (const line of createInterface({ input: process.stdin })) {
     const { command, ...settings } = JSON.parse(line);
     if (command === "close") {

@@ -97,6 +97,10 @@ pub trait Harness {
     fn poll(&mut self, timeout: Duration) -> Result<Vec<(String, i32, i64)>, Failure>;
     /// Close the client.
     fn close(&mut self) -> Outcome;
+    /// Name and version of what the client wraps, such as librdkafka 2.12.1.
+    fn engine(&self) -> String {
+        String::new()
+    }
     /// The settings of configure that the client has for good, such as json!({"auto_commit": true}).
     fn fixed(&self) -> Value {
         json!({})
@@ -110,7 +114,7 @@ pub fn run(client: &str, version: &str, features: &[&str], not_driven: &[&str], 
     let (sender, commands) = channel();
     thread::spawn(move || read(sender));
     let offers = json!({
-        "client": client, "version": version, "features": features, "not_driven": not_driven,
+        "client": client, "version": version, "engine": harness.engine(), "features": features, "not_driven": not_driven,
         "fixed": harness.fixed(), "protocol": 1
     });
     say("startup_complete", offers);

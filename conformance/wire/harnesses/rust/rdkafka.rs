@@ -32,13 +32,17 @@ struct Listener {
 }
 
 fn main() {
-    let version = format!("{} (librdkafka {})", harness_protocol::pinned("rdkafka"), get_rdkafka_version().1);
-    harness_protocol::run("rdkafka", &version, FEATURES, NOT_DRIVEN, &mut Rdkafka { consumer: None });
+    let version = harness_protocol::pinned("rdkafka");
+    harness_protocol::run("rdkafka", version, FEATURES, NOT_DRIVEN, &mut Rdkafka { consumer: None });
 }
 
 // Commands ------------------------------------------------------------------------------------------------------------
 
 impl Harness for Rdkafka {
+    fn engine(&self) -> String {
+        format!("librdkafka {}", get_rdkafka_version().1)
+    }
+
     fn carry_out(&mut self, command: &Command) -> Outcome {
         match command.command.as_str() {
             "configure" => self.consumer = Some(consumer(command)?),

@@ -36,13 +36,16 @@ type Polled interface {
 // Fixed are the settings of configure that the client has for good, such as "auto_commit": true.
 var Fixed = Event{}
 
+// Engine is the name and version of what the client wraps, such as "librdkafka 2.12.1".
+var Engine string
+
 // Run a harness until close, or the end of stdin. The client's version is that of its Go module; notDriven are the features
 // that it offers and the harness does not drive.
 func Run(client, module string, features, notDriven []string, h Harness) {
 	commands := make(chan *Command, 100)
 	go read(commands)
 	Say("startup_complete", Event{
-		"client": client, "version": version(module), "features": features, "not_driven": append([]string{}, notDriven...),
+		"client": client, "version": version(module), "engine": Engine, "features": features, "not_driven": append([]string{}, notDriven...),
 		"fixed": Fixed, "protocol": 1,
 	})
 	polled, _ := h.(Polled)

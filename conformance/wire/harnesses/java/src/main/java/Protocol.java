@@ -65,6 +65,11 @@ public final class Protocol {
             throw new Unsupported("the command wakeup");
         }
 
+        /** Name and version of what the client wraps, such as librdkafka 2.12.1. */
+        default String engine() {
+            return "";
+        }
+
         /** The settings of configure that the client has for good, such as "auto_commit": true. */
         default Map<String, Object> fixed() {
             return Map.of();
@@ -144,8 +149,8 @@ public final class Protocol {
             String name, String version, List<String> features, List<String> notDriven, Client client) {
         System.setOut(System.err);
         application = Thread.currentThread();
-        new Event("startup_complete").with("client", name).with("version", version).with("features", features).with("not_driven", notDriven)
-                .with("fixed", client.fixed()).with("protocol", 1).say();
+        new Event("startup_complete").with("client", name).with("version", version).with("engine", client.engine())
+                .with("features", features).with("not_driven", notDriven).with("fixed", client.fixed()).with("protocol", 1).say();
         int code = 1;
         try {
             running = new Protocol(client);
