@@ -34,7 +34,7 @@ from groupspec.impl.records import Records
 # fmt: off
 answered_like("BUG-44", "M2", "OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID",
     "REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID.")
-answered_like("BUG-55", "M2", "OffsetCommit", "UNKNOWN_MEMBER_ID ILLEGAL_GENERATION", "GROUP_AUTHORIZATION_FAILED",
+answered_like("BUG-55", "M2 H3", "OffsetCommit", "UNKNOWN_MEMBER_ID ILLEGAL_GENERATION", "GROUP_AUTHORIZATION_FAILED",
     "UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity.",
     scenarios="commit-refused")
 answered_like("O1-reset-by-election", "O1", "Fetch",

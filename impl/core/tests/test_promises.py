@@ -271,6 +271,15 @@ def test_H3_who_is_no_member_any_more_sends_none(error: str) -> None:
     assert len(scene.sent(HeartbeatRequest)) == 1
 
 
+@pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"])
+def test_H3_nor_does_who_hears_so_from_a_commit(error: str) -> None:
+    scene = Scene().stable(0)
+    scene.do(commit())
+    scene.answer("OffsetCommit", error)
+    scene.pass_ms(60_000)
+    assert not scene.sent(HeartbeatRequest)
+
+
 def test_P2_no_other_call_counts_as_a_poll() -> None:
     scene = Scene(max_poll_interval_ms=60_000, heartbeat_interval_ms=20_000).stable(0)
     before = scene.core.timers.deadline_ms("poll_interval")
