@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupspec.conformance.wire.history import REBALANCE, Exchange, History, assigned_by, names
+from groupspec.conformance.wire.protocol import Commit, OffsetsCommitted
 from groupspec.conformance.wire.rules._checker import Finding, Known, broken, checks, held, held_if, missing
 from groupspec.conformance.wire.rules.heartbeats import gives_up
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
@@ -172,6 +173,18 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
         end = next(answered, history.ends_us)
         during = history.between(join.sent_us, end - history.slack_us, "OffsetCommit")
         if during:
-            yield broken("OffsetCommit between JoinGroup and the answer to SyncGroup", during[0].sent_us)
+            what = f"OffsetCommit between JoinGroup and the answer to SyncGroup{_on_whose_behalf(history, during[0])}"
+            yield broken(what, during[0].sent_us)
         elif asked_for(history):
             yield held("no OffsetCommit between JoinGroup and the answer to SyncGroup", join.sent_us)
+
+
+def _on_whose_behalf(history: History, sent: Exchange) -> str:
+    """The application's, if it has asked for a commit that is not over: then it is told what the broker answers.
+
+    What it says is of one generation too few, or too many, all the same: Java refuses it at once (generationIfStable).
+    """
+    asked = [at_us for at_us, _ in history.commands(Commit) if at_us <= sent.sent_us]
+    if not asked or any(asked[-1] <= at_us <= sent.sent_us for at_us, _ in history.events(OffsetsCommitted)):
+        return ""
+    return f", for a commit() of the application's; answered {sent.error or 'never'}"

@@ -259,14 +259,15 @@ def nothing_is_fetched_during_an_eager_round(history: History) -> Iterator[Findi
         start, end = join.sent_us + IN_FLIGHT_US, sync.told_us
         if end <= start:
             continue
+        too_soon = [each for each in history.returned if start < each.at_us < end - history.slack_us]
+        then = "" if too_soon else "; poll returned none of it before SyncGroup succeeded"
         for fetch in sent_knowing(history, join.sent_us, end - history.slack_us, "Fetch"):
             fetched = ", ".join(sorted(names(fetch.asked(FetchRequest).offsets)))
             if fetched:
-                yield broken(f"Fetch of {fetched} between JoinGroup and the answer to SyncGroup", fetch.sent_us)
-        for returned in history.returned:
-            if start < returned.at_us < end - history.slack_us:
-                reason = f"poll returned records of {returned.partition} before SyncGroup succeeded"
-                yield broken(reason, returned.at_us)
+                yield broken(f"Fetch of {fetched} between JoinGroup and the answer to SyncGroup{then}", fetch.sent_us)
+        for returned in too_soon:
+            reason = f"poll returned records of {returned.partition} before SyncGroup succeeded"
+            yield broken(reason, returned.at_us)
         yield held("nothing was fetched or returned between JoinGroup and the answer to SyncGroup", end)
 
 

@@ -166,6 +166,22 @@ def test_the_corpus_is_judged_rightly(file: Path) -> None:
     assert found == recording.header.expected, {rule: judged[rule].reason for rule in found}
 
 
+@pytest.mark.parametrize(
+    ("name", "rule", "told"),
+    [
+        ("aiokafka-reads-on-while-it-rebalances", "S1", "; poll returned none of it before SyncGroup succeeded"),
+        (
+            "confluent-kafka-commits-for-the-application",
+            "M7",
+            "and the answer to SyncGroup, for a commit() of the application's; answered ILLEGAL_GENERATION",
+        ),
+    ],
+)
+def test_a_breach_is_told_with_what_became_of_it(name: str, rule: str, told: str) -> None:
+    recording = load(CORPUS / "broken" / f"{name}.ndjson.gz")
+    assert told in judge_recording(recording).judgements[rule].reason
+
+
 def implementation(client: str) -> str:
     """Who it is: versions of a client are one, and so are the bindings of one library; a mutant is one of its own."""
     name = client.partition("@")[0]
