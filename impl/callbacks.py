@@ -161,10 +161,14 @@ class Callbacks:
         self.raise_first()
 
     def _fetch(self) -> None:
-        """Take what the core has sent; errors are put aside, callbacks stay in line."""
+        """Take what the core has sent; errors are put aside, callbacks stay in line.
+
+        What is to be raised already is not raised twice: the poll() that asks again may cross the first answer.
+        """
         while (event := self._driver.next_consumer_event()) is not None:
             with self._lock:
                 if isinstance(event, events.Error):
-                    self._errors.append(event.error)
+                    if repr(event.error) not in map(repr, self._errors):
+                        self._errors.append(event.error)
                 else:
                     self._waiting.append(event)

@@ -11,10 +11,11 @@ postcondition that repeats a request includes that the request succeeds in the e
 request's rows do not name; "late" is an answer to a request of an identity that the member no longer has (rule J9).
 `TIMER` rows name the event of the timer that expires; `COMMAND` rows name the application's command.
 
-Three rows are choices that Kafka's classic Java client makes differently: it repeats a ListOffsets that failed for
-an unknown reason, with a warning, and it keeps one metadata error at a time; here the application is told of both. And
-it sends the commit of the interval although the one before is unanswered
-(ConsumerCoordinator.maybeAutoCommitOffsetsAsync), which its KIP-848 client does not.
+Some rows are choices that Kafka's Java clients make differently. The classic one repeats a ListOffsets that failed for
+an unknown reason, with a warning, and it keeps one metadata error at a time; here the application is told of both. It
+sends the commit of the interval although the one before is unanswered
+(ConsumerCoordinator.maybeAutoCommitOffsetsAsync), which the KIP-848 client does not; and that one, which alone asks for
+committed offsets by topic id, tells its application of an UNKNOWN_TOPIC_ID, instead of looking the topic up (rule O7).
 
 Sources: Kafka ConsumerCoordinator (OffsetFetchResponseHandler, OffsetCommitResponseHandler), AbstractCoordinator
 (LeaveGroupResponseHandler, HeartbeatResponseHandler), OffsetFetcherUtils, FetchCollector, Metadata; KIP-62 for the

@@ -36,7 +36,7 @@ class Answer(Struct, frozen=True):
     topics: tuple[str, ...] = ()
 
 
-_MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_MISSING = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 ByPart = FetchResponse | ListOffsetsResponse | OffsetForLeaderEpochResponse | MetadataResponse
 
@@ -59,7 +59,7 @@ def _answer_of_first_failure(sent: Sent, response: OffsetCommitResponse | Offset
     else:
         errors = {partition: fetched.error for partition, fetched in response.offsets.items()}
     failed = (partition for partition in sorted(errors) if errors[partition] is not ErrorCode.NONE)
-    deciding = min(failed, key=lambda partition: errors[partition] is _MISSING, default=None)
+    deciding = min(failed, key=lambda partition: errors[partition] in _MISSING, default=None)
     code = ErrorCode.NONE if deciding is None else errors[deciding]
     return Answer(sent, response, code, tuple(p for p in sorted(errors) if errors[p] is code))
 

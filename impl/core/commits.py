@@ -41,6 +41,7 @@ from groupspec.impl.core.messages import (
     OffsetCommitRequest,
     TopicPartition,
 )
+from groupspec.impl.core.metadata import Metadata
 from groupspec.impl.core.partition_state import CommitAsked
 from groupspec.impl.core.rebalance import IN_A_ROUND, Rebalance, RebalanceState
 from groupspec.impl.core.requests import Requests, Sent
@@ -90,8 +91,11 @@ class Operation:
 class Commits:
     """The queue."""
 
-    def __init__(self, context: Context, requests: Requests, connection: Connection, membership: Rebalance) -> None:
+    def __init__(
+        self, context: Context, requests: Requests, connection: Connection, metadata: Metadata, membership: Rebalance
+    ) -> None:
         self._context = context
+        self._metadata = metadata
         self._subscription = context.subscription
         self._positions = context.positions
         self._requests = requests
@@ -302,11 +306,13 @@ class Commits:
         return NOBODY if self._is_standalone() else self._context.identity
 
     def _send(self, operation: Operation, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """With the ids of the topics that were read: what has got such a name meanwhile is another one (rule O7)."""
         config, identity = self._context.config, self._identity()
         instance_id = config.group_instance_id if identity.is_member else None
+        who = (config.group_id or "", identity.generation, identity.member_id, instance_id)
         operation.offsets, operation.outdated = offsets, False
         operation.sent = self._requests.send(
-            OffsetCommitRequest(config.group_id or "", identity.generation, identity.member_id, instance_id, offsets),
+            OffsetCommitRequest(*who, offsets, self._metadata.topic_ids(offsets)),
             COORDINATOR,
             config.request_timeout_ms,
         )
@@ -328,7 +334,11 @@ class Commits:
         self._try_again_or_fail(self._asked(sent), code)
 
     def topic_missing(self, sent: Sent, code: ErrorCode, partitions: tuple[TopicPartition, ...]) -> None:
-        """A topic that is not there yet (rule D3), or no more: no rebalance waits for that to pass (rule M3)."""
+        """A topic that is not there yet (rule D3), or no more: no rebalance waits for that to pass (rule M3).
+
+        If it was made anew Metadata says so, and no commit of the old one is sent any more (rule O7).
+        """
+        self._metadata.refresh()
         if self._asked(sent).purpose is Purpose.REBALANCE:
             self.refused(sent, code, partitions)
         else:

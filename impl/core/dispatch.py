@@ -133,7 +133,7 @@ _TABLE: dict[Key, Handler] = {
     ("OffsetCommit", "NONE"): on(Answer, lambda core, a: core.commits.accepted(a.sent)),
     ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"):
         on(Answer, lambda core, a: core.commits.retriable(a.sent, a.error)),
-    ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION"):
+    ("OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION UNKNOWN_TOPIC_ID"):
         on(Answer, lambda core, a: core.commits.topic_missing(a.sent, a.error, a.partitions)),
     ("OffsetCommit", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE REQUEST_TIMED_OUT DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.commits.coordinator_gone(a.sent, a.error)),
@@ -150,6 +150,7 @@ _TABLE: dict[Key, Handler] = {
     ("OffsetFetch", "NONE"): full(messages.OffsetFetchResponse, lambda core, r, a: core.offsets.committed(a.sent, r)),
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS UNSTABLE_OFFSET_COMMIT REQUEST_TIMED_OUT"):
         on(Answer, lambda core, a: core.offsets.retriable(a.sent)),
+    ("OffsetFetch", "UNKNOWN_TOPIC_ID"): on(Answer, lambda core, a: core.offsets.topic_gone(a.sent)),
     ("OffsetFetch", "NOT_COORDINATOR COORDINATOR_NOT_AVAILABLE DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.offsets.coordinator_gone(a.sent, a.error)),
     ("OffsetFetch", "GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION other"):
@@ -180,7 +181,8 @@ _TABLE: dict[Key, Handler] = {
     ("Fetch", "OFFSET_OUT_OF_RANGE"): on(Answer, lambda core, a: core.fetching.out_of_range(a.sent, a.partitions)),
     ("Fetch", "NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE UNKNOWN_TOPIC_OR_PARTITION "
               "REPLICA_NOT_AVAILABLE KAFKA_STORAGE_ERROR OFFSET_NOT_AVAILABLE "
-              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH DISCONNECTED TIMED_OUT"):
+              "FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH UNKNOWN_TOPIC_ID INCONSISTENT_TOPIC_ID "
+              "DISCONNECTED TIMED_OUT"):
         on(Answer, lambda core, a: core.fetching.leader_moved()),
     ("Fetch", "UNKNOWN_SERVER_ERROR"): on(Answer, lambda core, a: core.fetching.failed(a.error, a.partitions)),
     ("Fetch", "TOPIC_AUTHORIZATION_FAILED other"):

@@ -102,6 +102,7 @@ class Fetching:
                 config.max_partition_fetch_bytes,
                 config.read_committed,
                 self._metadata.leader_epochs(wanted),
+                self._metadata.topic_ids(wanted),
             ),
             leader,
             config.request_timeout_ms,
@@ -148,7 +149,7 @@ class Fetching:
                 )
 
     def leader_moved(self) -> None:
-        """Not this node, or not now, or no answer at all: look the leader up again."""
+        """Not this node, or not now, no answer at all, or another topic of the name: look topic and leader up again."""
         self._metadata.refresh()
         self._back_off()
 

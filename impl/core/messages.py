@@ -164,21 +164,26 @@ class LeaveGroupRequest(Struct, frozen=True):
 
 
 class OffsetCommitRequest(Struct, frozen=True):
-    """Remember these positions. Without membership: generation -1, member id "", no instance id."""
+    """Remember these positions. Without membership: generation -1, member id "", no instance id.
+
+    `topic_ids`: as in FetchRequest.
+    """
 
     group_id: str
     generation: int
     member_id: str
     group_instance_id: str | None
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class OffsetFetchRequest(Struct, frozen=True):
-    """Which positions are remembered?"""
+    """Which positions are remembered? `topic_ids`: as in FetchRequest."""
 
     group_id: str
     partitions: tuple[TopicPartition, ...]
     require_stable: bool = True
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class ListOffsetsRequest(Struct, frozen=True):
@@ -203,7 +208,11 @@ class OffsetForLeaderEpochRequest(Struct, frozen=True):
 
 
 class FetchRequest(Struct, frozen=True):
-    """Records from these offsets on. `leader_epochs`: which leader the reader believes to ask, as far as it knows."""
+    """Records from these offsets on. `leader_epochs`: which leader the reader believes to ask, as far as it knows.
+
+    `topic_ids`: which topics of these names are meant (KIP-516). On the wire a request has the ids if it has one for
+    each topic and the broker reads them, else the names; who reads it finds the name that an id has by now.
+    """
 
     offsets: Mapping[TopicPartition, int]
     max_wait_ms: int
@@ -212,6 +221,7 @@ class FetchRequest(Struct, frozen=True):
     max_partition_bytes: int
     read_committed: bool = False
     leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
 
 
 NO_TOPIC_ID = bytes(16)

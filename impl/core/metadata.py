@@ -100,6 +100,14 @@ class Metadata:
         """How many partitions the existing ones of these topics have."""
         return {topic: len(self._leaders[topic]) for topic in topics if topic in self._leaders}
 
+    def has_no_id(self, topic: str) -> bool:
+        """Whether brokers know the topic, and name no id of it."""
+        return topic in self._leaders and topic not in self._ids
+
+    def exist(self, topics: Iterable[str]) -> bool:
+        """Whether the cluster has all of these, as far as is known."""
+        return self._leaders.keys() >= set(topics)
+
     def leader(self, partition: TopicPartition) -> int | None:
         """The node to fetch from; None if that is not known, and then it is asked for."""
         node = self._leaders.get(partition.topic, {}).get(partition.partition, -1)
@@ -109,6 +117,10 @@ class Metadata:
                 self._look_again()
             return None
         return node
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, bytes]:
+        """The ids of the topics that are known by these names; without those of which brokers say none."""
+        return {name: self._ids[name] for name in {each.topic for each in partitions} if name in self._ids}
 
     def leader_epoch(self, partition: TopicPartition) -> int:
         """The how-manieth leader `leader` is; -1 if no broker has said so. The leader refuses a fetch with another one.

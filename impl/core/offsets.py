@@ -143,9 +143,14 @@ class Offsets:
                 self._questions.remove(question)
 
     def _ask(self, question: Question) -> None:
-        config = self._context.config
+        """By id; but by name if a topic is away, or the question would be refused all the time."""
+        config, partitions = self._context.config, question.partitions
+        exist = self._metadata.exist(partition.topic for partition in partitions)
+        topic_ids = self._metadata.topic_ids(partitions) if exist else {}
         question.sent = self._requests.send(
-            OffsetFetchRequest(config.group_id or "", question.partitions), COORDINATOR, config.request_timeout_ms
+            OffsetFetchRequest(config.group_id or "", partitions, topic_ids=topic_ids),
+            COORDINATOR,
+            config.request_timeout_ms,
         )
 
     def _ask_for_resets(self) -> None:
@@ -219,14 +224,31 @@ class Offsets:
                 self._wait_for_backoff()
             elif found.offset >= 0:
                 self._metadata.heard_of(partition, found.leader_epoch)
-                self._positions.set_position(partition, epoch, found.offset, True, found.leader_epoch)
+                if self._positions.set_position(partition, epoch, found.offset, True, found.leader_epoch):
+                    self._say_whose(partition, found.offset)
             else:
                 self.reset(partition, epoch)
+
+    def _say_whose(self, partition: TopicPartition, offset: int) -> None:
+        """Of which topic a committed offset is, is not guessed where it is not known (rule O7)."""
+        if self._metadata.has_no_id(partition.topic):
+            why = "the brokers name no topic ids (before Kafka 2.8)"
+        elif partition.topic in self._positions.recreated_since(0):
+            why = "the topic was made anew, and the coordinator may have no topic ids (before Kafka 4.2)"
+        else:
+            return
+        begins = f"{partition} begins at its committed offset, {offset}"
+        self._context.journal.say(__name__, f"{begins}, which may be of an older topic of that name: {why}")
 
     def retriable(self, sent: Sent) -> None:
         """A passing failure: again after the backoff."""
         self._question(sent).sent = None
         self._wait_for_backoff()
+
+    def topic_gone(self, sent: Sent) -> None:
+        """No topic has the id: again after the backoff, when Metadata has said what has become of it (rule O7)."""
+        self._metadata.refresh()
+        self.retriable(sent)
 
     def coordinator_gone(self, sent: Sent, code: ErrorCode) -> None:
         """The same, after finding the coordinator anew."""

@@ -74,7 +74,7 @@ class Parts:
         self.metadata = Metadata(context, requests)
         self.leading = Leading(context, self.metadata, membership)
         self.joining = Joining(context, requests, connection, self.heartbeats, self.leading, membership)
-        self.commits = Commits(context, requests, connection, membership)
+        self.commits = Commits(context, requests, connection, self.metadata, membership)
         self.leaving = Leaving(context, requests, connection, self.joining, self.commits, membership)
         self.offsets = Offsets(context, requests, connection, self.metadata)
         self.questions = Questions(context, requests, self.metadata)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import struct
 from typing import Final
+from uuid import UUID
 
-from groupspec.impl.core.messages import Request, Response
+from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, OffsetFetchRequest, Request, Response
 from groupspec.impl.network import wire
 from groupspec.impl.network.errors import (
     MalformedMessage,
@@ -38,6 +39,21 @@ _HEADER_START: Final = struct.Struct(">hhi")  # API key, version, correlation id
 def api_of(request: Request) -> str:
     """The API that a request belongs to: "JoinGroup" and so on."""
     return _API_OF[type(request)]
+
+
+def ids_in(request: Request) -> TopicIds | None:
+    """The ids by which a request can name its topics; None if it does not know that of each, or its API has none."""
+    match request:
+        case FetchRequest(offsets=asked) | OffsetCommitRequest(offsets=asked) | OffsetFetchRequest(partitions=asked):
+            known = request.topic_ids
+            if any(partition.topic not in known for partition in asked):
+                return None
+            found = TopicIds()
+            for name, topic_id in known.items():
+                found.learn(name, UUID(bytes=topic_id))
+            return found
+        case _:
+            return None
 
 
 # The client's side ---------------------------------------------------------------------------------------------------

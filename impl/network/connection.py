@@ -17,10 +17,11 @@ from typing import Final
 from groupspec.impl.core.events import ResponseReceived, SendRequest
 from groupspec.impl.core.messages import ApiVersionsRequest, ErrorCode, JoinGroupRequest, Request, Response
 from groupspec.impl.network.answers import answer_with_error
-from groupspec.impl.network.codec import api_of, decode_response, encode_request, throttle_time_ms
+from groupspec.impl.network.codec import api_of, decode_response, encode_request, ids_in, throttle_time_ms
 from groupspec.impl.network.errors import CodecError, MalformedMessage, UnencodableMessage, UnknownErrorCode
 from groupspec.impl.network.frames import FrameReader, framed
-from groupspec.impl.network.versions import CLIENT_VERSIONS, ApiVersionsResponse, negotiate
+from groupspec.impl.network.topic_ids import TopicIds
+from groupspec.impl.network.versions import BY_NAME, CLIENT_VERSIONS, ApiVersionsResponse, negotiate
 
 STATIC_MEMBERS_FROM: Final = 5
 """The first JoinGroup version that knows group.instance.id (KIP-345)."""
@@ -36,13 +37,14 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """An answer that is to come. `request` None: the handshake's."""
+    """An answer that is to come. `request` None: the handshake's. `topic_ids`: those in the request."""
 
     correlation_id: int
     api: str
     version: int
     request: SendRequest | None
     deadline_ms: int
+    topic_ids: TopicIds
 
 
 class Connection:
@@ -56,6 +58,7 @@ class Connection:
         self._throttled_until_ms: int | None = None
         self._frames = FrameReader(frame_limit)
         self._versions: dict[str, int] = {}
+        self._versions_by_name: dict[str, int] = {}
         self._queued: list[tuple[SendRequest, int]] = []
         self._expected: deque[_Expected] = deque()
         self._next_correlation_id = 1
@@ -74,7 +77,7 @@ class Connection:
     def connected(self) -> None:
         """The socket is connected: ask for the other side's versions, in the oldest form, which every broker reads."""
         self.phase = Phase.NEGOTIATING
-        self._write(ApiVersionsRequest(), 0, None, self._setup_deadline_ms)
+        self._write(ApiVersionsRequest(), 0, None, self._setup_deadline_ms, TopicIds())
 
     def submit(self, request: SendRequest, deadline_ms: int) -> None:
         """Send this as soon as the versions are known, and the client is not throttled."""
@@ -137,27 +140,31 @@ class Connection:
     # Inside ----------------------------------------------------------------------------------------------------------
 
     def _send(self, request: SendRequest, deadline_ms: int) -> None:
-        version = self._versions.get(api_of(request.request))
+        topic_ids = ids_in(request.request)
+        versions = self._versions_by_name if topic_ids is None else self._versions
+        version = versions.get(api_of(request.request))
         if version is None or _can_not_say(request.request, version):
             self._reply(request, answer_with_error(request.request, ErrorCode.UNSUPPORTED_VERSION))
             return
         try:
-            self._write(request.request, version, request, deadline_ms)
+            self._write(request.request, version, request, deadline_ms, topic_ids or TopicIds())
         except UnencodableMessage:
             self._reply(request, answer_with_error(request.request, ErrorCode.INVALID_REQUEST))
 
-    def _write(self, message: Request, version: int, request: SendRequest | None, deadline_ms: int) -> None:
+    def _write(
+        self, message: Request, version: int, request: SendRequest | None, deadline_ms: int, topic_ids: TopicIds
+    ) -> None:
         correlation_id = self._next_correlation_id
-        self.outgoing += framed(encode_request(message, version, correlation_id, self._client_id))
+        self.outgoing += framed(encode_request(message, version, correlation_id, self._client_id, topic_ids))
         self._next_correlation_id = correlation_id % (2**31 - 1) + 1
-        self._expected.append(_Expected(correlation_id, api_of(message), version, request, deadline_ms))
+        self._expected.append(_Expected(correlation_id, api_of(message), version, request, deadline_ms, topic_ids))
 
     def _answer(self, frame: bytes, now_ms: int) -> None:
         if not self._expected:
             raise MalformedMessage(f"{len(frame)} bytes came, and no answer was expected")
         expected = self._expected[0]
         try:
-            correlation_id, response = decode_response(expected.api, expected.version, frame)
+            correlation_id, response = decode_response(expected.api, expected.version, frame, expected.topic_ids)
         except UnknownErrorCode as problem:
             if expected.request is None:
                 raise
@@ -179,6 +186,7 @@ class Connection:
         if response.error is not ErrorCode.NONE:
             raise CodecError(f"the broker refused to name its versions: {response.error.name}")
         self._versions = negotiate(CLIENT_VERSIONS, response.versions)
+        self._versions_by_name = negotiate(BY_NAME, response.versions)
         self.phase = Phase.READY
         self._send_queued()
 

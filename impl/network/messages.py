@@ -235,6 +235,10 @@ def _read_leader_epoch(struct: Struct, context: Context) -> int:
     return int(struct.get("leader_epoch", -1)) if context.version >= 9 else -1
 
 
+_TOPIC_IDS: Final = Field("", "topic_ids", lambda struct, context: {})
+"""What a request means by its names: said by the ids in their place."""
+
+
 def _stable_offset(fetched: messages.FetchedPartition, context: Context) -> int:
     """A broker without transactions, as the scripted one, has its last stable offset at the end."""
     return fetched.last_stable_offset if fetched.last_stable_offset >= 0 else fetched.high_watermark
@@ -361,6 +365,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
                     metadata="committed_metadata",
                 ),
             ),
+            _TOPIC_IDS,
             generation="generation_id_or_member_epoch",
         ),
         record(
@@ -374,6 +379,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
             messages.OffsetFetchRequest,
             Field("topics", "partitions", _read_wanted_offsets, _write_wanted_offsets),
             Field("require_stable", "require_stable", lambda struct, context: struct.get("require_stable", False)),
+            _TOPIC_IDS,
             inside="groups",
         ),
         record(
@@ -428,6 +434,7 @@ EXCHANGES: Final[Mapping[str, Exchange]] = {
             Field("topics", "offsets", _FETCH_OFFSETS.read, _write_fetch_offsets),
             _leader_epochs("partition"),
             Field("", "max_partition_bytes", _read_partition_limit),
+            _TOPIC_IDS,
         ),
         record(
             messages.FetchResponse,

@@ -1,7 +1,7 @@
 """Topics by id (KIP-516): new versions of Fetch, OffsetCommit and OffsetFetch name a topic by a UUID only.
 
-Here an id follows from the name, and from how often the topic was made anew, so that every run gives the same ones.
-The way back knows the names it was told.
+Here an id follows from the name, and from how often the topic was made anew, so that every run gives the same ones;
+unless another cluster has given it one. The way back knows the names it was told.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class TopicIds:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names: dict[UUID, str] = {}
+        self._learned: dict[str, UUID] = {}
         self._removed: Counter[str] = Counter()
         for name in names:
             self.add(name)
@@ -48,12 +49,13 @@ class TopicIds:
     def learn(self, name: str, topic_id: UUID) -> None:
         """Learn the id that another cluster has given to a name."""
         self._names[topic_id] = name
+        self._learned[name] = topic_id
 
     def id_of(self, name: str) -> UUID:
         """The id of a topic."""
         if is_unknown(name):
             return UUID(hex=name[len(_UNKNOWN) :])
-        return _id(name, self._removed[name])
+        return self._learned.get(name) or _id(name, self._removed[name])
 
     def name_of(self, topic_id: UUID | None) -> str:
         """The name behind an id."""

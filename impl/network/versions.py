@@ -1,9 +1,9 @@
 """Which APIs and versions the two sides speak, and how they agree on one.
 
-The broker's side serves everything from the oldest version that Apache Kafka 4 still has to the newest. The client's
-side stops where topics are named by id instead of by name (Fetch 13, OffsetCommit 10, OffsetFetch 10: KIP-516,
-KIP-848): ids would buy it nothing but a second name for everything. And it begins with OffsetForLeaderEpoch 3: before
-that only brokers may ask (KIP-320).
+The broker's side serves everything from the oldest version that Apache Kafka 4 still has to the newest, and so does the
+client's; but it begins with OffsetForLeaderEpoch 3: before that only brokers may ask (KIP-320). Three APIs name topics
+by id instead of by name from some version on (Fetch 13, KIP-516; OffsetCommit and OffsetFetch 10, KAFKA-14690): of
+topics whose ids the client does not know it speaks in the version before (`BY_NAME`), as Java's FetchRequest.Builder.
 """
 
 from __future__ import annotations
@@ -68,16 +68,18 @@ API_VERSIONS: Final[Versions] = MappingProxyType({name: VersionRange(low, high) 
 API_KEYS: Final[Mapping[str, int]] = MappingProxyType({"Produce": 0} | {name: key for name, key, _, _ in _APIS})
 API_NAMES: Final[Mapping[int, str]] = MappingProxyType({key: name for name, key in API_KEYS.items()})
 
-CLIENT_VERSIONS: Final[Versions] = MappingProxyType(
+CLIENT_VERSIONS: Final[Versions] = MappingProxyType({**API_VERSIONS, "OffsetForLeaderEpoch": VersionRange(3, 4)})
+"""What our own client asks for."""
+
+BY_NAME: Final[Versions] = MappingProxyType(
     {
-        **API_VERSIONS,
-        "Fetch": API_VERSIONS["Fetch"].capped(12),
-        "OffsetCommit": API_VERSIONS["OffsetCommit"].capped(9),
-        "OffsetFetch": API_VERSIONS["OffsetFetch"].capped(9),
-        "OffsetForLeaderEpoch": VersionRange(3, 4),
+        **CLIENT_VERSIONS,
+        "Fetch": CLIENT_VERSIONS["Fetch"].capped(12),
+        "OffsetCommit": CLIENT_VERSIONS["OffsetCommit"].capped(9),
+        "OffsetFetch": CLIENT_VERSIONS["OffsetFetch"].capped(9),
     }
 )
-"""What our own client asks for."""
+"""The same, where topics have their names."""
 
 THROTTLED_FROM: Final[Mapping[str, int]] = MappingProxyType(
     {

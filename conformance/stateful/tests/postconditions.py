@@ -98,6 +98,15 @@ def _coordinator_forgotten(core: AnsweredCore, case: Handling) -> None:
     _recovers(core, case.request, case.when)
 
 
+def _topic_looked_up(core: AnsweredCore, case: Handling) -> None:
+    happens(core, case)
+    _is_not_sent(core, case.request, core.config.retry_backoff_ms - 1)
+    core.require("what follows at first", ["Metadata"], core.said)
+    core.pass_ms(1)
+    core.require("what follows", ["Metadata", case.request], core.said)
+    _recovers(core, case.request, case.when)
+
+
 def _leader_looked_up(core: AnsweredCore, case: Handling) -> None:
     core.coordinator.leads = 2
     happens(core, case)
@@ -275,6 +284,7 @@ POSTCONDITIONS: Final[Mapping[str, Callable[[AnsweredCore, Handling], None]]] = 
         "again_after_backoff": _again_after_backoff,
         "asked_again": _asked_again,
         "coordinator_forgotten": _coordinator_forgotten,
+        "topic_looked_up": _topic_looked_up,
         "leader_looked_up": _leader_looked_up,
         "application_told": _application_told,
         "caller_told": _caller_told,

@@ -12,9 +12,10 @@ from groupspec.conformance.wire.live.tap import told
 from groupspec.impl.core.messages import Request
 from groupspec.impl.network import wire
 from groupspec.impl.network.addresses import Address
-from groupspec.impl.network.codec import api_of, decode_response, encode_request
+from groupspec.impl.network.codec import api_of, decode_response, encode_request, ids_in
 from groupspec.impl.network.errors import CodecError
 from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import API_KEYS, VersionRange
 from groupspec.impl.network.wire import Fields, Struct
 
@@ -67,8 +68,9 @@ class Line:
     def exchange(self, request: Request, version: int) -> object:
         """A request that a consumer could make, and its answer."""
         self._count += 1
-        frame = self._answer(encode_request(request, version, self._count, _CLIENT_ID))
-        return decode_response(api_of(request), version, frame)[1]
+        topic_ids = ids_in(request) or TopicIds()
+        frame = self._answer(encode_request(request, version, self._count, _CLIENT_ID, topic_ids))
+        return decode_response(api_of(request), version, frame, topic_ids)[1]
 
     def _ask(self, key: int, version: int, body: Fields) -> Struct:
         self._count += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupspec.impl.core.events import Commit, Error, Fetch, MetadataUpdate
+from groupspec.impl.core.events import Commit, Error, Fetch, FetchCommitted, MetadataUpdate
 from groupspec.impl.core.messages import (
     FetchedPartition,
     FetchRequest,
@@ -219,6 +219,94 @@ def test_O7_a_commit_on_its_way_to_the_core_is_of_the_topic_that_it_was_asked_fo
     assert committed(scene) == []
 
 
+# By id ---------------------------------------------------------------------------------------------------------------
+
+
+def gone(scene: Scene, api: str, error: str) -> None:
+    """The broker has no topic of that id any more, and tells it in its answer; the topic is there under another id."""
+    scene.pass_ms(100)  # Metadata was asked for longer ago than the backoff
+    scene.coordinator.topic_ids[TOPIC] = NEW
+    scene.answer(api, error)
+    scene.pass_ms(100)
+
+
+def test_requests_say_which_topic_they_mean() -> None:
+    scene = reader(returned=5)
+    scene.do(Fetch())
+    scene.do(Commit(AT_10, 1))
+    scene.do(FetchCommitted((P0,), 2, 60_000))
+    assert [request.topic_ids for request in scene.sent(FetchRequest)] == [{TOPIC: OLD}]
+    assert [request.topic_ids for request in scene.sent(OffsetCommitRequest)] == [{TOPIC: OLD}]
+    assert [request.topic_ids for request in scene.sent(OffsetFetchRequest)] == [{TOPIC: OLD}]
+
+
+@pytest.mark.parametrize("error", ["UNKNOWN_TOPIC_ID", "INCONSISTENT_TOPIC_ID"])
+@pytest.mark.parametrize(("policy", "timestamp"), [("earliest", -2), ("latest", -1)])
+def test_what_only_a_fetch_tells_leads_to_the_reset_policy(policy: str, timestamp: int, error: str) -> None:
+    scene = reader(returned=5, auto_offset_reset=policy)
+    scene.do(Fetch())
+    gone(scene, "Fetch", error)
+    assert [request.timestamps for request in scene.sent(ListOffsetsRequest)] == [{P0: timestamp}]
+    listed(scene, 0)
+    scene.do(Fetch())
+    last = scene.sent(FetchRequest)[-1]
+    assert (dict(last.offsets), dict(last.topic_ids)) == ({P0: 0}, {TOPIC: NEW})
+
+
+def test_without_a_policy_the_application_is_told_of_what_only_a_fetch_tells() -> None:
+    scene = reader(returned=5, auto_offset_reset="none")
+    scene.do(Fetch())
+    gone(scene, "Fetch", "UNKNOWN_TOPIC_ID")
+    assert scene.errors() == ["NoOffsetForPartitionError"]
+
+
+def test_a_topic_that_a_fetch_says_is_gone_is_asked_for_until_it_is_back() -> None:
+    scene = reader(returned=5)
+    counts, scene.coordinator.topics = scene.coordinator.topics, {"another": 1}
+    scene.do(Fetch())
+    gone(scene, "Fetch", "UNKNOWN_TOPIC_ID")
+    scene.pass_ms(5_000)
+    assert at(scene) == ("FETCHABLE", 15)
+    assert len(scene.sent(FetchRequest)) == 1
+    scene.coordinator.topics = counts
+    scene.pass_ms(1_000)
+    assert at(scene) == ("AWAITING_POSITION", None)
+
+
+def test_a_commit_of_a_topic_that_is_gone_is_not_sent_again_when_another_has_its_name() -> None:
+    scene = reader(returned=5)
+    scene.do(Commit(AT_10, 1, 60_000))
+    gone(scene, "OffsetCommit", "UNKNOWN_TOPIC_ID")
+    scene.pass_ms(1_000)
+    assert "made anew" in str(scene.result(1).error)
+    assert committed(scene) == [10]
+
+
+def test_a_commit_of_a_topic_that_is_away_keeps_its_id() -> None:
+    scene = reader(returned=5)
+    scene.coordinator.topics = {"another": 1}
+    scene.do(MetadataUpdate((TOPIC,)))
+    scene.pass_ms(100)
+    scene.do(Commit(AT_10, 1, 60_000))
+    assert [request.topic_ids for request in scene.sent(OffsetCommitRequest)] == [{TOPIC: OLD}]
+
+
+def test_a_question_for_the_committed_offset_of_a_topic_that_is_gone_is_asked_of_the_new_one() -> None:
+    scene = member()
+    scene.do(FetchCommitted((P0,), 1, 60_000))
+    gone(scene, "OffsetFetch", "UNKNOWN_TOPIC_ID")
+    assert [request.topic_ids for request in scene.sent(OffsetFetchRequest)][-1] == {TOPIC: NEW}
+
+
+def test_the_committed_offset_of_a_topic_that_is_away_is_asked_for_by_name() -> None:
+    scene = member()
+    scene.coordinator.topics = {"another": 1}
+    scene.do(MetadataUpdate((TOPIC,)))
+    scene.pass_ms(100)
+    scene.do(FetchCommitted((P0,), 1, 60_000))
+    assert [request.topic_ids for request in scene.sent(OffsetFetchRequest)] == [{}]
+
+
 # How it is known -----------------------------------------------------------------------------------------------------
 
 
@@ -231,6 +319,20 @@ def test_O7_nothing_is_guessed_where_brokers_name_no_ids(ids: tuple[bytes, ...])
     for topic_id in ids[1:]:
         recreated(scene, topic_id)
     assert at(scene) == ("FETCHABLE", 10)
+
+
+def test_that_a_committed_offset_may_be_of_an_older_topic_is_said_where_brokers_name_no_ids(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO):
+        Scene().stable(0)
+        assert [line for line in caplog.messages if "may be of an older topic" in line and "before Kafka 2.8" in line]
+        caplog.clear()
+        scene = member()
+        assert not [line for line in caplog.messages if "older topic" in line]
+        recreated(scene)
+        scene.committed_are(4)
+    assert [line for line in caplog.messages if "may be of an older topic" in line and "before Kafka 4.2" in line]
 
 
 def test_O7_a_broker_that_is_behind_does_not_bring_the_old_topic_back() -> None:

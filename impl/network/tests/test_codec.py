@@ -50,6 +50,7 @@ from groupspec.impl.network.tests.messages import ANSWERS, IDS, REQUESTS, as_ver
 from groupspec.impl.network.versions import (
     API_KEYS,
     API_VERSIONS,
+    BY_NAME,
     CLIENT_VERSIONS,
     THROTTLED_FROM,
     ApiVersionsResponse,
@@ -292,7 +293,8 @@ def test_api_versions_falls_back_to_version_0() -> None:
 def test_both_sides_agree_on_the_highest_version_that_both_speak() -> None:
     theirs = {"JoinGroup": VersionRange(2, 5), "Heartbeat": VersionRange(9, 12), "Produce": VersionRange(0, 9)}
     assert negotiate(CLIENT_VERSIONS, theirs) == {"JoinGroup": 5}
-    assert negotiate(CLIENT_VERSIONS, API_VERSIONS)["Fetch"] == 12
+    assert negotiate(CLIENT_VERSIONS, API_VERSIONS)["Fetch"] == 18
+    assert negotiate(BY_NAME, API_VERSIONS)["Fetch"] == 12
 
 
 @given(data=st.data(), error=st.sampled_from([code for code in ErrorCode if code >= -1 and code]))

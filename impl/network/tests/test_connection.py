@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from groupspec.impl.core.events import ANY_NODE, ResponseReceived, SendRequest
 from groupspec.impl.core.messages import (
     ApiVersionsRequest,
     ErrorCode,
+    FetchedPartition,
     FetchRequest,
     FetchResponse,
     HeartbeatRequest,
@@ -28,6 +31,7 @@ from groupspec.impl.network.codec import Answer, decode_request, encode_response
 from groupspec.impl.network.connection import Connection, Phase
 from groupspec.impl.network.errors import CodecError, MalformedMessage
 from groupspec.impl.network.frames import FrameReader, framed
+from groupspec.impl.network.topic_ids import TopicIds
 from groupspec.impl.network.versions import API_VERSIONS, ApiVersionsResponse, VersionRange, Versions
 
 HEARTBEAT = HeartbeatRequest("g", 1, "m", None)
@@ -64,6 +68,31 @@ class Peer:
         assert request == ApiVersionsRequest()
         self.answer(ApiVersionsResponse(versions), correlation_id, 0)
         return self.connection
+
+
+KNOWN = {"orders": bytes(range(16))}
+NAMED = TopicIds()
+NAMED.learn("orders", UUID(bytes=KNOWN["orders"]))
+
+
+@pytest.mark.parametrize(
+    ("known", "highest", "version"), [(KNOWN, 18, 18), ({}, 18, 12), ({"payments": bytes(16)}, 18, 12), (KNOWN, 12, 12)]
+)
+def test_topics_have_their_ids_where_both_sides_know_them_and_else_their_names(
+    known: dict[str, bytes], highest: int, version: int
+) -> None:
+    """As Java's FetchRequest.Builder: one topic without an id, and all have their names."""
+    peer = Peer()
+    connection = peer.ready({**API_VERSIONS, "Fetch": VersionRange(4, highest)})
+    connection.submit(send(1, replace(FETCH, topic_ids=known)), 1_000)
+    (frame,) = FrameReader().feed(bytes(connection.outgoing))
+    header, request = decode_request(frame, NAMED)
+    assert (header.version, request) == (version, FETCH)
+    answer = FetchResponse({TopicPartition("orders", 0): FetchedPartition(b"", 7)})
+    peer.receive(encode_response(answer, version, header.correlation_id, topic_ids=NAMED))
+    (received,) = connection.take_answers()
+    assert isinstance(received.response, FetchResponse)
+    assert list(received.response.partitions) == [TopicPartition("orders", 0)]
 
 
 def test_nothing_is_sent_before_the_versions_are_known() -> None:
