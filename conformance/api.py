@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from groupspec.conformance import missing
 from groupspec.conformance.endings import require_address_space
-from groupspec.conformance.outputs import writable_folder
+from groupspec.conformance.outputs import claimed, claimed_file
 
 if TYPE_CHECKING:
     from groupspec.conformance.traces.engine import Verdict
@@ -72,8 +73,8 @@ def judge(
         For each client its rows: case, rule, verdict with reason, how many of the runs, and how to run it again.
 
     Raises:
-        UsageProblem: there is no such client, scenario or rule, `resume` is the file of another campaign, or something
-            cannot be written.
+        UsageProblem: there is no such client, scenario or rule, `resume` is the file of another campaign, something
+            cannot be written, or another run writes there now.
         InconclusiveProblem: there is not enough memory.
     """
     from groupspec.conformance.wire.campaign import JOBS, run_campaign
@@ -88,25 +89,28 @@ def judge(
     cases = with_occasion(find_cases(scenarios, profile), chosen)
     cases = drawn_races(cases, races, seed) if races else cases
     folder = None if report is None else Path(report)
-    if folder is not None:
-        writable_folder(folder)
     jobs = jobs or JOBS
     needed = ADDRESS_SPACE + jobs * ADDRESS_SPACE_OF_RUN
     require_address_space(needed, f"{jobs} runs at the same time", "raise the limit, or ask for fewer: --jobs 1")
-    return run_campaign(
-        judged,
-        cases,
-        jobs=jobs,
-        repeat=repeat,
-        confirm=confirm,
-        certain_cases=CERTAIN_CASES_OF_QUICK if profile == QUICK and not scenarios else CERTAIN_CASES,
-        seed=seed,
-        report=folder,
-        rules=chosen,
-        resume=None if resume is None else Path(resume),
-        resumed=resumed or (lambda *_: None),
-        finished=finished or (lambda *_: None),
-    )
+    with ExitStack() as held:
+        if folder is not None:
+            held.enter_context(claimed(folder))
+        if resume is not None:
+            held.enter_context(claimed_file(Path(resume)))
+        return run_campaign(
+            judged,
+            cases,
+            jobs=jobs,
+            repeat=repeat,
+            confirm=confirm,
+            certain_cases=CERTAIN_CASES_OF_QUICK if profile == QUICK and not scenarios else CERTAIN_CASES,
+            seed=seed,
+            report=folder,
+            rules=chosen,
+            resume=None if resume is None else Path(resume),
+            resumed=resumed or (lambda *_: None),
+            finished=finished or (lambda *_: None),
+        )
 
 
 def explain_rebalances(

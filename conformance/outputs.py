@@ -7,6 +7,7 @@ is written to.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import fcntl
 import json
 import os
@@ -90,26 +91,56 @@ def writable_folder(folder: Path) -> Path:
 def claimed(folder: Path) -> Iterator[None]:
     """Makes `folder` this process's while the block lasts: two there would overwrite each other's files.
 
-    The lock is on the folder itself, and ends with its process, however that ends.
+    The lock is on the folder itself, and ends with its process, however that ends. A block inside the block has it,
+    too; another thread has not.
 
     Raises:
         UsageProblem: another process has it, or it cannot be made or written to.
     """
-    handle = os.open(writable_folder(folder), os.O_RDONLY)
+    with _locked(writable_folder(folder), os.O_RDONLY, "folder", "each would overwrite what the other says"):
+        yield
+
+
+@contextlib.contextmanager
+def claimed_file(file: Path) -> Iterator[None]:
+    """The same of a file that is added to; it is made if there is none."""
+    require_writable(file)
+    if file.exists() and not file.is_file():  # whoever reads it says so; a FIFO would wait here
+        yield
+        return
+    with _locked(file, os.O_RDWR | os.O_CREAT, "file", "what each of them adds would stand there twice"):
+        yield
+
+
+_MINE: contextvars.ContextVar[frozenset[Path]] = contextvars.ContextVar("claimed", default=frozenset())
+
+
+@contextlib.contextmanager
+def _locked(path: Path, how: int, kind: str, harm: str) -> Iterator[None]:
+    held, this = _MINE.get(), path.resolve()
+    if this in held:
+        yield
+        return
+    try:
+        handle = os.open(path, how, 0o666)
+    except OSError as problem:
+        raise cannot_write(path, problem) from problem
+    mine = _MINE.set(held | {this})
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageProblem(
-                "another run writes to this folder now, and each would overwrite what the other says",
-                where=str(folder),
-                allowed="a folder for each run",
-                next_step="choose another folder, or wait until that run has ended",
+                f"another run writes to this {kind} now, and {harm}",
+                where=str(path),
+                allowed=f"a {kind} for each run",
+                next_step=f"choose another {kind}, or wait until that run has ended",
             ) from None
         except OSError:  # a file system without locks
             pass
         yield
     finally:
+        _MINE.reset(mine)
         os.close(handle)
 
 

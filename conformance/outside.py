@@ -66,7 +66,12 @@ def require_regular(file: Path) -> None:
 
 
 def decoded(decode: Callable[[Data], Value], data: Data) -> Value:
-    """What a decoder makes of JSON. Raises TooDeep in place of RecursionError, which nobody expects of data."""
+    """What a decoder makes of JSON. Raises TooDeep in place of RecursionError, which nobody expects of data.
+
+    Of a name that stands twice in an object the last one counts, as with most readers; RFC 8259 (section 4) leaves it
+    open. To refuse it a line would have to be read a second time, with each of its objects in Python: that takes four
+    times as long as the decoder does, for each line of a trace (3 and 13 us); and loggers do write a field twice.
+    """
     try:
         return decode(data)
     except RecursionError:

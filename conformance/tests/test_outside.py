@@ -15,6 +15,7 @@ from groupspec.conformance.cli import main
 from groupspec.conformance.errors import EXIT_INCONCLUSIVE, EXIT_USAGE, UsageProblem
 from groupspec.conformance.outside import TooDeep, contents, decoded, lines_of
 from groupspec.conformance.traces.gunzip import Damage, unpacked_lines
+from groupspec.conformance.traces.quarantine import parse_line
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.protocol import BrokenLine
 
@@ -104,3 +105,12 @@ def test_traces_pack_well_and_bombs_better(tmp_path: Path) -> None:
     assert not any(isinstance(line, Damage) for line in unpacked_lines(tmp_path / "t.ndjson.gz"))
     (tmp_path / "bomb").write_bytes(BOMB)
     assert [line for line in unpacked_lines(tmp_path / "bomb") if isinstance(line, Damage)]
+
+
+def test_of_a_name_that_stands_twice_the_last_one_counts_for_every_reader() -> None:
+    assert decoded(json.loads, '{"a": 1, "a": 2}') == {"a": 2}
+    assert protocol.decode_event(b'{"name":"shutdown_complete","elapsed_ms":1,"elapsed_ms":2}') == (
+        protocol.ShutdownComplete(elapsed_ms=2)
+    )
+    line = (EVENT % "null").replace('"group":"g"', '"group":"g","group":"h"').replace('"heartbeat"', '"heartbeat_sent"')
+    assert parse_line(line.encode()).group == "h"

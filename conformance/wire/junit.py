@@ -52,7 +52,7 @@ def _case(client: ClientResult, row: Row, report: Path | None, allowed: bool) ->
     scenario = ".".join(filter(None, (row.case.scenario.id, row.case.variant.name)))
     case = ElementTree.Element(
         "testcase",
-        classname=f"{client.name.replace('.', '-')[:60]}.{scenario}",
+        classname=f"{client.name.replace('.', '-')}.{scenario}",
         name=f"{row.rule} {verdict.value}" if told else row.rule,
         time=f"{row.seconds:.3f}",
     )

@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from groupspec.conformance.api import judge
 from groupspec.conformance.cli import main
-from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE
+from groupspec.conformance.errors import EXIT_CONFORMANCE_FAILURE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.terminal import Terminal
 from groupspec.conformance.wire.answers.family import answer_ids
 from groupspec.conformance.wire.clients import BUILT_IN, Client
@@ -90,6 +91,8 @@ def test_a_report_has_one_run_at_a_time_and_one_that_was_killed_leaves_it_free(
         assert other.stdout.readline() == b"has it\n"
         assert main(["conform", "reference", "--report", str(tmp_path)]) == EXIT_USAGE
         assert "another run writes to this folder now" in capsys.readouterr().err
+        with pytest.raises(UsageProblem, match="another run writes to this folder now"):
+            judge("reference", ["first-join/plain"], report=tmp_path)
         other.kill()
     again = str(Path(__file__).parents[1] / "recorded" / "correct")
     one = next(Path(again).rglob("*.ndjson*"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from groupspec.conformance.cli import main
-from groupspec.conformance.errors import EXIT_USAGE, UsageProblem
+from groupspec.conformance.errors import EXIT_OK, EXIT_USAGE, UsageProblem
 from groupspec.conformance.wire import campaign as campaigns
 from groupspec.conformance.wire.campaign import run_campaign
 from groupspec.conformance.wire.case import Case
@@ -143,6 +145,25 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(
     assert main([*arguments, "--resume", str(file)]) == EXIT_USAGE
     assert "this is no campaign to go on with" in capsys.readouterr().err
     assert (file.read_text(encoding="utf-8"), made.of.total()) == (text, 0)
+
+
+def test_a_file_has_one_campaign_at_a_time(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    program = (
+        "import sys; from pathlib import Path; from groupspec.conformance.outputs import claimed_file\n"
+        f"with claimed_file(Path({str(file)!r})): print('has it', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"has it\n"
+        arguments = ["conform", "reference", "--scenario", "close-while-stable", "--resume", str(file)]
+        assert main(arguments) == EXIT_USAGE
+        assert "another run writes to this file now" in capsys.readouterr().err
+        other.kill()
+    assert main(arguments) == EXIT_OK
+    assert made.of.total() > 0
 
 
 def test_recorded_runs_are_not_resumed(capsys: pytest.CaptureFixture[str]) -> None:
