@@ -56,6 +56,10 @@ FAILING: Final = {
     "reading-beginning": ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"),
     "fetching": ("Fetch", "NOT_LEADER_OR_FOLLOWER"),
 }
+LONG_ROUNDS: Final = (
+    Variant("joining", point="JoinGroup", auto_commit_interval_ms=INTERVAL_MS),
+    Variant("syncing", point="SyncGroup", auto_commit_interval_ms=INTERVAL_MS),
+)
 NO_IDENTITY: Final = {"looking-up": "J4"}
 """No member could be refused yet."""
 
@@ -63,10 +67,7 @@ NO_IDENTITY: Final = {"looking-up": "J4"}
 @scenario(
     rules="D4 J1 J2 J4 S1 S3 H3 H4 C1 M1 M6 M7 O1 O3 W1",
     source="platformatic/kafka #370; ConsumerCoordinator.maybeAutoCommitOffsetsAsync; generationIfStable",
-    variants=(
-        Variant("joining", point="JoinGroup", auto_commit_interval_ms=INTERVAL_MS),
-        Variant("syncing", point="SyncGroup", auto_commit_interval_ms=INTERVAL_MS),
-    ),
+    variants=LONG_ROUNDS,
     needs="auto_commit",
     timeout_ms=6_000,
 )
@@ -79,10 +80,7 @@ def commits_in_a_long_round(context: ScenarioContext) -> None:
     rules="D4 J1 J2 J4 S3 H3 H4 C1 K1 K4 M1 M6 M7 O1 O2 O3 O4 W1",
     source="platformatic/kafka #370; KIP-429; librdkafka 1.7.0 note (timed auto commit)",
     rebalance="cooperative",
-    variants=(
-        Variant("joining", point="JoinGroup", auto_commit_interval_ms=INTERVAL_MS),
-        Variant("syncing", point="SyncGroup", auto_commit_interval_ms=INTERVAL_MS),
-    ),
+    variants=LONG_ROUNDS,
     needs="auto_commit",
     timeout_ms=6_000,
 )

@@ -147,9 +147,7 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(
     assert (file.read_text(encoding="utf-8"), made.of.total()) == (text, 0)
 
 
-def test_a_file_has_one_campaign_at_a_time(
-    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_has_one_campaign_at_a_time(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     program = (
         "import sys; from pathlib import Path; from groupspec.conformance.outputs import claimed_file\n"
