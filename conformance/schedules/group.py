@@ -186,8 +186,11 @@ class RacingGroup:
                 return self.logs.fetched(request, sent.node)
             case OffsetForLeaderEpochRequest() as request:
                 return self.logs.compared(request, sent.node)
-            case OffsetFetchRequest(partitions=partitions):
-                return self._committed(sent.request_id, partitions)
+            case OffsetFetchRequest() as request:
+                of_another = self._of_another(request.partitions, request.topic_ids)
+                found = self._committed(sent.request_id, [tp for tp in request.partitions if tp not in of_another])
+                unknown = dict.fromkeys(of_another, FetchedOffset(-1, error=ErrorCode.UNKNOWN_TOPIC_ID))
+                return replace(found, offsets={**found.offsets, **unknown})
             case ListOffsetsRequest() as request:
                 return self._listed(request, sent)
             case OffsetCommitRequest() as request:
@@ -267,7 +270,11 @@ class RacingGroup:
             self._given_up_at[partition] = self.last_sent()
             self.starts[partition] = set()
 
-    def _committed(self, request_id: int, partitions: tuple[TopicPartition, ...]) -> Response:
+    def _of_another(self, partitions: Iterable[TopicPartition], topic_ids: Mapping[str, bytes]) -> set[TopicPartition]:
+        """Those whose topic has another id by now than the request says."""
+        return {tp for tp in partitions if self.logs.is_of_another(tp.topic, topic_ids)}
+
+    def _committed(self, request_id: int, partitions: Iterable[TopicPartition]) -> OffsetFetchResponse:
         found = {partition: self.known(partition) for partition in partitions}
         for partition, offset in found.items():
             if offset is not None:
@@ -322,7 +329,8 @@ class RacingGroup:
     ) -> Response:
         """These partitions have these errors, and those that are not there another one; the others are committed."""
         gone = {tp: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for tp in request.offsets if not self.topics.has(tp)}
-        refused = {**errors, **gone}
+        of_another = self._of_another(request.offsets, request.topic_ids)
+        refused = {**errors, **gone, **dict.fromkeys(of_another, ErrorCode.UNKNOWN_TOPIC_ID)}
         accepted = {tp: at for tp, at in request.offsets.items() if tp not in refused}
         self._commit(request_id, replace(request, offsets=accepted))
         return OffsetCommitResponse({tp: refused.get(tp, ErrorCode.NONE) for tp in request.offsets})

@@ -98,8 +98,9 @@ class Ledger:
                 continue  # it was revoked by the thread that closes, as soon as poll() had returned
             assert partition in self.owned, f"a record of {partition}, which is not owned (rule O3)"
             assert partition not in self.paused, f"a record of {partition}, which is paused (rule O5)"
-            self._expect_at(partition, record.offset, record.leader_epoch)
-            self.next[partition], self._epochs[partition] = record.offset + 1, record.leader_epoch
+            epoch = self._group.logs.age(record)
+            self._expect_at(partition, record.offset, epoch)
+            self.next[partition], self._epochs[partition] = record.offset + 1, epoch
             read.add(partition)
         for partition in read:
             self.moved.pop(partition, None)

@@ -3,13 +3,14 @@
 The new leaders' logs are those of the old ones up to some offset; from there on they have other records, of the next
 leader epoch. So a reader that is further goes back to that offset, or it would skip records.
 
-Or the first topic is deleted and created anew: it has another id, and its leader epochs begin at 0 (KAFKA-12257). Who
-has read of it begins where its reset policy says; the offsets that are committed stay, but their epochs say nothing.
+Or the first topic is deleted and created anew: it has another id, and its leader epochs begin at 0 (KAFKA-12257), where
+those of the old one may have been still. Who has read of it begins where its reset policy says; the offsets that are
+committed stay, but their epochs say nothing. What names the old id is refused (KIP-516).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -30,7 +31,7 @@ from groupspec.impl.core.messages import (
     TopicMetadata,
     TopicPartition,
 )
-from groupspec.impl.records import Decoded
+from groupspec.impl.records import ConsumerRecord, Decoded
 from groupspec.impl.runtime import Runtime
 from groupspec.impl.testing import PlainDecoder
 
@@ -45,6 +46,9 @@ RESETS: Final = {"earliest": 3, "latest": 90}
 
 GROWS_MS: Final = 100
 """Each time so long a record is written to each partition: what was its end is not the answer any more."""
+
+OF_THE_OLD: Final = b"old "
+"""How a record begins of a topic that is not made anew yet, if its leader epoch does not say that."""
 
 FAR: Final = 1_000_000
 """An offset that nobody reaches."""
@@ -105,7 +109,9 @@ class Logs:
             self._parting = {tp: max(0, at - loses) for tp, at in lost.items()}
         has_changed = self._parting is not None
         again = 0 < scenario.elects_again_ms <= self._now_ms
-        return int(not self._is_anew(topic)) if scenario.remakes else int(has_changed) + again
+        if scenario.remakes:
+            return int(not self._is_anew(topic) and not scenario.same_epoch)
+        return int(has_changed) + again
 
     def end(self, at_ms: int | None = None) -> int:
         """Of each partition, at that time, or as of this answer. With elections it stays: then truncations count."""
@@ -123,6 +129,17 @@ class Logs:
     def anew(self, partition: TopicPartition) -> set[int]:
         """Where reading begins in a topic that was made anew; nowhere, if it was not."""
         return {RESETS[self._scenario.reset]} if self._is_anew(partition.topic) else set()
+
+    def is_of_another(self, topic: str, topic_ids: Mapping[str, bytes]) -> bool:
+        """Whether a request means another topic of this name than there is now."""
+        return topic_ids.get(topic, self._id(topic)) != self._id(topic)
+
+    def _id(self, topic: str) -> bytes:
+        return f"{topic} {'anew' if self._is_anew(topic) else ''}".encode().ljust(16)
+
+    def age(self, record: ConsumerRecord) -> int:
+        """Which leader has written it; if both topics have the same epoch, the old one's counts as higher, as else."""
+        return int(record.value.startswith(OF_THE_OLD)) if self._scenario.same_epoch else record.leader_epoch
 
     def parting(self, partition: TopicPartition) -> int:
         """From where on the present leader has other records than the one before it."""
@@ -143,9 +160,10 @@ class Logs:
     def fetched(self, request: FetchRequest, node: str | int) -> FetchResponse:
         """Records; or why this broker has none to give."""
         epochs = request.leader_epochs
-        return FetchResponse(
-            {tp: self._fetched(tp, at, node, epochs.get(tp, -1)) for tp, at in request.offsets.items()}
-        )
+        fetched = {tp: self._fetched(tp, at, node, epochs.get(tp, -1)) for tp, at in request.offsets.items()}
+        unknown = FetchedPartition(b"", -1, ErrorCode.UNKNOWN_TOPIC_ID)
+        of_another = {tp for tp in fetched if self.is_of_another(tp.topic, request.topic_ids)}
+        return FetchResponse(fetched | dict.fromkeys(of_another, unknown))
 
     def _fetched(self, partition: TopicPartition, at: int, node: str | int, epoch: int) -> FetchedPartition:
         told = self.epoch(partition.topic)
@@ -162,7 +180,8 @@ class Logs:
     def _record(self, partition: TopicPartition, offset: int) -> bytes:
         if self._scenario.elects_ms:
             epoch = self.epoch(partition.topic) if self._scenario.remakes else int(self.parting(partition) <= offset)
-            return b"%d:record of %d\n" % (offset, epoch)
+            old = OF_THE_OLD if self._scenario.same_epoch and not self._is_anew(partition.topic) else b""
+            return b"%d:%brecord of %d\n" % (offset, old, epoch)
         unreadable = self._scenario.unreadable and offset % UNREADABLE_EACH == 1
         return b"%d:%b\n" % (offset, UNREADABLE if unreadable else b"record")
 
@@ -196,8 +215,7 @@ class Logs:
         if epoch < 0 and not self._scenario.moves_ms:
             return topic
         partitions = tuple(structs.replace(p, leader=leader, leader_epoch=epoch) for p in topic.partitions)
-        name = f"{topic.topic} {'anew' if self._is_anew(topic.topic) else ''}"
-        return structs.replace(topic, partitions=partitions, topic_id=name.encode().ljust(16))
+        return structs.replace(topic, partitions=partitions, topic_id=self._id(topic.topic))
 
 
 _WRONG: Final[Sequence[ErrorCode]] = (ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH)

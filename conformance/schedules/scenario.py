@@ -104,6 +104,7 @@ class Scenario:
         elects_ms: When all partitions get other leaders; 0: never, and nobody speaks of leader epochs.
         loses: How many of the records that were fetched last they lack.
         remakes: Whether then the first topic is deleted and created anew instead, and its leader epochs begin anew.
+            With no record to be lost both of its incarnations have leader epoch 0: only their ids tell them apart.
         unreadable: Whether the application cannot read some of the records.
         deserializing_ms: How long it takes over each record.
         last_calls: What it does just before it closes the consumer.
@@ -232,6 +233,11 @@ class Scenario:
         return bool({"work too long", "work for a while"} & self.all_calls) or not self.sets_limits
 
     @property
+    def same_epoch(self) -> bool:
+        """Whether a topic is made anew that has had one leader only, like the new one."""
+        return self.remakes and not self.loses
+
+    @property
     def logs_change(self) -> bool:
         """Whether records that were read may be gone, or others stand in their places."""
         return self.elects_ms > 0 and (self.remakes or self.loses > 0)
@@ -284,7 +290,8 @@ class Scenario:
         another = "it has led before" if self.returns else another
         leads = f"leads; {another}; a partition more at {self.grows_ms} ms" if self.leads else "somebody else leads"
         start = f"nothing committed of {list(self.fresh)}, reset {self.reset}"
-        change = f"{TOPICS[0]} made anew" if self.remakes else f"new leaders, without {self.loses} records,"
+        anew = f"{TOPICS[0]} made anew{', of the same leader epoch' * self.same_epoch}"
+        change = anew if self.remakes else f"new leaders, without {self.loses} records,"
         elects = f"; {change} at {self.elects_ms} ms" if self.elects_ms else ""
         elects += f", and others at {self.elects_again_ms} ms" if self.elects_again_ms else ""
         elects += f"; leaders of no new epoch at {self.moves_ms} ms" if self.moves_ms else ""
