@@ -40,6 +40,13 @@ ELECTION: Final = "leader elected"
 WITH_ELECTIONS: Final = (6, 7)
 """The last digits of the seeds whose runs have elections, beside their other faults."""
 
+WITH_SETTINGS_OF_THEIR_OWN: Final = (10, 12)
+"""Of each twenty seeds those in whose groups each member has settings of its own: none of them has an aim."""
+
+SESSIONS_MS: Final = (10_000, 15_000, 30_000, 45_000)
+POLL_INTERVALS_MS: Final = (20_000, 60_000, 120_000)
+REQUESTS_MS: Final = (5_000, 15_000, 30_000)
+
 TO_LOSE: Final = ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch", "LeaveGroup", "Fetch")
 
 
@@ -166,38 +173,52 @@ class Draw:
     """What is drawn for one seed."""
 
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.random = Random(f"plan {seed}")
         self.aim = aim = aim_of(seed)
         cooperative = self.random.random() < 0.5
         self.cooperative = cooperative if aim.cooperative is None else aim.cooperative
-        self.session_ms = aim.session_ms or self.random.choice((10_000, 15_000, 30_000, 45_000))
+        self.session_ms = aim.session_ms or self.random.choice(SESSIONS_MS)
         self.heartbeat_ms = self.session_ms // self.random.choice((3, 3, 5))
-        self.poll_interval_ms = aim.poll_interval_ms or self.random.choice((20_000, 60_000, 120_000))
-        self.request_ms = aim.request_ms or self.random.choice((5_000, 15_000, 30_000))
+        self.poll_interval_ms = aim.poll_interval_ms or self.random.choice(POLL_INTERVALS_MS)
+        self.request_ms = aim.request_ms or self.random.choice(REQUESTS_MS)
 
     def member(self, number: int, latest_start_ms: int) -> MemberPlan:
         """One of the group."""
         random, aim = self.random, self.aim
         commits = aim.commits or random.choice(COMMITS)
         static = random.random() < aim.static
+        session_ms, heartbeat_ms, poll_interval_ms, request_ms = self._times_of(number)
         config = Config(
             group_id=GROUP,
             client_id=f"m{number}",
             group_instance_id=f"instance-{number}" if static else None,
-            session_timeout_ms=self.session_ms,
-            heartbeat_interval_ms=self.heartbeat_ms,
-            max_poll_interval_ms=self.poll_interval_ms,
-            request_timeout_ms=self.request_ms,
+            session_timeout_ms=session_ms,
+            heartbeat_interval_ms=heartbeat_ms,
+            max_poll_interval_ms=poll_interval_ms,
+            request_timeout_ms=request_ms,
             metadata_max_age_ms=random.choice((30_000, 120_000, 300_000)),
             enable_auto_commit=commits == "auto",
             auto_commit_interval_ms=aim.auto_commit_ms or random.choice((1_000, 5_000, 15_000, 60_000)),
             auto_offset_reset="earliest",
             partition_assignment_strategy=("cooperative-sticky",) if self.cooperative else (self.eager_assignor,),
-            fetch_max_wait_ms=self.request_ms - 1_000,
+            fetch_max_wait_ms=request_ms - 1_000,
         )
         poll_ms = random.choice((0, 500, 5_000, 30_000, 200_000))
         starts_ms = random.choice((0, 0, random.randrange(latest_start_ms)))
         return MemberPlan(number, config, starts_ms, commits, poll_ms, aim.work_ms or random.choice((1, 50, 700)))
+
+    def _times_of(self, number: int) -> tuple[int, int, int, int]:
+        """Session, heartbeat interval, poll interval, request timeout: the group's, or in some groups each has its own.
+
+        As in a group that is being deployed anew. From numbers of their own: what else is drawn is the same.
+        """
+        if self.seed % 20 not in WITH_SETTINGS_OF_THEIR_OWN:
+            return self.session_ms, self.heartbeat_ms, self.poll_interval_ms, self.request_ms
+        random = Random(f"settings {self.seed} {number}")
+        session_ms = random.choice(SESSIONS_MS)
+        heartbeat_ms = session_ms // random.choice((3, 5))
+        return session_ms, heartbeat_ms, random.choice(POLL_INTERVALS_MS), random.choice(REQUESTS_MS)
 
     @property
     def eager_assignor(self) -> str:

@@ -193,6 +193,17 @@ def written(*faults: tuple[int, str, int], **config: object) -> Plan:
     return replace(drawn, members=(member,), faults=numbered, faults_end_ms=120_000, quiet_ms=60_000)
 
 
+def test_in_some_groups_each_member_has_times_of_its_own() -> None:
+    """A coordinator has to go by the longest rebalance timeout, and by each member's own session."""
+
+    def times(seed: int) -> set[tuple[int, int, int]]:
+        configs = [member.config for member in draw(seed, members=4).members]
+        return {(c.session_timeout_ms, c.max_poll_interval_ms, c.request_timeout_ms) for c in configs}
+
+    own, alike = {10, 12, 30, 32}, {0, 2, 11, 13, 28, 31}
+    assert {seed for seed in own | alike if len(times(seed)) > 1} == own
+
+
 def test_a_static_member_that_comes_back_for_more_topics_waits_for_a_rebalance(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written((60_000, "other topics", 0), (80_000, "crash and restart", 2_000), group_instance_id="one")
     assert Run(plan).execute().error == ""
