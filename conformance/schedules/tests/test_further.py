@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
+from weakref import WeakSet
 
 import pytest
 
@@ -21,11 +22,13 @@ from groupspec.impl.callbacks import Callbacks
 from groupspec.impl.consumer import Consumer
 from groupspec.impl.core.assignors import Subscriber
 from groupspec.impl.core.commits import Commits
+from groupspec.impl.core.events import CompleteFuture, DescribeMember, GroupMetadata
 from groupspec.impl.core.leading import Leading
 from groupspec.impl.core.leaving import Leaving
 from groupspec.impl.core.membership import Membership
 from groupspec.impl.core.messages import JoinedMember, TopicPartition
 from groupspec.impl.core.metadata import Metadata
+from groupspec.impl.core.parts import Parts
 from groupspec.impl.scheduling import run
 from groupspec.impl.scheduling.strategies import RandomWalk
 from groupspec.impl.threads.designs import DESIGNS, Design
@@ -67,6 +70,18 @@ def _silently(
             self._errors.pop()
 
 
+_NOBODIES: WeakSet[Parts] = WeakSet()
+
+
+def _stays_nobody(describe: Callable[..., None], self: Parts, event: DescribeMember) -> None:
+    """Whoever asks before it has joined is told so ever after."""
+    if self.context.identity.is_member and self not in _NOBODIES:
+        describe(self, event)
+    else:
+        _NOBODIES.add(self)
+        self.context.emit(CompleteFuture(event.future_id, GroupMetadata("", -1, "", None)))
+
+
 BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]] = {
     "topics that come later": (
         lambda seam: seam.replace(Membership.topics_listed, _only_once),
@@ -102,6 +117,11 @@ BROKEN: dict[str, tuple[Callable[[Seam], Any], Callable[[Scenario], bool], str]]
         lambda seam: seam.replace(Callbacks._run, _silently),
         lambda drawn: "raise" in drawn.callbacks[1:] and "UNKNOWN_MEMBER_ID" in drawn.answers["Heartbeat"],
         "a callback's error is lost",
+    ),
+    "who it was when it was first asked": (
+        lambda seam: seam.replace(Parts.describe_member, _stays_nobody),
+        lambda drawn: [*drawn.calls, *drawn.last_calls].count("group_metadata") > 1,
+        "rule C6",
     ),
 }
 """What is broken -> how, which scenarios can show it, and what is told then."""
