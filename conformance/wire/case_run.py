@@ -234,7 +234,7 @@ def settings_of(case: Case, context: ClientContext | None) -> Settings:
         rebalance=case.scenario.rebalance,
         retry_backoff_ms=case.scenario.retry_backoff_ms,
         close_within_ms=case.variant.close_within_ms,
-        auto_commit=case.variant.auto_commit,
+        auto_commit=context.configuration.auto_commit if context else case.variant.auto_commit,
         auto_commit_interval_ms=case.variant.auto_commit_interval_ms,
         request_timeout_ms=context.around.request_timeout_ms if context else REQUEST_TIMEOUT_MS,
         instance_id=dict(case.variant.more).get(INSTANCE_ID, ""),

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Case
 from groupspec.conformance.wire.case_broker import NoOccasion
@@ -79,6 +81,12 @@ class Member(ClientContext):
     def __init__(self, case: Case, around: Surroundings, stage: Stage, client: HarnessProcess, log: Log) -> None:
         super().__init__(case, around, client, log)
         self.stage = stage
+
+    @property
+    def configuration(self) -> protocol.Configure:
+        """The second member commits by itself where the client always does: nothing in this story needs it not to."""
+        asked = super().configuration
+        return replace(asked, auto_commit=asked.auto_commit or self.fixed.get("auto_commit") is True)
 
     def live(self) -> None:
         """Its part of the story."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +20,15 @@ from groupspec.conformance.wire.gathering import judged_again
 from groupspec.conformance.wire.history import History
 from groupspec.conformance.wire.judging import Outcome
 from groupspec.conformance.wire.live import life
+from groupspec.conformance.wire.live.life import Member
 from groupspec.conformance.wire.live.recorder import Recorded, live
 from groupspec.conformance.wire.live.tests.cluster import TOPIC, addresses, cluster
 from groupspec.conformance.wire.live.watching import watch
-from groupspec.conformance.wire.live_cases import Rebalance, lived
+from groupspec.conformance.wire.live_cases import LIVE_CASES, Rebalance, lived
+from groupspec.conformance.wire.log import Log
+from groupspec.conformance.wire.protocol import Setting, fixed_otherwise
 from groupspec.conformance.wire.recording import judge_recording, load
+from groupspec.conformance.wire.scenario_context import Surroundings
 from groupspec.conformance.wire.verdicts import BROKEN, CERTAIN_RUNS, Judgement, Verdict
 from groupspec.impl.broker.server import ScriptedBroker
 from groupspec.impl.consumer import Consumer
@@ -197,3 +202,15 @@ def test_a_broker_that_makes_no_topics_and_a_topic_that_is_not_there_are_told(
         port = broker.bootstrap.rpartition(":")[2]
         assert main(["conform", "--record", broker.bootstrap, "--listen", port]) == EXIT_USAGE
         assert "nobody can listen there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("fixed", "commits"), [({}, False), ({"auto_commit": True}, True)])
+def test_a_client_that_always_commits_by_itself_does_so_as_the_second_member_too(
+    fixed: dict[str, Setting], commits: bool
+) -> None:
+    case = LIVE_CASES["live-eager/second"]
+    nothing: Any = None
+    member = Member(case, Surroundings("127.0.0.1:9092", "orders"), nothing, nothing, Log())
+    member.fixed = fixed
+    assert (member.configuration.auto_commit, settings_of(case, member).auto_commit) == (commits, commits)
+    assert fixed_otherwise(fixed, member.configuration) == ""
