@@ -27,7 +27,10 @@ def unsubscribing_leaves_once(history: History) -> Iterator[Finding]:
     for asked, end in unsubscribed(history):
         leaves = [leave for leave in history.of("LeaveGroup") if asked <= leave.sent_us < end]
         ids = [identity.member_id for identity in history.identities if identity.from_us < end]
-        if not leaves:
+        again = history.first("JoinGroup", end)
+        if not leaves and again is not None and again.asked(JoinGroupRequest).member_id == ids[-1]:
+            yield broken("unsubscribe() sent no LeaveGroup: the next JoinGroup is the same member's", again.sent_us)
+        elif not leaves:
             yield from missing(history, "unsubscribe() sent no LeaveGroup", asked, end)
         elif len(leaves) > 1 and leaves[0].error == "NONE":
             yield broken(f"unsubscribe() sent {len(leaves)} LeaveGroups", leaves[1].sent_us)

@@ -94,6 +94,26 @@ def unsubscribed() -> WireRun:
     return story
 
 
+def resubscribed() -> WireRun:
+    """The same with subscribe() at 1300 already, and a JoinGroup as on the first day."""
+    story = WireRun()
+    first_round(story)
+    command(story, 1_000, protocol.Unsubscribe())
+    story.callback(1_001, protocol.PartitionsRevoked)
+    story.leave(1_010)
+    command(story, 1_300, protocol.Subscribe(topics=["orders"]))
+    story.join(1_310, -1, member_id="", error="MEMBER_ID_REQUIRED")
+    story.close(3_000, 10)
+    return story
+
+
+def not_left(story: WireRun) -> None:
+    """It sends no LeaveGroup, joins as the member that it still is, and leaves when it is closed."""
+    without(lambda e: e.api in ("LeaveGroup", "JoinGroup") and 1_000_000 < e.at_us < 2_000_000)(story)
+    story.join(1_310, 2)
+    story.leave(3_005)
+
+
 def command(story: WireRun, at_ms: float, asked: protocol.AnyCommand) -> None:
     """What the kit asks the harness for."""
     story.entries.append(Entry(int(at_ms * 1000), "kit", "command", protocol.encode(asked).decode()))
@@ -221,6 +241,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("L1", "two LeaveGroups at unsubscribe()", unsubscribed, lambda s: s.leave(1_020)),
     ("L1", "no LeaveGroup at unsubscribe()", unsubscribed,
      without(lambda e: e.api == "LeaveGroup")),
+    ("L1", "no LeaveGroup at unsubscribe(), and joined again with the id of then", resubscribed, not_left),
     ("L3", "a heartbeat after unsubscribe()", unsubscribed, lambda s: s.heartbeat(1_200, 1)),
     ("C7", "no callback at unsubscribe()", unsubscribed,
      without(lambda e: 1_000_500 < e.at_us < 1_009_000)),
