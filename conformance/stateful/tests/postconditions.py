@@ -28,7 +28,7 @@ def _recovers(core: AnsweredCore, request: str, when: str) -> None:
         return
     core.held = set()
     core.answer(request)
-    if when == "asked":
+    if when in ("asked", "committing"):
         core.require("what the application hears", ["answered"], core.said)
     elif request == "Fetch":
         buffered = [core.describe().partitions[partition].buffered for partition in OWNED]

@@ -91,6 +91,12 @@ def _asked(core: AnsweredCore, case: Handling) -> None:
     core.do(impl.FetchCommitted(OWNED, 1, core.now_ms + 60_000))
 
 
+def _committing(core: AnsweredCore, case: Handling) -> None:
+    _member(core, case)
+    core.held = {"OffsetCommit"}
+    core.do(impl.Commit({OWNED[0]: OffsetAndMetadata(7)}, 1, core.now_ms + 60_000))
+
+
 def _fetching(core: AnsweredCore, case: Handling) -> None:
     core.held = {"Fetch"}
     core.subscribe()
@@ -162,6 +168,7 @@ PRECONDITIONS: Final[Mapping[str, Callable[[AnsweredCore, Handling], object]]] =
         "started": lambda core, _: core.do(impl.Start()),
         "position_sought": _position_sought,
         "asked": _asked,
+        "committing": _committing,
         "fetching": _fetching,
         "backing_off": _backing_off,
         "new_topic": _new_topic,
