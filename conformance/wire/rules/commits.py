@@ -13,6 +13,7 @@ from groupspec.conformance.wire.rules._checker import Finding, Known, broken, ch
 from groupspec.conformance.wire.rules.heartbeats import gives_up
 from groupspec.conformance.wire.rules.joining import joined_meanwhile
 from groupspec.impl.core.messages import FetchRequest, OffsetCommitRequest, TopicPartition
+from groupspec.impl.network.topic_ids import is_unknown
 
 MAX_TRIES: Final = 3
 INTERVAL_OVER: Final = 800
@@ -162,10 +163,12 @@ def only_owned_partitions_are_committed(history: History) -> Iterator[Finding]:
     """Nothing is committed for what the member does not hold, nor between JoinGroup and SyncGroup.
 
     The first goes for what the client commits by itself; an application may commit what it likes (Java's
-    sendOffsetCommitRequest looks at no ownership), and has it refused in mid-round (generationIfStable).
+    sendOffsetCommitRequest looks at no ownership), and has it refused in mid-round (generationIfStable). An id that the
+    broker knows no more may be that of a partition which the member holds: its topic was made anew.
     """
     for exchange, commit in [] if asked_for(history) else commits(history):
-        foreign = ", ".join(sorted(names(commit.offsets) - granted_at(history, exchange)))
+        known = names(each for each in commit.offsets if not is_unknown(each.topic))
+        foreign = ", ".join(sorted(known - granted_at(history, exchange)))
         wrong = f"OffsetCommit of {foreign}, which the member does not hold"
         yield held_if(not foreign, "OffsetCommit of partitions that the member holds", wrong, exchange.sent_us)
     for join in history.answers("JoinGroup", "NONE"):

@@ -25,7 +25,7 @@ from groupspec.conformance.wire.tests import (
 )
 from groupspec.conformance.wire.tests.stories import BOTH, ME, WireRun, waited
 from groupspec.conformance.wire.verdicts import Verdict
-from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest
+from groupspec.impl.core.messages import JoinGroupRequest, SyncGroupRequest, TopicPartition
 
 GOOD = (
     stories.eager_rebalance,
@@ -453,6 +453,9 @@ ALLOWED: tuple[tuple[str, str, Callable[[], WireRun], Spoil], ...] = (
     ("M7", "the application commits what it does not own", stories.cooperative_rebalance,
      both(lambda s: s.commit(1_500, 3, {BOTH[1]: 6}),
           lambda s: s.event(1_505, protocol.OffsetsCommitted(success=True)))),
+    # krafka: the topic that it holds was made anew, and the broker knows the old id no more
+    ("M7", "a commit by the id of a topic that is gone", stories.eager_rebalance,
+     lambda s: s.commit(1_500, 2, {TopicPartition("?" + "0" * 31 + "1", 0): 6}, error="UNKNOWN_TOPIC_ID")),
     # AbstractCoordinator.markCoordinatorUnknown disconnects: what the coordinator still owes is not read
     # kafka-python 3.0 looks its coordinator up after REBALANCE_IN_PROGRESS (#3082), and joins meanwhile
     ("H2", "a coordinator is found while the round goes on", stories.eager_rebalance,
