@@ -184,11 +184,14 @@ class Commits:
         return any(operation.is_automatic for operation in self._queue)
 
     def _append(self, operation: Operation, recreations: int | None = None) -> None:
-        """Behind the others; but before one that awaits a poll, which lets it pass (rule M4), and comes later (M6)."""
+        """Behind the others; but before one that awaits a poll, which lets all pass (rule M4), and comes later (M6)."""
         operation.asked_in = self._standing()
         operation.recreations = self._positions.recreations() if recreations is None else recreations
-        passed = (place for place, other in enumerate(self._queue) if other.sent is None and self._awaits_poll(other))
-        self._queue.insert(next(passed, len(self._queue)), operation)
+        passed = [other for other in self._queue if other.sent is None and self._awaits_poll(other)]
+        for other in passed:  # it may have stood before others when it did not await one yet
+            self._queue.remove(other)
+            other.fixed, other.recreations = False, self._positions.recreations()
+        self._queue.extend((operation, *passed))
         self._watch_deadlines()
 
     def _fix_what_goes_before(self, asked: CommitAsked) -> None:

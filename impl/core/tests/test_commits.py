@@ -59,11 +59,16 @@ def with_dirty_position(**config: Any) -> Scene:
 def with_unprocessed_records(**config: Any) -> Scene:
     """A stable member with auto-commit; its application has records up to offset 15 and has not polled since."""
     scene = Scene(enable_auto_commit=True, **config).stable(0)
+    hand_over_records(scene)
+    return scene
+
+
+def hand_over_records(scene: Scene) -> None:
+    """A poll() returns those from 10 up to 15."""
     records = Buffered(P0, next(iter(scene.subscription.positions.fetchable().values()))[0], 10, b"...", 20)
     scene.subscription.positions.buffer(records)
     scene.poll()
     assert scene.subscription.positions.advance(records, 10, 15, exhausted=True)
-    return scene
 
 
 def error_of(scene: Scene, future_id: int) -> str:
@@ -506,6 +511,21 @@ def test_M6_who_passes_the_commit_before_a_rebalance_also_goes_before_it() -> No
     scene.poll()
     scene.coordinator_found()
     assert _committed(scene) == [12, 15]
+
+
+def test_M6_who_comes_when_it_awaits_a_poll_does_not_pass_who_came_before_it_did() -> None:
+    """Schedule 205893: the last commit() was sent before the commit_async() that was called first, which rewound it."""
+    scene = Scene(enable_auto_commit=True, partition_assignment_strategy=COOPERATIVE).stable(0)
+    scene.do(asynchronous(offset=7, future_id=1))
+    scene.subscription.positions.seek(P0, 8)
+    scene.heartbeat("REBALANCE_IN_PROGRESS")
+    scene.do(asynchronous(offset=8, future_id=2))
+    scene.subscription.positions.seek(P0, 10)
+    hand_over_records(scene)
+    scene.do(asynchronous(offset=12, future_id=3))
+    assert _committed(scene) == [7, 8, 12]
+    scene.poll()
+    assert _committed(scene) == [7, 8, 12, 15]
 
 
 @pytest.mark.parametrize("error", PASSING + GONE)
