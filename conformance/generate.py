@@ -32,6 +32,7 @@ from groupspec.conformance.vectors import making
 from groupspec.conformance.vectors.schema import SCHEMA
 from groupspec.conformance.vectors.subjects import SUBJECTS
 from groupspec.conformance.wire import docket_page
+from groupspec.conformance.wire_holes import table as wire_holes
 from groupspec.conformance.wire_kills import matrix as wire_kills
 from groupspec.conformance.wire_kills import quick
 from groupspec.conformance.wire_kills.page import matrix_markdown as wire_kills_markdown
@@ -49,6 +50,7 @@ HASHES: Final = "conformance/generated/hashes.json"
 MODELS: Final = "conformance/generated/models.json"
 MUTATION: Final = "conformance/generated/mutation.json"
 WIRE_KILLS: Final = "conformance/generated/wire_kills.json"
+WIRE_HOLES: Final = "conformance/generated/wire_holes.json"
 QUICK: Final = "conformance/wire/quick/cases.json"
 SCORES: Final = "conformance/generated/scores.json"
 
@@ -129,6 +131,8 @@ def generated_files() -> Iterator[GeneratedFile]:
         yield GeneratedFile(WIRE_KILLS, _wire_kills, wire_kills.problems)
         yield GeneratedFile(QUICK, _quick, _quick_problems)
         yield _page(WIRE_KILLS, lambda text: wire_kills_markdown(wire_kills.read_matrix(text)))
+        yield GeneratedFile(WIRE_HOLES, wire_holes.offers_text, wire_holes.problems)
+        yield _page(WIRE_HOLES, wire_holes.page)
 
 
 def model_files(pattern: str = "*") -> Iterator[GeneratedFile]:

@@ -10,6 +10,7 @@ Everything that crosses the broker's wire goes to the run's log.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final
@@ -59,6 +60,8 @@ class CaseBroker:
         """
         self._log = log
         self._beside = beside
+        self._received: set[str] = set()
+        self._receives = threading.Condition()
         self._topic = topic
         topics = TOPICS | OFFSETS_TOPIC
         groups = SEVERAL_CLIENTS if beside else None
@@ -97,7 +100,16 @@ class CaseBroker:
         """For bootstrap.servers."""
         return self._broker.bootstrap
 
+    def has_received(self, api: str, within_s: float) -> bool:
+        """Whether a request of this API has come, or comes in time: also from a client that has ended."""
+        with self._receives:
+            return self._receives.wait_for(lambda: api in self._received, within_s)
+
     def _take(self, event: WireEvent) -> None:
+        if event.kind == "request":
+            with self._receives:
+                self._received.add(event.api)
+                self._receives.notify_all()
         same = {name: getattr(event, name) for name in SAME_IN_BOTH_LOGS}
         whose = [self._beside[event.client_id]] if event.client_id in self._beside else [self._log]
         for log in whose if event.client_id else (self._log, *self._beside.values()):

@@ -45,6 +45,8 @@ FEATURES: Final = {
     "callback_commit": "a callback may commit, and wait for it",
     "pattern": "subscriptions by a regular expression",
     "raising_listener": "a callback may raise: the rebalance goes on all the same",
+    "close_timeout": "a time limit of close() that the application sets, also 0",
+    "callback_seek": "a callback may set positions, and pause partitions",
 }
 """What a client may offer: its group protocols, and more. A rule that needs more than a client offers, or than its
 harness drives, is UNSUPPORTED for it."""
@@ -174,7 +176,10 @@ class Configure(Command, frozen=True, tag="configure"):
     more: dict[str, str] = msgspec.field(default_factory=dict)
     """Further settings by the names of Kafka's consumer, such as metadata.max.age.ms."""
     in_callback: dict[str, str] = msgspec.field(default_factory=dict)
-    """What a callback of this name does when it has waited, if it names partitions: "commit"; "raise", once."""
+    """What a callback of this name does when it has waited, if it names partitions.
+
+    "commit"; "seek" or "pause", with each of them; "raise", once.
+    """
 
 
 class Subscribe(Command, frozen=True, tag="subscribe"):
@@ -233,8 +238,13 @@ class Unsubscribe(Command, frozen=True, tag="unsubscribe"):
     """Give up the subscription and leave the group."""
 
 
-class Close(Command, frozen=True, tag="close"):
-    """Close the client, say shutdown_complete, and end the process with exit code 0."""
+class Close(Command, frozen=True, tag="close", omit_defaults=True):
+    """Close the client, say shutdown_complete, and end the process with exit code 0.
+
+    `timeout_ms`: its time limit, of clients that offer one; without it, 5 s or the client's own.
+    """
+
+    timeout_ms: Milliseconds | None = None
 
 
 AnyCommand = Configure | Subscribe | Poll | StopPolling | Commit | Seek | Pause | Resume | Wakeup | Unsubscribe | Close

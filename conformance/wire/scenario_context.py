@@ -175,9 +175,9 @@ class ClientContext:
         """The same, without waiting until it is done: a poll may be in progress."""
         self.client.send(protocol.Subscribe(topics=list(topics)))
 
-    def ask_to_close(self) -> Entry:
-        """Ask for close(); returns at once."""
-        return self._ask(protocol.Close())
+    def ask_to_close(self, timeout_ms: int | None = None) -> Entry:
+        """Ask for close(), or one with this time limit; returns at once."""
+        return self._ask(protocol.Close(timeout_ms=timeout_ms))
 
     def close(self) -> None:
         """Ask that the client be closed, and wait for the end, which is not judged."""

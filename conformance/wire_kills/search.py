@@ -200,7 +200,7 @@ def _lay_out(hunt: Hunt, design: Design, cases: Sequence[Case], reach: Mapping[s
 def _steps(hunt: Hunt, most: int) -> Iterator[Step]:
     while hunt.runs_left and hunt.tried < most:
         case = hunt.left.pop(0)
-        key = f"{hunt.mutant.id} {_mark(hunt.mutant.what)} {hunt.design} {case.id} {_of_case(case)}"
+        key = f"{hunt.mutant.id} {_mark(hunt.mutant.what)} {hunt.design} {case.id} {mark_of_case(case)}"
         yield Step(key, Trial(case, hunt.mutant.change, hunt.design or DESIGNS[0]), partial(hunt.takes, case))
 
 
@@ -217,7 +217,7 @@ def _reached(
             found[case.id] = Reach(frozenset(said.noted or ()), said.seconds)  # type: ignore[call-overload]
 
         note = partial(_note, places)
-        key = f"- {_mark(' '.join(sorted(places.of)))} {design} {case.id} {_of_case(case)}"
+        key = f"- {_mark(' '.join(sorted(places.of)))} {design} {case.id} {mark_of_case(case)}"
         yield Step(key, Trial(case, None, design, note), takes)
 
     _carried_out(
@@ -271,7 +271,7 @@ def _begin(row: Iterator[Step], runs: Runs, under_way: dict[Connection, tuple[Ru
 
 
 @cache
-def _of_case(case: Case) -> str:
+def mark_of_case(case: Case) -> str:
     """Changes when the case does."""
     return _mark(f"{_source(case.scenario.story.__code__)} {case.variant} {case.rules}")
 

@@ -124,7 +124,7 @@ def an_exception_of_the_listener_stops_the_rebalance(seam: Seam) -> None:
             self._driver.submit(PartitionsRevoked())
 
 
-@mutant("C4-swallowed", "C4", Callbacks._run, scenarios="callback-raises")
+@mutant("C4-swallowed", "C4", Callbacks._run, scenarios="callback-raises callback-raises-cooperative")
 def what_the_listener_raises_is_lost(original: Method, self: Callbacks, call: Method, partitions: object) -> None:
     """An exception of the listener is dropped."""
     count = len(self._errors)
@@ -188,7 +188,7 @@ def a_kept_id_is_given_back(original: Method, self: Leaving, reason: str) -> obj
     return original(self, reason)
 
 
-@after("L1-no-time", "L1", Leaving.close)
+@after("L1-no-time", "L1", Leaving.close, scenarios="closed-at-once closed-at-once-eager")
 def a_short_close_says_nothing(self: Leaving, event: Close) -> None:
     """A close without time ends before LeaveGroup is sent."""
     if event.deadline_ms <= self._context.now_ms:
@@ -254,7 +254,12 @@ def who_waits_at_the_end_waits_for_ever(seam: Seam) -> None:
         self._event_count.advance()
 
 
-@after("BUG-62", "L3", (core_module, "dispatch_late"), scenarios="unsubscribe-on-the-way")
+@after(
+    "BUG-62",
+    "L3",
+    (core_module, "dispatch_late"),
+    scenarios="unsubscribe-on-the-way unsubscribe-on-the-way-cooperative",
+)
 def the_round_goes_on_while_leaving(core: Core, late: object) -> None:
     """The answer to a JoinGroup that was out when the member left makes it a member again."""
     response = getattr(late, "response", None)

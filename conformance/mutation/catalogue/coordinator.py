@@ -105,7 +105,7 @@ def requests_fail_before_the_coordinator_is_unknown(_: Method, self: Connection,
         self._become_unknown(cause)
 
 
-@mutant("BUG-08", "D6", Requests.send, scenarios="coordinator-silent")
+@mutant("BUG-08", "D6", Requests.send, scenarios="coordinator-silent coordinator-silent-cooperative")
 def requests_to_the_coordinator_never_time_out(
     original: Method, self: Requests, request: object, node: object, timeout_ms: int
 ) -> Sent:
@@ -131,7 +131,7 @@ def no_answer_is_late(_: Method, core: Parts, sent: Sent, error: object) -> bool
     return not core.requests.is_pending(sent)
 
 
-@after("BUG-13", "J9", Commits.late, scenarios="refused-too-late")
+@after("BUG-13", "J9", Commits.late, scenarios="refused-too-late refused-too-late-cooperative")
 def late_commit_errors_reset_the_identity(self: Commits, sent: Sent, code: object) -> None:
     """ILLEGAL_GENERATION for a commit of an earlier generation resets the present identity."""
     self._membership.lose_identity(keep_member_id=True)
@@ -158,7 +158,12 @@ def heartbeats_go_on_while_joining(original: Method, self: Joining) -> None:
         original(self)
 
 
-@mutant("BUG-31", "H3", Heartbeats.enable, scenarios="topic-is-not-there coordinator-loads")
+@mutant(
+    "BUG-31",
+    "H3",
+    Heartbeats.enable,
+    scenarios="topic-is-not-there coordinator-loads outlasts-the-session never-answered",
+)
 def only_the_first_round_starts_heartbeats(original: Method, self: Heartbeats) -> None:
     """After a rejoin heartbeats stay off."""
     if not getattr(self, "_was_enabled", False):
@@ -173,7 +178,7 @@ def a_failed_heartbeat_waits_for_the_interval(_: Method, self: Heartbeats) -> No
     self._due = False
 
 
-@before("P1-twice", "P1", Membership.poll_interval_expired)
+@before("P1-twice", "P1", Membership.poll_interval_expired, scenarios="callback-outlasts-the-poll-interval")
 def good_bye_is_said_twice(self: Membership) -> None:
     """A member whose poll interval has run out sends LeaveGroup twice."""
     if self.state is not RebalanceState.UNJOINED:
@@ -323,7 +328,7 @@ def a_failed_heartbeat_stays_in_flight(_: Method, self: Heartbeats) -> None:
     self._due = False
 
 
-@after("BUG-32", "H3", Membership.reset_identity, scenarios="member-unknown")
+@after("BUG-32", "H3", Membership.reset_identity, scenarios="member-unknown callbacks-outlast-the-session")
 def heartbeats_go_on_without_identity(self: Membership, keep_member_id: object) -> None:
     """UNKNOWN_MEMBER_ID does not stop heartbeats."""
     self._heartbeats.state = HeartbeatState.IDLE
@@ -346,7 +351,7 @@ def heartbeats_do_not_wait_for_each_other(seam: Seam) -> None:
         self._context.arm("heartbeat", self._context.config.heartbeat_interval_ms // 5)
 
 
-@mutant("BUG-36", "P3 C1", Membership.poll_interval_expired, scenarios="poll-interval-exceeded")
+@mutant("BUG-36", "P3 C1", Membership.poll_interval_expired, scenarios="poll-interval-exceeded expires-on-the-way")
 def expiry_is_not_told(original: Method, self: Membership) -> None:
     """After the poll interval has run out what was owned is dropped without the lost callback."""
     keep = self._subscription.keep_only

@@ -117,7 +117,7 @@ def a_moved_coordinator_costs_the_identity(self: Joining, code: object) -> None:
     self._context.identity = Identity()
 
 
-@mutant("BUG-18", "J5", Config.join_group_timeout_ms, scenarios="join-takes-long")
+@mutant("BUG-18", "J5", Config.join_group_timeout_ms, scenarios="join-takes-long join-takes-long-cooperative")
 def the_smaller_timeout_counts_for_the_join(_: Method, self: Config) -> object:
     """JoinGroup's time limit is the smaller of the rebalance timeout and the ordinary one."""
     return min(self.request_timeout_ms, self.max_poll_interval_ms)
@@ -300,7 +300,7 @@ def no_commit_before_the_rebalance(_: Method, self: Membership) -> None:
     self.commit_settled()
 
 
-@after("X2-fenced-goes-on", "X2", Membership.fenced, scenarios="static-fenced")
+@after("X2-fenced-goes-on", "X2", Membership.fenced, scenarios="static-fenced static-fenced-cooperative")
 def a_fenced_member_joins_again_by_itself(self: Membership, error: Exception) -> None:
     """FENCED_INSTANCE_ID is raised once, and after the next poll the member joins again as a new member."""
     self._fencing, self.rejoin_needed = None, True

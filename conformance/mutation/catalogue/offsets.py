@@ -36,7 +36,7 @@ answered_like("BUG-44", "M2", "OffsetCommit", "REBALANCE_IN_PROGRESS", "UNKNOWN_
     "REBALANCE_IN_PROGRESS in answer to a commit is taken for UNKNOWN_MEMBER_ID.")
 answered_like("BUG-55", "M2 H3", "OffsetCommit", "UNKNOWN_MEMBER_ID ILLEGAL_GENERATION", "GROUP_AUTHORIZATION_FAILED",
     "UNKNOWN_MEMBER_ID and ILLEGAL_GENERATION only fail the commit; the member keeps its identity.",
-    scenarios="commit-refused")
+    scenarios="commit-refused commit-refused-cooperative")
 answered_like("O1-reset-by-election", "O1", "Fetch",
     "NOT_LEADER_OR_FOLLOWER FENCED_LEADER_EPOCH", "OFFSET_OUT_OF_RANGE",
     "A partition that has another leader is read from where the reset policy says.", scenarios="leader-changes")
@@ -59,7 +59,8 @@ instead("O6-none-is-silent", "O6", Offsets._report_missing, lambda _, self: self
     "auto.offset.reset is \"none\": no error is raised, and the partition is not fetched.")
 instead("O7-name-is-all", "O7", Metadata._identify,
     lambda _, self, topic, topic_id: self._ids.update({topic: topic_id}),
-    "A topic that was made anew is read on where the old one was left.", scenarios="topic-recreated")
+    "A topic that was made anew is read on where the old one was left.",
+    scenarios="topic-recreated topic-recreated-cooperative")
 instead("O7-committed-first", "O7", Positions.of_recreated_topics, lambda *_: (),
     "Who has read of the old topic begins in the new one at what is committed, which may be of the old one.")
 instead("O7-late-commits", "O7", Positions.recreated_since, lambda *_: set(),
@@ -368,7 +369,12 @@ def an_unreadable_partition_costs_the_others(_: Method, self: Records, at_most: 
     return taken
 
 
-@mutant("O5-paused-fetched", "O5", PartitionState.state, scenarios="pause-over-a-rebalance")
+@mutant(
+    "O5-paused-fetched",
+    "O5",
+    PartitionState.state,
+    scenarios="pause-over-a-rebalance positions-in-a-callback calls-on-the-way",
+)
 def paused_partitions_are_fetched(_: Method, self: PartitionState) -> str:
     """A partition that the application has paused is fetched and returned."""
     if self.pending_revocation:

@@ -17,7 +17,7 @@ def who_is_over_its_quota_goes_on_sending(_: Method, api: str, version: int, dat
     return 0
 
 
-@mutant("W2-not-for-fetch", "W2", SAID, scenarios="throttled-member")
+@mutant("W2-not-for-fetch", "W2", SAID, scenarios="throttled-member throttled-member-cooperative")
 def only_requests_about_the_group_count(original: Method, api: str, version: int, data: bytes) -> object:
     """After a Fetch that is answered so the next one is sent at once."""
     return 0 if api == "Fetch" else original(api, version, data)

@@ -172,7 +172,7 @@ def a_wakeup_counts_only_while_waiting(original: Method, self: Consumer, deadlin
     return original(self, deadline_ms, at_most)
 
 
-@mutant("T4-more-than-once", "T4", CallGuard.check_interrupted, scenarios="wakeup-on-the-way")
+@mutant("T4-more-than-once", "T4", CallGuard.check_interrupted, scenarios="wakeup-on-the-way wakeup-in-a-callback")
 def one_wakeup_interrupts_every_call(_: Method, self: CallGuard) -> None:
     """A wakeup interrupts the call that waits, and the next one, and so on."""
     with self._lock:

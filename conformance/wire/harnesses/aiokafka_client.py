@@ -41,6 +41,7 @@ class AioKafka(Harness):
         "raising_listener",
         "pattern",
     )
+    not_driven = ("callback_seek",)
 
     def __init__(self) -> None:
         super().__init__()

@@ -35,6 +35,8 @@ class AnyPartition(Protocol):
     def partition(self) -> int: ...  # noqa: D102
 
 
+SOUGHT_IN_CALLBACK: Final = 1
+"""Where a partition is read from of which the kit has a callback set the position."""
 PAUSE_AFTER_ERROR_S: Final = 0.05
 """After a poll that raised: one that always raises at once would flood the kit."""
 
@@ -185,6 +187,10 @@ class Harness(ABC):
         """Close the client."""
         self.consumer.close()
 
+    def close_within(self, timeout_ms: int) -> None:
+        """The same, within this time."""
+        raise Unsupported("the command close with a time limit")
+
     # Callbacks -------------------------------------------------------------------------------------------------------
 
     def assigned(self, partitions: Iterable[AnyPartition]) -> None:
@@ -204,10 +210,15 @@ class Harness(ABC):
         time.sleep(self.callback_s)
         if self.does_in(name, partitions, "commit"):
             self.tell_commit()
+        if self.does_in(name, partitions, "seek"):
+            for partition in _plain(partitions):
+                self.seek(partition, SOUGHT_IN_CALLBACK)
+        if self.does_in(name, partitions, "pause"):
+            self.pause(_plain(partitions))
         self.callback_ends(name, raises=self.does_in(name, partitions, "raise"))
 
     def does_in(self, name: CallbackName, partitions: Iterable[AnyPartition], what: str) -> bool:
-        """Whether this callback is to commit, or to raise, before it returns."""
+        """Whether this callback is to do that before it returns."""
         return bool(list(partitions)) and self.in_callback.get(name) == what
 
     def callback_begins(self, name: CallbackName, partitions: Iterable[AnyPartition]) -> None:
@@ -316,7 +327,7 @@ class Harness(ABC):
         try:
             match command:
                 case protocol.Close():
-                    self._close()
+                    self._close(command.timeout_ms)
                     return True
                 case protocol.Configure():
                     self.callback_s, self.in_callback = command.callback_ms / 1000, command.in_callback
@@ -401,11 +412,16 @@ class Harness(ABC):
         ]
         self.output.say(protocol.OffsetsCommitted(success=True, offsets=committed))
 
-    def _close(self) -> None:
+    def _close(self, timeout_ms: int | None) -> None:
         self.output.say(protocol.ShutdownRequested())
         begun = time.monotonic()
         try:
-            self.close()
+            if timeout_ms is None:
+                self.close()
+            else:
+                self.close_within(timeout_ms)
+        except Unsupported:
+            raise
         except Exception as problem:
             self.error(problem, "close")
         self.output.say(protocol.ShutdownComplete(elapsed_ms=_ms_since(begun)))

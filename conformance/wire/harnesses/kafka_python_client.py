@@ -39,6 +39,8 @@ class KafkaPython(Harness):
         "pause",
         "raising_listener",
         "pattern",
+        "close_timeout",
+        "callback_seek",
     )
 
     def configure(self, command: protocol.Configure) -> None:
@@ -73,7 +75,11 @@ class KafkaPython(Harness):
 
     def close(self) -> None:
         """Close the consumer."""
-        self.consumer.close(timeout_ms=CLOSE_TIMEOUT_MS)
+        self.close_within(CLOSE_TIMEOUT_MS)
+
+    def close_within(self, timeout_ms: int) -> None:
+        """The same, within this time."""
+        self.consumer.close(timeout_ms=timeout_ms)
 
 
 def _named(partition: Partition) -> TopicPartition:

@@ -70,7 +70,11 @@ class Reference(Harness):
 
     def close(self) -> None:
         """Close the consumer."""
-        self.consumer.close(CLOSE_TIMEOUT_MS)
+        self.close_within(CLOSE_TIMEOUT_MS)
+
+    def close_within(self, timeout_ms: int) -> None:
+        """The same, within this time."""
+        self.consumer.close(timeout_ms)
 
 
 def _named(partition: Partition) -> TopicPartition:

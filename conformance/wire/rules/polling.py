@@ -107,8 +107,9 @@ def expiry_is_a_loss(history: History) -> Iterator[Finding]:
     for left_us in (leave.sent_us for leave in leaves_for_not_polling(history)):
         owned = history.owned_at(left_us)
         poll = next((p for p in history.polls if p.started_us > left_us and not raised(history, p)), None)
-        if poll is None or not owned:
-            continue
+        says_so = (c for c in history.callbacks if c.name in lost and c.started_us <= left_us)
+        if poll is None or not owned or any(left_us <= (c.ended_us or history.ends_us) for c in says_so):
+            continue  # or a poll found that the interval was over, and leaves: its callback is called already
         from_us, until_us = poll.started_us if in_poll else left_us, poll.ended_us or history.ends_us
         first = next((c for c in history.callbacks if c.started_us >= left_us and c.partitions), None)
         rejoin = history.first("JoinGroup", left_us)

@@ -49,9 +49,11 @@ FAMILIES: Final = (
     "calls",
     "between_polls",
     "slowness",
+    "outlasting",
     "together",
     "throttling",
     "brokers",
+    "cooperative",
 )
 """The modules, in the order in which their scenarios are listed."""
 

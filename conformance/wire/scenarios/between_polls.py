@@ -12,10 +12,10 @@ from typing import Final
 
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.case import Variant
-from groupspec.conformance.wire.log import Entry
+from groupspec.conformance.wire.log import Entry, is_request
 from groupspec.conformance.wire.scenario_context import ScenarioContext
 from groupspec.conformance.wire.scenarios.registry import scenario
-from groupspec.conformance.wire.scenarios.steps import held_round, reads_on
+from groupspec.conformance.wire.scenarios.steps import REACHED_WITHIN_S, held_round, hold, reads_on, until_asked
 from groupspec.impl.broker.actions import Hold
 from groupspec.impl.core.messages import TopicPartition
 
@@ -75,6 +75,51 @@ MEANWHILE: Final[Mapping[str, Callable[[ScenarioContext], Callable[[], None]]]] 
     "moved": _moved,
     "fetched": _fetched,
 }
+
+
+def _joining(context: ScenarioContext) -> Callable[[], None]:
+    """JoinGroup is unanswered."""
+    return _held(context, "JoinGroup")
+
+
+def _syncing(context: ScenarioContext) -> Callable[[], None]:
+    """SyncGroup is unanswered."""
+    return _held(context, "SyncGroup")
+
+
+def _reading_positions(context: ScenarioContext) -> Callable[[], None]:
+    """It is not yet known where what is new to a cooperative member begins: one partition had been taken away."""
+    context.broker.take_one_partition()
+    held_round(context, "SyncGroup").release()
+    context.reached(is_request("JoinGroup"), "JoinGroup", REACHED_WITHIN_S, since=context.now())
+    context.broker.other_member_leaves()
+    return _held(context, "OffsetFetch")
+
+
+def _committing(context: ScenarioContext) -> Callable[[], None]:
+    """An automatic commit is unanswered."""
+    held = hold(context, "OffsetCommit")
+    since = context.now()
+    context.broker.append_records()
+    until_asked(context, "OffsetCommit", since)
+    context.stop_polling(rule="H3")
+    return held.release
+
+
+def _held(context: ScenarioContext, api: str) -> Callable[[], None]:
+    held = held_round(context, api)
+    context.stop_polling(rule="H3")
+    return held.release
+
+
+POINTS: Final[Mapping[str, Callable[[ScenarioContext], Callable[[], None]]]] = {
+    **MEANWHILE,
+    "joining": _joining,
+    "syncing": _syncing,
+    "reading-positions": _reading_positions,
+    "committing": _committing,
+}
+"""In the midst of what a member does, too."""
 NO_TIME: Final = {"announced": "J2 L3", "lost": "J2"}
 """Nothing can be said of a round that close() begins right after; who has left then sends nothing more to be judged."""
 GONE: Final = {"announced": "M1 M7", "lost": "L1", "moved": "L1"}

@@ -47,11 +47,14 @@ SILENT_TOGETHER: Final = (
     ("Heartbeat", "FindCoordinator"),
     ("OffsetCommit", "Fetch"),
     ("Fetch", "Metadata"),
+    ("OffsetCommit", "FindCoordinator"),
+    ("Metadata", "FindCoordinator"),
     ("Metadata",),
 )
 FAILING: Final = {
     "looking-up": ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"),
     "joining": ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "syncing": ("SyncGroup", "COORDINATOR_LOAD_IN_PROGRESS"),
     "reading-positions": ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
     "reading-beginning": ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"),
     "fetching": ("Fetch", "NOT_LEADER_OR_FOLLOWER"),
@@ -180,12 +183,14 @@ def several_silent(context: ScenarioContext) -> None:
         context.broker.move_coordinator(COORDINATOR)
     context.stable_member()
     since = context.now()
+    context.broker.append_records()
     for api in apis:
         if api == "FindCoordinator":
+            if apis[0] != "Heartbeat":  # who looks for its coordinator asks it for nothing
+                context.reached(is_request(apis[0]), apis[0], REACHED_WITHIN_S, since=since)
             context.broker.answer_next("Heartbeat", "NOT_COORDINATOR")
         match = _on_another_connection if apis == ["Metadata"] else None
         context.broker.do_next(api, NeverReply(), "it is never answered", match)
-    context.broker.append_records()
     for api in apis:
         context.reached(is_request(api), api, REACHED_WITHIN_S, since=since)
     if end:

@@ -17,7 +17,9 @@ export type Feature =
   | "wakeup"
   | "callback_commit"
   | "pattern"
-  | "raising_listener";
+  | "raising_listener"
+  | "close_timeout"
+  | "callback_seek";
 
 /** What configure says, besides what it is called. */
 export interface Settings {
@@ -39,7 +41,7 @@ export interface Settings {
   /** By the names of Kafka's consumer. */
   more: Record<string, string>;
   /** What a callback does when it has waited, by its name; only for clients with such a feature. */
-  in_callback: Record<string, "commit" | "raise">;
+  in_callback: Record<string, "commit" | "seek" | "pause" | "raise">;
 }
 
 export interface Partition {

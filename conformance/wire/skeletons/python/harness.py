@@ -36,6 +36,8 @@ class MyHarness(base.Harness):
         # "callback_commit",  # a callback may commit, and wait for it
         # "pattern",  # subscriptions by a regular expression
         # "raising_listener",  # a callback may raise: the rebalance goes on all the same
+        # "close_timeout",  # a time limit of close() that the application sets, also 0
+        # "callback_seek",  # a callback may set positions, and pause partitions
     )
     # Of the list, what the client offers and this harness does not drive: otherwise the client would seem to lack it.
     not_driven = ()
@@ -87,6 +89,8 @@ class MyHarness(base.Harness):
     def close(self) -> None:
         """Close the client if it has been made; the process ends afterwards."""
         raise base.ToFillIn("close the client")
+
+    # With the feature "close_timeout" override close_within(timeout_ms), too.
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ public final class Harness implements Protocol.Client {
     private static final List<String> KIP_848 = List.of("consumer_protocol");
     private static final List<String> EITHER = List.of(
             "listener", "lost_callback", "listener_in_poll", "join_needs_poll", "pull", "poll_interval", "auto_commit",
-            "static", "seek", "pause", "wakeup", "callback_commit", "pattern", "raising_listener");
+            "static", "seek", "pause", "wakeup", "callback_commit", "pattern", "raising_listener",
+            "close_timeout", "callback_seek");
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final GroupProtocol protocol;
@@ -141,10 +142,15 @@ public final class Harness implements Protocol.Client {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // close(CloseOptions) is newer than 3.9
     public void close() {
+        close(CLOSE_TIMEOUT);
+    }
+
+    @Override
+    @SuppressWarnings("deprecation") // close(CloseOptions) is newer than 3.9
+    public void close(Duration timeout) {
         if (consumer != null) {
-            consumer.close(CLOSE_TIMEOUT);
+            consumer.close(timeout);
         }
     }
 

@@ -60,6 +60,11 @@ public final class Protocol {
             throw new Unsupported("the command resume");
         }
 
+        /** Close the client within this time. */
+        default void close(Duration timeout) throws Exception {
+            throw new Unsupported("the command close with a time limit");
+        }
+
         /** End the call in progress, or the next one; called by another thread. */
         default void wakeup() {
             throw new Unsupported("the command wakeup");
@@ -113,6 +118,8 @@ public final class Protocol {
 
     private static final int EXIT_UNSUPPORTED = 127;
     private static final long GRACE_MS = 5_000;
+    /** Where a partition is read from of which the kit has a callback set the position. */
+    private static final long SOUGHT_IN_CALLBACK = 1;
     /** After a poll that threw: one that always throws at once would flood the kit. */
     private static final long PAUSE_AFTER_ERROR_MS = 50;
     /** In the queue of commands: stdin has ended. */
@@ -185,6 +192,10 @@ public final class Protocol {
             String what = partitions.isEmpty() || !inCallback.has(name) ? "" : inCallback.get(name).getAsString();
             if (what.equals("commit")) {
                 running.commit();
+            } else if (what.equals("seek")) {
+                partitions.forEach(each -> running.client.seek(each, SOUGHT_IN_CALLBACK));
+            } else if (what.equals("pause")) {
+                running.client.pause(List.copyOf(partitions));
             }
             boolean raises = what.equals("raise");
             new Event("callback_returned").with("callback", name).with("raised", raises).say();
@@ -220,7 +231,7 @@ public final class Protocol {
             } else if (command == END) {
                 return 1;
             } else if (command.get("command").getAsString().equals("close")) {
-                close();
+                close(command.has("timeout_ms") ? Duration.ofMillis(command.get("timeout_ms").getAsLong()) : null);
                 return 0;
             } else {
                 carryOut(command);
@@ -350,12 +361,18 @@ public final class Protocol {
         outcome.say();
     }
 
-    private void close() {
+    private void close(Duration timeout) {
         call = "close";
         new Event("shutdown_requested").say();
         long begun = System.nanoTime();
         try {
-            client.close();
+            if (timeout == null) {
+                client.close();
+            } else {
+                client.close(timeout);
+            }
+        } catch (Unsupported reason) {
+            throw reason;
         } catch (Exception problem) {
             error(problem);
         }

@@ -25,6 +25,8 @@ public final class Main implements Protocol.Client {
             // "callback_commit",   // a callback may commit, and wait for it
             // "pattern",           // subscriptions by a regular expression
             // "raising_listener",  // a callback may raise: the rebalance goes on all the same
+            // "close_timeout",     // a time limit of close() that the application sets, also 0
+            // "callback_seek",     // a callback may set positions, and pause partitions
             "pull", // records are taken by a poll with a timeout
             "eager"); // rebalances that give up everything first; a client has this, "cooperative", or both
 
@@ -82,7 +84,7 @@ public final class Main implements Protocol.Client {
         throw new Protocol.ToFillIn("unsubscribe");
     }
 
-    /** Close the client if it has been made; the process ends afterwards. */
+    /** Close the client if it has been made; the process ends afterwards. "close_timeout": override close(Duration), too. */
     @Override
     public void close() {
         throw new Protocol.ToFillIn("close the client");

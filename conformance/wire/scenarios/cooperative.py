@@ -1,0 +1,43 @@
+"""Stories of the other families, told of a member of the other rebalance protocol: for rules that bind it, too.
+
+Of a cooperative member what is left out asks for the callbacks that only an eager one has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, Literal
+
+from groupspec.conformance.wire.scenarios.registry import SCENARIOS
+
+COOPERATIVE: Final = {
+    "callback-raises": ("lost",),
+    "commit-refused": ("illegal-generation",),
+    "coordinator-silent": ("silent",),
+    "join-takes-long": ("",),
+    "refused-too-late": ("as-a-new-member",),
+    "static-fenced": ("heartbeat",),
+    "throttled-member": ("fetching",),
+    "topic-recreated": ("between-polls",),
+    "unsubscribe-on-the-way": ("rejoining",),
+}
+"""Scenarios of an eager member, and of each the variants."""
+EAGER: Final = {"closed-at-once": ("announced",)}
+"""Of a cooperative one, which may join by itself: then nothing is due any more when it is closed."""
+
+
+def _tell_again(name: str, variants: tuple[str, ...], rebalance: Literal["eager", "cooperative"]) -> None:
+    told = SCENARIOS[name]
+    SCENARIOS[f"{name}-{rebalance}"] = replace(
+        told,
+        id=f"{name}-{rebalance}",
+        rebalance=rebalance,
+        needs=told.needs - {told.rebalance} | {rebalance},
+        variants=tuple(each for each in told.variants if each.name in variants),
+    )
+
+
+for _name, _variants in COOPERATIVE.items():
+    _tell_again(_name, _variants, "cooperative")
+for _name, _variants in EAGER.items():
+    _tell_again(_name, _variants, "eager")
