@@ -26,9 +26,7 @@ def numbered_alike(entry: Entry) -> Entry:
 
 def numbers_alike(seam: Seam) -> None:
     encode, expected = codec.encode_request, connection._Expected
-    seam.put(
-        connection, "encode_request", lambda message, version, _, client_id: encode(message, version, 7, client_id)
-    )
+    seam.put(connection, "encode_request", lambda message, version, _, *rest: encode(message, version, 7, *rest))
     seam.put(connection, "_Expected", lambda _, *rest: expected(7, *rest))
 
 
