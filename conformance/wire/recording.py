@@ -26,6 +26,7 @@ from groupspec.conformance.wire.judging import Outcome, judge_case
 from groupspec.conformance.wire.log import Entry
 from groupspec.conformance.wire.message_json import from_json, to_json
 from groupspec.conformance.wire.scenarios import FULL, case_of, scenarios
+from groupspec.spec.rules import RULES
 
 VERSION: Final = 1
 RECORDINGS: Final = "a log.ndjson(.gz) that `groupspec conform CLIENT --report DIR` wrote, or a folder with such files"
@@ -122,6 +123,9 @@ def load(file: Path) -> Recording:
         header = decoded(_HEADER.decode, first)
         if header.recording != VERSION:
             raise ValueError(f"version {header.recording} of the format, this kit reads {VERSION}")
+        if header.outcome.missed_rule not in ("", *RULES):
+            missed = header.outcome.missed_rule
+            raise ValueError(f"a run that ended for the rule {missed!r}, which this kit does not have")
         whole = [_entry(line) for line in others if line.endswith(b"\n")]
     except (OSError, zlib.error, ValueError) as problem:
         raise UsageProblem(

@@ -65,6 +65,14 @@ def test_how_the_story_ended_is_judged_again_too(tmp_path: Path) -> None:
     assert judge_recording(load(tmp_path / "log.ndjson")).judgements["J2"].verdict is Verdict.FAIL
 
 
+def test_a_rule_that_there_is_not_is_refused_by_its_name(tmp_path: Path) -> None:
+    save(result_of(stories.eager_rebalance(), Outcome(missed_rule="J1", missed="it")), tmp_path / "log.ndjson")
+    text = (tmp_path / "log.ndjson").read_text()
+    (tmp_path / "log.ndjson").write_text(text.replace('"missed_rule":"J1"', '"missed_rule":"J1e999"', 1))
+    with pytest.raises(UsageProblem, match="a run that ended for the rule 'J1e999', which this kit does not have"):
+        load(tmp_path / "log.ndjson")
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"recording": 7}', "not json", '{"event": "config"}'])
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "log.ndjson").write_text(text)
