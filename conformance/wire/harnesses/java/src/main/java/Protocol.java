@@ -192,10 +192,8 @@ public final class Protocol {
             String what = partitions.isEmpty() || !inCallback.has(name) ? "" : inCallback.get(name).getAsString();
             if (what.equals("commit")) {
                 running.commit();
-            } else if (what.equals("seek")) {
-                partitions.forEach(each -> running.client.seek(each, SOUGHT_IN_CALLBACK));
-            } else if (what.equals("pause")) {
-                running.client.pause(List.copyOf(partitions));
+            } else if (what.equals("seek") || what.equals("pause")) {
+                running.seekOrPause(what, partitions);
             }
             boolean raises = what.equals("raise");
             new Event("callback_returned").with("callback", name).with("raised", raises).say();
@@ -359,6 +357,22 @@ public final class Protocol {
             outcome.with("success", false).with("error", problem.toString());
         }
         outcome.say();
+    }
+
+    private void seekOrPause(String what, Collection<Partition> partitions) {
+        try {
+            if (what.equals("pause")) {
+                client.pause(List.copyOf(partitions));
+            } else {
+                for (Partition each : partitions) {
+                    client.seek(each, SOUGHT_IN_CALLBACK);
+                }
+            }
+        } catch (Unsupported reason) {
+            throw reason;
+        } catch (Exception problem) {
+            error(problem);
+        }
     }
 
     private void close(Duration timeout) {
