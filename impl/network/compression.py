@@ -1,4 +1,4 @@
-"""How large compressed records become: looked at before they are unpacked, since a few bytes can stand for gigabytes.
+"""Compressed records: how large they become is seen before they are unpacked; few bytes can stand for gigabytes.
 
 What a codec can make of so many bytes at most is seen in its block headers, for nearly every batch without unpacking
 it. Where that does not settle it, it is unpacked as far as the limit once, to see whether it ends before.
