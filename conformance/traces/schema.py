@@ -138,9 +138,9 @@ class Settings(msgspec.Struct, gc=False, frozen=True):
     """
 
     rebalance: Literal["eager", "cooperative"]
-    session_timeout_ms: Annotated[int, Meta(ge=0)]
-    max_poll_interval_ms: Annotated[int, Meta(ge=0)]
-    heartbeat_interval_ms: Annotated[int, Meta(ge=0)] = 0
+    session_timeout_ms: Annotated[int, Meta(ge=0, le=_INT32_MAX)]
+    max_poll_interval_ms: Annotated[int, Meta(ge=0, le=_INT32_MAX)]
+    heartbeat_interval_ms: Annotated[int, Meta(ge=0, le=_INT32_MAX)] = 0
     static: bool = False
     listener: bool = True
     lost_callback: bool = True

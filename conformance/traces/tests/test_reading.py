@@ -232,3 +232,13 @@ def test_a_config_line_keeps_its_settings(tmp_path: Path) -> None:
     (tmp_path / "t.ndjson").write_bytes(line(event="config", detail=msgspec.json.decode(settings_text)) + b"\n")
     events, quarantined = read(tmp_path / "t.ndjson")
     assert (events["detail"].to_pylist(), quarantined) == ([settings_text], [])
+
+
+@pytest.mark.parametrize("name", ["session_timeout_ms", "max_poll_interval_ms", "heartbeat_interval_ms"])
+def test_a_setting_that_kafka_could_not_hold_is_quarantined(tmp_path: Path, name: str) -> None:
+    """Kafka's are INT. One of 64 bits became an OverflowError of the columns (found by the fuzzer)."""
+    settings = {"rebalance": "eager", "session_timeout_ms": 6000, "max_poll_interval_ms": 1, name: 2**63 // 1000 + 1}
+    (tmp_path / "t.ndjson").write_bytes(line(event="config", detail=settings) + b"\n")
+    events, quarantined = read(tmp_path / "t.ndjson")
+    assert (events.num_rows, [each.reason for each in quarantined]) == (0, ["bad_value"])
+    assert name in quarantined[0].problem
