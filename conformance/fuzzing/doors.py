@@ -6,6 +6,7 @@ One case of a door is a function of its number: the same bytes on each machine.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import tempfile
 import zlib
@@ -16,6 +17,9 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from groupspec.conformance.errors import InconclusiveProblem, UsageProblem
 from groupspec.conformance.fuzzing import messages
 from groupspec.conformance.fuzzing.mutating import changed, changed_text
@@ -23,6 +27,8 @@ from groupspec.conformance.reports.comparison import compare
 from groupspec.conformance.reports.inputs import Conform, read
 from groupspec.conformance.traces.dialects.times import Clock
 from groupspec.conformance.traces.engine import check
+from groupspec.conformance.traces.quarantine import parse_line
+from groupspec.conformance.traces.reading import to_table
 from groupspec.conformance.traces.why import Question, as_json, explain_logs
 from groupspec.conformance.wire import protocol
 from groupspec.conformance.wire.recording import judge_recording, load
@@ -177,6 +183,32 @@ def _trace(random: Random) -> None:
     check([_as_file(data, "trace.ndjson", random)])
 
 
+def _parquet(random: Random) -> None:
+    """Bytes that are damaged, or a column of another kind, or a text that comes to much in all rows."""
+    events = _events_of_a_trace()
+    if random.random() < 0.3:
+        name = random.choice(events.column_names)
+        value = random.choice((None, 1.5, True, "{", "1]", "x" * 2**20, b"\xff", 2**63 - 1, [["x"]], {"a": [1]}))
+        events = events.set_column(events.column_names.index(name), name, _alike(value, events.num_rows))
+    written = io.BytesIO()
+    pq.write_table(events, written)
+    data = written.getvalue() if random.random() < 0.2 else changed(written.getvalue(), random)
+    check([_as_file(data, "trace.parquet", random)])
+
+
+def _alike(value: object, rows: int) -> pa.Array:
+    """A column of one value; a long text stands in it once."""
+    if isinstance(value, str):
+        return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([value]))
+    return pa.array([value] * rows)
+
+
+@cache
+def _events_of_a_trace() -> pa.Table:
+    lines = _samples("traces/samples/*.ndjson")[0].splitlines(keepends=True)
+    return to_table([parse_line(line) for line in lines[:50]] * 20)
+
+
 def _log(random: Random) -> None:
     data = changed_text(random.choice(_logs()), random)
     as_json(explain_logs(Question(None), [_as_file(data, "broker.log", random)], Clock()), 0.0)
@@ -221,6 +253,7 @@ DOORS: Final[Mapping[str, Door]] = {
     "blob": Door(_blob, (MalformedProtocolData,)),
     "recording": Door(_recording, _OF_FILES),
     "trace": Door(_trace, _OF_FILES),
+    "parquet": Door(_parquet, _OF_FILES),
     "log": Door(_log, _OF_FILES),
     "harness-line": Door(_harness_line, (protocol.BrokenLine,)),
     "result": Door(_result, _OF_FILES),

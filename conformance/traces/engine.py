@@ -25,17 +25,10 @@ from groupspec.conformance.traces import inputs, layout
 from groupspec.conformance.traces.columns import TableChecker
 from groupspec.conformance.traces.inputs import DEFAULT_BUCKETS, LeftOut
 from groupspec.conformance.traces.limits import machine_limits
+from groupspec.conformance.traces.parquet import ARROW_SCHEMA
 from groupspec.conformance.traces.projection_cache import load
 from groupspec.conformance.traces.quarantine import Quarantined, count_reasons
-from groupspec.conformance.traces.reading import (
-    ARROW_SCHEMA,
-    ChunkReport,
-    Progress,
-    no_progress,
-    numbered,
-    parse_all,
-    plan_all,
-)
+from groupspec.conformance.traces.reading import ChunkReport, Progress, no_progress, numbered, parse_all, plan_all
 from groupspec.conformance.traces.trace_rules import KINDS, Violation
 from groupspec.conformance.traces.workspace import Workspace, workspace
 

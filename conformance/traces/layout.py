@@ -30,8 +30,8 @@ import pyarrow.parquet as pq
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.outside import contents, decoded
 from groupspec.conformance.traces.inputs import LAYOUT_FILE, LeftOut
+from groupspec.conformance.traces.parquet import ARROW_SCHEMA, BUCKET_KEY, ROW_GROUP_ROWS
 from groupspec.conformance.traces.quarantine import Quarantined, count_reasons
-from groupspec.conformance.traces.reading import ARROW_SCHEMA, BUCKET_KEY, ROW_GROUP_ROWS
 from groupspec.conformance.traces.schema import LAYOUT_VERSION, READ_LAYOUTS
 
 QUARANTINE_FILE: Final = "_quarantine.parquet"

@@ -31,7 +31,7 @@ Reason = Literal[
 REASONS: Final[dict[Reason, str]] = {
     "not_utf8": "the bytes are not UTF-8 text (another encoding, or compressed)",
     "truncated": "the file ends in the middle of this line",
-    "damaged": "the compressed data is damaged from here on",
+    "damaged": "the compressed data, or part of a Parquet file, is damaged from here on",
     "not_json": "the line is not one JSON object",
     "wrong_version": "the field v names a schema version that this program does not read",
     "missing_field": "a required field is missing",

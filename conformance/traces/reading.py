@@ -23,44 +23,15 @@ from typing import Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.outside import MOST_LINE_BYTES, lines_of
 from groupspec.conformance.traces.gunzip import unpacked_lines
-from groupspec.conformance.traces.inputs import Input, Kind, LeftOut, find_files, lone_bucket
+from groupspec.conformance.traces.inputs import Input, Kind, LeftOut, find_files
+from groupspec.conformance.traces.parquet import ARROW_SCHEMA, opened, rows_as_lines
 from groupspec.conformance.traces.quarantine import BadLine, Quarantined, excerpt, parse_line
-from groupspec.conformance.traces.schema import ADDED, EVENT_CODES, VERSION, TraceLine
-
-# Strings are dictionary encoded: a trace repeats few of them very often.
-_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
-
-ARROW_SCHEMA: Final = pa.schema(
-    [
-        pa.field("run", _TEXT, nullable=False),
-        pa.field("group", _TEXT, nullable=False),
-        pa.field("member", _TEXT, nullable=False),
-        pa.field("seq", pa.int64(), nullable=False),
-        pa.field("at_us", pa.int64(), nullable=False),
-        pa.field("source", _TEXT, nullable=False),
-        pa.field("event", _TEXT, nullable=False),
-        pa.field("event_code", pa.int8(), nullable=False),
-        pa.field("error", _TEXT, nullable=True),
-        pa.field("generation", pa.int32(), nullable=False),
-        pa.field("member_id", _TEXT, nullable=False),
-        pa.field("partitions", pa.list_(pa.string()), nullable=False),
-        pa.field("process", _TEXT, nullable=False),
-        pa.field("throttle_time_ms", pa.int32(), nullable=False),
-        pa.field("detail", pa.string(), nullable=True),
-    ],
-    metadata={"groupspec.trace.version": str(VERSION)},
-)
-"""The trace schema as the columns of a Parquet file (`schema` says what they mean)."""
+from groupspec.conformance.traces.schema import EVENT_CODES, TraceLine
 
 CHUNK_BYTES: Final = 16 * 1024 * 1024
-ROW_GROUP_ROWS: Final = 65_536
-BUCKET_KEY: Final = b"groupspec.trace.bucket"
-"""In the metadata of a Parquet file: it is a bucket of a layout (see `layout`)."""
 _ROW_WEIGHT: Final = 256
 _MIN_TASK_BYTES: Final = 1024 * 1024
 # What a compressed byte weighs when files are packed into tasks; our traces shrink 10 to 20 times.
@@ -157,9 +128,9 @@ def plan(files: Sequence[Input], chunk_bytes: int = CHUNK_BYTES) -> list[Chunk]:
 def _plan_file(file: Input, chunk_bytes: int) -> Iterator[Chunk]:
     path = str(file.path)
     if file.kind == "parquet":
-        opened = parquet_file(file.path)
-        for group in range(opened.num_row_groups):
-            weight = opened.metadata.row_group(group).num_rows * _ROW_WEIGHT
+        found = opened(file.path)
+        for group in range(found.num_row_groups):
+            weight = found.metadata.row_group(group).num_rows * _ROW_WEIGHT
             yield Chunk(path, file.kind, group, group + 1, weight)
         return
     size = file.path.stat().st_size
@@ -182,30 +153,6 @@ def pack(chunks: Sequence[Chunk], most: int = CHUNK_BYTES) -> list[list[Chunk]]:
         packs[-1].append(chunk)
         weight += chunk.weight
     return packs
-
-
-def parquet_file(file: Path) -> pq.ParquetFile:
-    """The opened Parquet file, its columns checked. Raises UsageProblem for anything that is no trace table."""
-    try:
-        opened = pq.ParquetFile(file)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UsageProblem(
-            what=f"not a readable Parquet file: {error}",
-            where=str(file),
-            allowed="Parquet files as written by `groupspec trace ingest`",
-            next_step="ingest the NDJSON again, or leave this file out",
-        ) from error
-    missing = [name for name in ARROW_SCHEMA.names if name not in (*opened.schema_arrow.names, *ADDED)]
-    if missing:
-        raise UsageProblem(
-            what=f"a Parquet file that is no trace table: it lacks the columns {', '.join(missing)}",
-            where=str(file),
-            allowed=f"the columns {', '.join(ARROW_SCHEMA.names)}",
-            next_step="ingest the NDJSON with `groupspec trace ingest`",
-        )
-    if BUCKET_KEY in (opened.schema_arrow.metadata or {}):
-        raise lone_bucket(file)
-    return opened
 
 
 # Parsing
@@ -253,7 +200,7 @@ def parse_all(tasks: Sequence[Sequence[Chunk]], progress: Progress = no_progress
 def _lines(chunk: Chunk) -> Iterator[bytes | BadLine]:
     """All lines that begin inside the chunk; what is known not to be an event already comes as BadLine."""
     if chunk.kind == "parquet":
-        yield from _rows(chunk)
+        yield from rows_as_lines(Path(chunk.path), chunk.start, chunk.end)
     elif chunk.kind == "gzip":
         mark = codecs.BOM_UTF8
         for unpacked in unpacked_lines(Path(chunk.path)):
@@ -272,19 +219,6 @@ def _lines(chunk: Chunk) -> Iterator[bytes | BadLine]:
                     return
                 position += len(line)
                 yield line
-
-
-def _rows(chunk: Chunk) -> Iterator[bytes | BadLine]:
-    """Rows of a Parquet file as lines, so that each is held to the same schema; a bad row's number is its line."""
-    opened = parquet_file(Path(chunk.path))
-    there = [name for name in ARROW_SCHEMA.names if name in opened.schema_arrow.names]
-    for row in opened.read_row_groups([*range(chunk.start, chunk.end)], there).to_pylist():
-        code, text = row.pop("event_code"), row.pop("detail")
-        if text is not None:
-            row["detail"] = msgspec.Raw(text)
-        line = msgspec.json.encode({"v": 1, **row}) + b"\n"
-        right = EVENT_CODES.get(row["event"]) == code
-        yield line if right else BadLine("bad_value", f"event {row['event']!r} has the code {code}", line)
 
 
 def to_table(lines: Sequence[TraceLine]) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 from groupspec.conformance.errors import UsageProblem
 from groupspec.conformance.traces import layout, reading
 from groupspec.conformance.traces.inputs import Input, find_files
+from groupspec.conformance.traces.parquet import ARROW_SCHEMA
 from groupspec.conformance.traces.quarantine import REASONS, Quarantined
-from groupspec.conformance.traces.reading import ARROW_SCHEMA, numbered, pack, parse, plan
+from groupspec.conformance.traces.reading import numbered, pack, parse, plan
 from groupspec.conformance.traces.schema import Settings, TraceLine
 from groupspec.conformance.traces.tests.recordings import SAMPLES
 
@@ -242,3 +244,43 @@ def test_a_setting_that_kafka_could_not_hold_is_quarantined(tmp_path: Path, name
     events, quarantined = read(tmp_path / "t.ndjson")
     assert (events.num_rows, [each.reason for each in quarantined]) == (0, ["bad_value"])
     assert name in quarantined[0].problem
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("event", [{"a": 1}] * 3, "event holds struct<a: int64>, not text"),
+        ("detail", [1.5] * 3, "detail holds double, not text"),
+        ("partitions", ["orders-0"] * 3, "partitions holds text, not lists of text"),
+        ("at_us", [datetime(2026, 1, 1)] * 3, "at_us holds timestamp"),
+    ],
+)
+def test_a_parquet_file_with_a_column_of_another_kind_is_an_error_that_names_it(
+    tmp_path: Path, name: str, values: list[object], said: str
+) -> None:
+    events = read(SAMPLES / "expelled.ndjson")[0].slice(0, 3)
+    pq.write_table(events.set_column(events.column_names.index(name), name, pa.array(values)), tmp_path / "t.parquet")
+    with pytest.raises(UsageProblem, match=said):
+        plan(find_files([tmp_path]).files)
+
+
+def test_of_a_damaged_parquet_file_the_row_groups_before_and_behind_the_damage_are_read(tmp_path: Path) -> None:
+    events, _ = read(SAMPLES / "expelled.ndjson")
+    file = tmp_path / "t.parquet"
+    pq.write_table(events, file, row_group_size=10, compression="none", use_dictionary=False)
+    start, end = (pq.ParquetFile(file).metadata.row_group(at).column(0).data_page_offset for at in (1, 2))
+    data = bytearray(file.read_bytes())
+    data[start:end] = b"\xff" * (end - start)
+    file.write_bytes(data)
+    back, quarantined = read(file)
+    whole = events["seq"].to_pylist()
+    assert back["seq"].to_pylist() == whole[:10] + whole[20:]
+    assert [one.reason for one in quarantined] == ["damaged"]
+
+
+def test_a_text_that_stands_in_many_rows_is_not_unpacked_before_it_is_known_how_much_it_is(tmp_path: Path) -> None:
+    events = pa.concat_tables([read(SAMPLES / "expelled.ndjson")[0]] * 10)
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * len(events), pa.int32()), pa.array(["x" * 2**22]))
+    pq.write_table(events.set_column(0, "run", long), tmp_path / "t.parquet")
+    _, quarantined = read(tmp_path / "t.parquet")
+    assert ("damaged", True) in [(one.reason, "times the file's size" in one.problem) for one in quarantined]
