@@ -1,19 +1,23 @@
-"""The hunt itself, on doors with known defects; and a while at each real door, from another number at each run."""
+"""The hunt itself, on doors with known defects; and a while at each real door."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from groupspec.conformance.fuzzing import hunting
 from groupspec.conformance.fuzzing.doors import DOORS, Door
-from groupspec.conformance.fuzzing.hunting import attack, hunt
+from groupspec.conformance.fuzzing.hunting import Hunt, attack, hunt
+from groupspec.conformance.traces.caching import digest
 
+ROOT = Path(hunting.__file__).resolve().parents[2]
 SECONDS_AT_A_DOOR = 10.0
+SECONDS_IN_A_NIGHT = 120.0
 
 
 def aborts(random: Random) -> None:
@@ -69,9 +73,24 @@ def test_a_case_is_the_same_each_time(name: str) -> None:
     assert attack(DOORS[name], name, 5) == attack(DOORS[name], name, 5)
 
 
+def _first_number() -> int:
+    """Another one at each change of what is attacked, so that one commit gives the same cases wherever it is tested."""
+    return int(digest(*sorted(ROOT.glob("impl/**/*.py")), *sorted(ROOT.glob("conformance/**/*.py"))), 16) % 10**12
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", DOORS)
 def test_no_bytes_end_hang_or_bloat_the_process(name: str) -> None:
     """Failing, it names the cases: `python -m groupspec.conformance.fuzzing DOOR NUMBER` does one again."""
-    found = hunt(name, SECONDS_AT_A_DOOR, first=time.time_ns() // 1_000_000 % 10**9 * 1_000)
+    assert_none(hunt(name, SECONDS_AT_A_DOOR, first=_first_number()))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", DOORS)
+def test_no_bytes_that_nobody_has_tried_do(name: str) -> None:
+    """Other cases in each night."""
+    assert_none(hunt(name, SECONDS_IN_A_NIGHT, first=time.time_ns() // 1_000_000))
+
+
+def assert_none(found: Hunt) -> None:
     assert not found.defects, "\n".join(f"{each.door} {each.number}: {each.what}" for each in found.defects)
